@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Errors: every function that can fail returns 0 or one of these codes and
+ * describes the failure in a struct klr_error that its caller owns.
+ */
+#ifndef KLR_BASE_ERROR_H
+#define KLR_BASE_ERROR_H
+
+enum klr_code {
+    KLR_OK = 0,
+    KLR_E_USAGE,  /* an option value or a call that cannot be honoured */
+    KLR_E_MEMORY, /* an allocation failed, or a size overflowed */
+    KLR_E_LIMIT,  /* the memory promise (-m) is too small for the problem */
+    KLR_E_IO,     /* a file cannot be opened, read or written */
+    KLR_E_DATA,   /* a data or range file is malformed */
+    KLR_E_MODEL,  /* a model file is malformed */
+};
+
+/* `message` is one line without file name and without final newline; it is
+ * to be printed as "FILE:line:column: message", leaving out what is 0. */
+struct klr_error {
+    int code;
+    long line, column; /* from 1; 0 where the error has no position */
+    char message[256];
+};
+
+#if defined(__GNUC__)
+#define KLR_PRINTF(format, first)                                              \
+    __attribute__((format(printf, format, first)))
+#else
+#define KLR_PRINTF(format, first)
+#endif
+
+/* Fill *err (unless NULL) and return `code`; messages too long are cut. */
+int klr_fail(struct klr_error *err, int code, const char *format, ...)
+    KLR_PRINTF(3, 4);
+int klr_fail_at(struct klr_error *err, int code, long line, long column,
+                const char *format, ...) KLR_PRINTF(5, 6);
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/memory.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIGNMENT = 64 };
+
+static void *out_of_memory(struct klr_error *err, size_t count, size_t size)
+{
+    klr_fail(err, KLR_E_MEMORY, "out of memory (%.1f MB more were needed)",
+             (double)count * (double)size / 1048576.0);
+    return NULL;
+}
+
+void *klr_alloc(size_t count, size_t size, struct klr_error *err)
+{
+    void *block = NULL;
+    if (size && count > (SIZE_MAX / 2 - ALIGNMENT) / size)
+        return out_of_memory(err, count, size);
+    size_t bytes = (count * size + ALIGNMENT) / ALIGNMENT * ALIGNMENT;
+    block = aligned_alloc(ALIGNMENT, bytes);
+    return block ? block : out_of_memory(err, count, size);
+}
+
+void *klr_zalloc(size_t count, size_t size, struct klr_error *err)
+{
+    void *block = klr_alloc(count, size, err);
+    return block ? memset(block, 0, count * size) : NULL;
+}
+
+char *klr_strndup(const char *text, size_t length, struct klr_error *err)
+{
+    char *copy = klr_alloc(length + 1, 1, err);
+    if (copy) {
+        memcpy(copy, text, length);
+        copy[length] = '\0';
+    }
+    return copy;
+}
+
+char *klr_strdup(const char *text, struct klr_error *err)
+{
+    return klr_strndup(text, strlen(text), err);
+}
+
+void *klr_grow(void *block, size_t *capacity, size_t need, size_t size,
+               struct klr_error *err)
+{
+    if (block && need <= *capacity)
+        return block;
+    size_t grown = *capacity + *capacity / 2 + 16;
+    if (grown < need)
+        grown = need;
+    if (grown > SIZE_MAX / 2 / size)
+        return out_of_memory(err, need, size);
+    void *bigger = realloc(block, grown * size);
+    if (!bigger)
+        return out_of_memory(err, grown, size);
+    *capacity = grown;
+    return bigger;
+}
+
+void *klr_free(void *block)
+{
+    free(block);
+    return NULL;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The only module that allocates. Sizes are checked for overflow; a failure
+ * fills *err with KLR_E_MEMORY and returns NULL (or the code).
+ */
+#ifndef KLR_BASE_MEMORY_H
+#define KLR_BASE_MEMORY_H
+
+#include <stddef.h>
+
+#include "base/error.h"
+
+/* count * size bytes, aligned to 64; never NULL on success, also for 0 bytes.
+ * klr_alloc leaves them uninitialised, klr_zalloc sets them to zero. */
+void *klr_alloc(size_t count, size_t size, struct klr_error *err);
+void *klr_zalloc(size_t count, size_t size, struct klr_error *err);
+
+/* A copy of a string, or of its first `length` bytes, with a final 0. */
+char *klr_strdup(const char *text, struct klr_error *err);
+char *klr_strndup(const char *text, size_t length, struct klr_error *err);
+
+/* Make *block, which holds *capacity elements of `size` bytes, hold at least
+ * `need`, growing geometrically; contents are kept. *block starts as NULL with
+ * *capacity 0. Usage:  x = klr_grow(x, &capacity, need, sizeof *x, err);
+ * on failure NULL is returned and the OLD block stays valid and owned. */
+void *klr_grow(void *block, size_t *capacity, size_t need, size_t size,
+               struct klr_error *err);
+
+/* Accepts NULL; returns NULL, so that `p = klr_free(p)` leaves no dangling. */
+void *klr_free(void *block);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Options as data: one table describes each option once; parsing, checking and
+ * help read it.
+ */
+#ifndef KLR_BASE_OPTION_H
+#define KLR_BASE_OPTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+
+enum klr_option_type {
+    KLR_FLAG,    /* int; no value: becomes 1 */
+    KLR_INTEGER, /* long long */
+    KLR_REAL,    /* double */
+    KLR_CHOICE,  /* int: index into `choices`, by name or by number */
+    KLR_STRING,  /* const char *; NULL by default */
+    KLR_REPEATED /* handled by the program: -wLABEL WEIGHT, --help, ... */
+};
+
+struct klr_option {
+    enum klr_option_type type;
+    char letter;               /* 'c' for -c; 0: none */
+    const char *name;          /* "cost" for --cost */
+    const char *argument;      /* "C", shown in help; NULL for flags */
+    size_t offset;             /* of the field in its struct */
+    double preset;             /* default of a number, flag or choice */
+    double min, max;           /* closed range of a number */
+    bool above_min;            /* the range is open at min */
+    const char *const *choices; /* names, ended by NULL; a name "" is a number
+                                   without a choice */
+    const char *group;         /* heading in help; NULL: as before */
+    const char *help;          /* "%s" stands for the live default */
+};
+
+/* Set every field that the table (ended by name NULL) describes. */
+void klr_options_preset(const struct klr_option *table, void *base);
+
+/* 0, or KLR_E_USAGE with a sentence about the first value out of range. */
+int klr_options_check(const struct klr_option *table, const void *base,
+                      struct klr_error *err);
+
+/* Read `text` as the value of `option` into its field; KLR_E_USAGE with a
+ * sentence that quotes it, suggests a near name, or gives the range. */
+int klr_option_read(const struct klr_option *option, const char *text,
+                    void *base, struct klr_error *err);
+
+/* The name in `names` (ended by NULL) nearest to `text` by edit distance, if
+ * near enough to be meant; else NULL. */
+const char *klr_nearest(const char *text, const char *const *names);
+
+#endif

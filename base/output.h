@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Output that appears whole or not at all. A regular (or new) file is written
+ * to a temporary file beside it, flushed to the disk and renamed over it,
+ * through symbolic links and keeping the mode; pipes, devices and stdout ("-")
+ * are written directly. Errors stick: they are reported once, by commit.
+ */
+#ifndef KLR_BASE_OUTPUT_H
+#define KLR_BASE_OUTPUT_H
+
+#include <stddef.h>
+
+#include "base/error.h"
+
+struct klr_output; /* opaque; freed by klr_output_commit or _abandon */
+
+/* Tells, before any work is done, whether `path` could be written: its folder
+ * exists and is writable, it is no folder itself. Creates nothing. KLR_E_IO. */
+int klr_output_check(const char *path, struct klr_error *err);
+
+int klr_output_open(struct klr_output **out, const char *path,
+                    struct klr_error *err);
+
+void klr_put(struct klr_output *out, const char *text, size_t length);
+void klr_puts(struct klr_output *out, const char *text);
+void klr_put_real(struct klr_output *out, double value); /* klr_format_real */
+void klr_putf(struct klr_output *out, const char *format, ...)
+    KLR_PRINTF(2, 3); /* at most 1023 bytes a call */
+
+/* Hand what is buffered to the system (for pipes). 0 or KLR_E_IO. */
+int klr_output_flush(struct klr_output *out, struct klr_error *err);
+
+/* Flush, make durable, rename into place and free. On failure the old file is
+ * as it was, the temporary file is gone, and *err says why. Accepts NULL. */
+int klr_output_commit(struct klr_output *out, struct klr_error *err);
+
+/* Drop the temporary file and free. Accepts NULL; returns NULL. */
+struct klr_output *klr_output_abandon(struct klr_output *out);
+
+/* Remove the temporary files of all open outputs: async-signal-safe, for a
+ * handler that is about to _exit. */
+void klr_output_abandon_all(void);
+
+#endif

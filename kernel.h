@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Kernel functions, blocks of the Gram matrix, and the LRU cache of its rows.
+ *
+ * Accuracy, for every entry and whatever the scale of the features, against
+ * the kernel of the exact features: |K - K_exact| <= 1e-6 max(1, |K_exact|);
+ * for the linear and polynomial kernels 1e-6 sqrt(K_ii K_jj).
+ */
+#ifndef KLR_KERNEL_H
+#define KLR_KERNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+
+/* u'v is the inner product. Numbers and names are the values of -t. */
+enum klr_kernel_type {
+    KLR_LINEAR,      /* u'v */
+    KLR_POLYNOMIAL,  /* (gamma u'v + coef0)^degree */
+    KLR_RBF,         /* exp(-gamma |u-v|_2^2) */
+    KLR_SIGMOID,     /* tanh(gamma u'v + coef0); symmetric, not PSD */
+    KLR_PRECOMPUTED, /* given: feature 0 is the serial number of an example,
+                        feature s is the kernel with example number s */
+    KLR_LAPLACIAN,   /* exp(-gamma |u-v|_1) */
+    KLR_KERNEL_TYPES
+};
+
+struct klr_kernel {
+    enum klr_kernel_type type;
+    int degree;   /* >= 0 */
+    double gamma; /* > 0 for RBF and Laplacian; any for the others */
+    double coef0;
+};
+
+/* "linear", "polynomial", "rbf", "sigmoid", "precomputed" (as LIBSVM's model
+ * files spell them), "laplacian". */
+extern const char *const klr_kernel_names[KLR_KERNEL_TYPES];
+
+/* n examples, sparse rows: those of row i are index[start[i] .. start[i+1]),
+ * ascending, and the values beside them. Indices start at 1; index 0 occurs
+ * with the precomputed kernel only. A view: owns nothing. */
+struct klr_features {
+    size_t n;
+    int dimension; /* the largest index, at least */
+    const size_t *start;
+    const int *index;
+    const double *value;
+};
+
+/* Positions begin <= i < end. */
+struct klr_range {
+    size_t begin, end;
+};
+
+/* A set of positions: disjoint ascending ranges. A view: owns nothing. */
+struct klr_set {
+    const struct klr_range *range;
+    size_t count; /* of ranges */
+    size_t size;  /* of positions in all of them */
+};
+
+/* Examples made ready for one kernel: dense or sparse, whichever is faster, and
+ * with a way of computing that keeps the accuracy above; both follow from the
+ * features and the kernel alone. Owns copies of all it needs. */
+struct klr_points;
+
+/* Prepare x; position p holds row order[p], or row p where order is NULL.
+ * KLR_E_MEMORY; KLR_E_DATA (line = row number from 1) if a precomputed row has
+ * no valid serial number or lacks columns. */
+int klr_points_create(struct klr_points **out, const struct klr_kernel *kernel,
+                      const struct klr_features *x, const size_t *order,
+                      struct klr_error *err);
+
+/* Prepare x in a form that pairs with `base`, as the left argument of
+ * klr_gram(x, .., base, ..). x may have features that base has not. */
+int klr_points_create_like(struct klr_points **out,
+                           const struct klr_points *base,
+                           const struct klr_features *x,
+                           struct klr_error *err);
+
+struct klr_points *klr_points_free(struct klr_points *points); /* NULL */
+
+size_t klr_points_count(const struct klr_points *points);
+
+enum klr_precision { KLR_FLOAT, KLR_DOUBLE };
+
+/* The block K[rows of a, cols of b] into out, row-major with `stride` elements
+ * from row to row; out is float or double as `precision` says. A float is the
+ * rounded double. Columns follow each other without gaps. Every entry depends
+ * on its two examples alone: any partition into blocks gives the same bits, and
+ * K_ij = K_ji to the last bit. */
+void klr_gram(const struct klr_points *a, struct klr_range rows,
+              const struct klr_points *b, struct klr_set cols,
+              enum klr_precision precision, void *out, size_t stride);
+
+/* out[i] = K_ii of the positions in `set`, in order. */
+void klr_gram_diagonal(const struct klr_points *points, struct klr_set set,
+                       double *out);
+
+/* True if the type and parameters guarantee a positive semidefinite Gram
+ * matrix (a precomputed one is taken on trust). */
+bool klr_kernel_is_psd(const struct klr_kernel *kernel);
+
+/* ---- The row cache ----
+ * Least recently used rows of one symmetric matrix, in a fixed arena. */
+struct klr_cache;
+
+/* Room for rows of `length` elements of `element` bytes with keys 0..keys-1 in
+ * at most `bytes`; less than two rows is KLR_E_LIMIT (the message names the MB
+ * that are needed). Memory is touched only as rows come. */
+int klr_cache_create(struct klr_cache **out, size_t keys, size_t length,
+                     size_t element, size_t bytes, struct klr_error *err);
+
+struct klr_cache *klr_cache_free(struct klr_cache *cache); /* NULL */
+
+/* The row of `key`, which becomes the most recently used. *hit tells whether
+ * it holds what was put there; else the caller fills its `length` elements.
+ * The pointer stays valid until two other keys have been asked for. */
+void *klr_cache_row(struct klr_cache *cache, size_t key, bool *hit);
+
+/* The columns become the old columns keep[0..length), ascending: every cached
+ * row is compacted in place, and the arena is divided anew. */
+void klr_cache_compact(struct klr_cache *cache, const size_t *keep,
+                       size_t length);
+
+/* Forget all rows; from now on they have `length` elements. */
+void klr_cache_reset(struct klr_cache *cache, size_t length);
+
+#endif

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Kernel classifiers with probabilities: read examples, train, save and load
+ * models, predict, validate.
+ *
+ * Inputs are plain structs, results are opaque. Functions return 0 or a code
+ * of base/error.h and describe a failure in their last argument. Nothing here
+ * exits, prints, reads the locale or keeps global state; two threads may use
+ * different objects at the same time.
+ *
+ * Primary:    klr_problem_read, klr_params_init, klr_train, klr_model_save,
+ *             klr_model_load, klr_predictor_create, klr_predict
+ * Secondary:  klr_params_check, klr_cross_validate, klr_metrics_*
+ * Tertiary:   klr_reader_*
+ *
+ * Notation (docs/NOTATION.md): n examples x_i with y_i = +1 or -1, Gram matrix
+ * K, coefficients beta, decision value f(x) = sum_j beta_j k(x_j, x) - rho.
+ */
+#ifndef KLR_SOLVER_H
+#define KLR_SOLVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/input.h"
+#include "base/option.h"
+#include "base/output.h"
+#include "kernel.h"
+
+#define KLR_VERSION "0.1.0"
+
+/* ---- Examples ---- */
+
+/* One line of a data file. Slices of `line.text`; valid until the next row. */
+struct klr_row {
+    struct klr_line line;
+    bool has_label;
+    double label;
+    const char *label_text;        /* as written, label_length bytes */
+    size_t label_length;
+    size_t count;                  /* features */
+    const int *index;              /* (count), ascending */
+    const double *value;           /* (count) */
+    const char *features;          /* text of the features, without a comment */
+    size_t features_length;
+    bool has_qid;                  /* "qid:" was there and was passed over */
+};
+
+enum klr_reader_flags {
+    KLR_READ_UNLABELLED = 1, /* rows may lack the label: a first token with a
+                                colon is a feature */
+    KLR_READ_INDEX_ZERO = 2, /* allow index 0 (precomputed kernels) */
+    KLR_READ_KEEP = 4,       /* klr_input_open's `keep` */
+};
+
+/* The tokenizer of svmlight lines: "label index:value ... # comment". Blank
+ * lines and lines of comment only are passed over. docs/FORMAT.md, section 1,
+ * gives the grammar and what is refused. */
+struct klr_reader;
+
+int klr_reader_open(struct klr_reader **out, const char *path, int flags,
+                    struct klr_error *err);
+/* 1 and *row, 0 at the end, or minus a KLR_E code: KLR_E_DATA with line and
+ * column of the offending token, which the message quotes. */
+int klr_reader_next(struct klr_reader *reader, struct klr_row *row,
+                    struct klr_error *err);
+/* The input behind: for klr_input_would_block, _text and _rewind. */
+struct klr_input *klr_reader_input(struct klr_reader *reader);
+struct klr_reader *klr_reader_close(struct klr_reader *reader); /* NULL */
+
+/* A data set in memory, rows as in the file. Fill it by klr_problem_read, or
+ * by hand (text then NULL). */
+struct klr_problem {
+    size_t n;
+    int dimension;       /* largest index, 0 if there are no features */
+    bool has_qid;
+    double *label;       /* (n) */
+    size_t *start;       /* (n + 1) */
+    int *index;          /* (start[n]) */
+    double *value;       /* (start[n]) */
+    long *line;          /* (n) line numbers, or NULL */
+    int64_t *text;       /* (n) where the features stand in the input */
+    uint32_t *length;    /* (n) their length in bytes; UINT32_MAX: too long to
+                            be copied, to be formatted from the numbers */
+    struct klr_reader *reader; /* open on the input, for the text; or NULL */
+};
+
+/* Read `path` ("-": stdin). KLR_E_DATA for malformed lines and for a file
+ * without examples. *problem is empty after a failure. */
+int klr_problem_read(struct klr_problem *problem, const char *path, int flags,
+                     struct klr_error *err);
+void klr_problem_free(struct klr_problem *problem);
+
+/* ---- Training ---- */
+
+enum klr_model_type { KLR_MODEL_KLR, KLR_MODEL_SVM };
+enum klr_solver_type { KLR_SOLVER_AUTO, KLR_SOLVER_SMO };
+
+struct klr_weight {
+    double label;
+    double weight; /* >= 0: C of that class is cost * weight */
+};
+
+enum klr_status {
+    KLR_CONVERGED,
+    KLR_ITERATION_LIMIT,
+    KLR_TIME_LIMIT,
+    KLR_INTERRUPTED, /* progress() asked to stop */
+};
+extern const char *const klr_status_names[]; /* "converged", ... */
+
+/* How far a solver has come. */
+struct klr_progress {
+    size_t problem, problems; /* binary problem, from 1, of so many */
+    long iterations;          /* of this binary problem */
+    double violation, target; /* of the KKT conditions, and where it stops */
+    double gap;               /* relative duality gap; NaN if not known */
+    double seconds;           /* since training began */
+};
+/* Called at most some ten times a second. Nonzero: stop with what there is. */
+typedef int klr_progress_fn(const struct klr_progress *, void *context);
+
+/* Ranges and defaults of the numbers: klr_train_options. */
+struct klr_params {
+    int model;             /* enum klr_model_type, -s */
+    int solver;            /* enum klr_solver_type, -a */
+    int kernel;            /* enum klr_kernel_type, -t */
+    long long degree;      /* -d */
+    double gamma;          /* -g; 0: 1 / number of features */
+    double coef0;          /* -r */
+    double cost;           /* -c */
+    double eps;            /* -e; svm: LIBSVM's tolerance on the KKT
+                              conditions; klr: Keerthi's tau, in log-odds */
+    double cache_mb;       /* -m, MB; 0: what the problem needs, at most a
+                              quarter of klr_memory_limit() */
+    int shrinking;         /* -h */
+    int probability;       /* -b; accepted for LIBSVM's sake */
+    long long folds;       /* -v; 0: none */
+    long long seed;        /* --seed: folds */
+    long long max_iter;    /* --max-iter, per binary problem; 0: no limit */
+    double time_limit;     /* --time-limit, seconds for all; 0: no limit */
+    const char *positive;  /* --positive LABEL: the class of p in a two-class
+                              problem; NULL: the larger label */
+    struct klr_weight *weight; /* (n_weights) -wLABEL, owned by the caller */
+    size_t n_weights;
+    klr_progress_fn *progress; /* or NULL */
+    void *context;
+};
+
+/* Every numeric parameter with its letter, name, range, default and help, as
+ * klr_params_init, klr_params_check and the command line read them. Ends with
+ * an entry whose name is NULL. */
+extern const struct klr_option klr_train_options[];
+
+void klr_params_init(struct klr_params *params);
+/* 0, or KLR_E_USAGE with a sentence that names the option. */
+int klr_params_check(const struct klr_params *params, struct klr_error *err);
+
+struct klr_model;
+
+/* What training did, summed over its binary problems; the objectives are sums,
+ * `gap` is the largest relative duality gap (primal - dual) / |primal| of a
+ * binary problem; NaN where no dual exists (kernels that are not PSD). Primal
+ * and dual are those of the maximised dual: primal >= dual; LIBSVM prints
+ * obj = -dual. */
+struct klr_report {
+    enum klr_status status;
+    double primal, dual, gap;
+    long long iterations;
+    unsigned long long kernel_evals;
+    size_t n_sv;
+    double seconds;
+};
+
+/* Train on all of `problem`. KLR_E_DATA for one class only or for labels that
+ * look like regression targets (more than 1000 distinct ones, or more than n/3
+ * when n > 30); KLR_E_USAGE for weights of absent classes and unmet -m. The
+ * model refers to the problem's text until it is freed: free the model first. */
+int klr_train(const struct klr_problem *problem, const struct klr_params *,
+              struct klr_model **out, struct klr_report *report,
+              struct klr_error *err);
+
+/* ---- Models ---- */
+
+struct klr_model *klr_model_free(struct klr_model *model); /* NULL */
+
+enum klr_save_flags { KLR_SAVE_SV_INDICES = 1 };
+
+/* Write in the format of docs/FORMAT.md, section 2. The caller commits. */
+int klr_model_save(const struct klr_model *model, struct klr_output *out,
+                   int flags, struct klr_error *err);
+
+/* Read and check every byte; KLR_E_MODEL with the line. */
+int klr_model_load(struct klr_model **out, const char *path,
+                   struct klr_error *err);
+
+size_t klr_model_classes(const struct klr_model *model);
+const double *klr_model_labels(const struct klr_model *model); /* (classes) */
+size_t klr_model_pairs(const struct klr_model *model); /* binary problems */
+size_t klr_model_n_sv(const struct klr_model *model);
+bool klr_model_has_probabilities(const struct klr_model *model);
+int klr_model_reader_flags(const struct klr_model *model); /* for test data */
+
+/* ---- Prediction ---- */
+
+struct klr_predictor; /* a model made ready; refers to the model */
+
+int klr_predictor_create(struct klr_predictor **out,
+                         const struct klr_model *model, struct klr_error *err);
+struct klr_predictor *klr_predictor_free(struct klr_predictor *); /* NULL */
+
+/* For every row of x: the predicted label; decision values, one per pair of
+ * classes in the order (0,1), (0,2) .. (k-2,k-1), positive for the first; and
+ * class probabilities. Any output may be NULL. Models with probabilities
+ * answer with the most probable class, others by votes; ties go to the class
+ * first in the model. KLR_E_USAGE for probabilities of a model without. */
+int klr_predict(struct klr_predictor *predictor, const struct klr_features *x,
+                double *label,       /* (n) */
+                double *decision,    /* (n, pairs), row-major */
+                double *probability, /* (n, classes), row-major */
+                struct klr_error *err);
+
+/* ---- Metrics ---- */
+
+/* Running sums over predictions. Memory stays bounded: the area under the ROC
+ * curve is exact up to a million distinct scores, beyond that neighbouring
+ * scores are merged. */
+struct klr_metrics;
+
+struct klr_metric_values {
+    unsigned long long count, correct;
+    double accuracy;  /* correct / count, in [0, 1] */
+    double log_loss;  /* mean of -log p(true class); NaN without p */
+    double brier;     /* mean of sum_k (p_k - [k is true])^2; NaN without p;
+                         two classes: (p - y)^2, half of that sum */
+    double auc;       /* two classes, else NaN; by decision value */
+};
+
+/* `labels` (classes) in the model's order, the first is the positive one. */
+int klr_metrics_create(struct klr_metrics **out, size_t classes,
+                       const double *labels, struct klr_error *err);
+struct klr_metrics *klr_metrics_free(struct klr_metrics *); /* NULL */
+
+/* One prediction. `probability` (classes) or NULL; `score` orders the examples
+ * of a two-class model, else ignored. A true label that the model does not
+ * know counts as wrong, with log loss and Brier over the known labels only. */
+int klr_metrics_add(struct klr_metrics *metrics, double truth, double predicted,
+                    const double *probability, double score,
+                    struct klr_error *err);
+void klr_metrics_values(struct klr_metrics *metrics,
+                        struct klr_metric_values *values);
+
+/* ---- Validation ---- */
+
+/* Stratified params->folds-fold cross validation, seeded by params->seed: each
+ * example is predicted by a model trained without its fold. */
+int klr_cross_validate(const struct klr_problem *problem,
+                       const struct klr_params *params,
+                       struct klr_metric_values *values,
+                       struct klr_report *report, struct klr_error *err);
+
+#endif

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the parts of solver.c share. The way of the data:
+ *
+ *   file -> svmlight -> problem -> layout, operator -> smo -> model -> links
+ *
+ * Parts are included by solver.c in reading order; each includes this header,
+ * so that it also parses on its own (make check-parts).
+ */
+#ifndef KLR_SOLVER_INTERNAL_H
+#define KLR_SOLVER_INTERNAL_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/numbers.h"
+#include "base/system.h"
+#include "solver.h"
+
+/* ---- links: from decision values to probabilities ---- */
+
+static double sigmoid(double z);  /* 1 / (1 + e^-z) */
+static double softplus(double z); /* log(1 + e^z) */
+
+/* Class probabilities p (k) from pairwise ones, r (k, k) with r_ij + r_ji = 1:
+ * the second method of Wu, Lin & Weng (2004), solved exactly. `work` has
+ * (k + 1)^2 + (k + 1) elements. */
+static void couple_pairwise(size_t k, const double *r, double *p, double *work);
+
+/* ---- layout: the order in which examples are worked on ---- */
+
+/* Examples stably sorted by class, in the model's order of labels, and within
+ * a class by fold. A class pair is two ranges, a fold one range per class. */
+struct layout {
+    size_t n, k;          /* examples, classes */
+    double *label;        /* (k): two classes: positive first; more: ascending */
+    size_t *order;        /* (n) row of the problem at each position */
+    size_t folds;         /* 1 without cross validation */
+    size_t *begin;        /* (k * folds + 1) first position of class c, fold f:
+                             begin[c * folds + f] */
+};
+
+/* `positive` may be NULL; folds = 1, or the number of folds to be dealt
+ * stratified and seeded. Errors as klr_train. */
+static int layout_create(struct layout *layout, const struct klr_problem *,
+                         const char *positive, size_t folds, uint64_t seed,
+                         struct klr_error *err);
+static void layout_free(struct layout *layout);
+
+/* Ranges of class `c` without fold `leave_out` (>= folds: none left out) are
+ * appended to range[*count]; at most two. Returns their size. */
+static size_t layout_class(const struct layout *layout, size_t c,
+                           size_t leave_out, struct klr_range *range,
+                           size_t *count);
+
+/* ---- operator: K as solvers see it ---- */
+
+struct operator {
+    struct klr_kernel kernel;
+    struct klr_points *points;
+    size_t n;
+    unsigned long long evaluations; /* kernel entries computed so far */
+    void *tile;                     /* workspace of operator_apply */
+};
+
+static int operator_create(struct operator *op, const struct klr_kernel *,
+                           const struct klr_features *x, const size_t *order,
+                           struct klr_error *err);
+static void operator_free(struct operator *op);
+
+/* out (|rows|, m) = K[rows, cols] V, V (|cols|, m), both row-major; sums are
+ * accumulated in double, in a fixed order, over entries of the precision. */
+static void operator_apply(struct operator *op, struct klr_set rows,
+                           struct klr_set cols, const double *v, size_t m,
+                           enum klr_precision precision, double *out);
+
+/* out (|cols|) = K[i, cols], float or double as `precision` says. */
+static void operator_row(struct operator *op, size_t i, struct klr_set cols,
+                         enum klr_precision precision, void *out);
+
+static void operator_diagonal(const struct operator *op, struct klr_set set,
+                              double *out);
+
+/* out (x.n, m) = K[x, all] V for other examples x, prepared by
+ * klr_points_create_like. */
+static void operator_cross(struct operator *op, const struct klr_points *x,
+                           const double *v, size_t m,
+                           enum klr_precision precision, double *out);
+
+static struct klr_set set_of(const struct klr_range *range, size_t count);
+
+/* ---- binary problems and their solvers ---- */
+
+/* min 1/2 beta'K beta + sum_i cost_i loss(y_i f_i), over the examples `set` of
+ * the operator, local index 0..n-1 in their order. */
+struct binary {
+    struct operator *op;
+    struct klr_set set;
+    size_t n;
+    const double *y;    /* (n) +1 or -1 */
+    const double *cost; /* (n) C_i */
+    const struct klr_params *params;
+    struct clock *clock;
+};
+
+struct solution {
+    double *beta; /* (n), owned by the caller */
+    double rho;
+    double primal, dual;
+    long long iterations;
+    enum klr_status status;
+};
+
+/* Time, interruption and progress of a whole run. */
+struct clock {
+    double begin, next_report;
+    size_t problem, problems;
+    bool interrupted;
+};
+
+static void clock_start(struct clock *clock, size_t problems);
+/* KLR_CONVERGED: go on; else why to stop. Reports progress when it is due;
+ * `gap` is called then, if not NULL, for the current relative gap. */
+static enum klr_status clock_check(struct clock *clock,
+                                   const struct klr_params *params,
+                                   long long iterations, double violation,
+                                   double target, double (*gap)(void *),
+                                   void *solver);
+
+static int smo_solve(const struct binary *problem, struct solution *solution,
+                     struct klr_error *err);
+
+/* ---- objectives ---- */
+
+static double loss_value(enum klr_model_type model, double margin);
+/* argmin over rho of sum_i cost_i loss(y_i (u_i - rho)), given u = K beta. */
+static int best_rho(enum klr_model_type model, size_t n, const double *y,
+                    const double *cost, const double *u, double *rho,
+                    struct klr_error *err);
+
+/* ---- model ---- */
+
+/* LIBSVM's arrangement: support vectors grouped by class; the coefficients of
+ * class a's vectors in the problem of classes (a, b) stand in row b - 1 if
+ * a < b, in row b if a > b. */
+struct klr_model {
+    enum klr_model_type type;
+    struct klr_kernel kernel;
+    size_t k, pairs;    /* classes, binary problems k(k-1)/2 */
+    double *label;      /* (k) */
+    double *rho;        /* (pairs) */
+    double *prob_a;     /* (pairs) p = 1 / (1 + exp(a f + b)), or NULL */
+    double *prob_b;     /* (pairs) or NULL */
+    size_t n_sv;
+    size_t *class_sv;   /* (k) support vectors of each class */
+    double *coef;       /* (k - 1, n_sv) row-major */
+    size_t *start;      /* (n_sv + 1) the vectors' features, rows in CSR */
+    int *index;
+    double *value;
+    int dimension;
+
+    /* Of a trained model only, else NULL or 0. */
+    const struct klr_problem *problem; /* where the vectors' text is */
+    size_t *sv_row;                    /* (n_sv) row in the problem, from 0 */
+    bool has_record;
+    struct record {                    /* the model's own section */
+        enum klr_solver_type solver;
+        enum klr_status status;
+        double eps, cost, gap;
+        long long iterations;
+    } record;
+};
+
+/* The problem of classes a < b among the k(k-1)/2. */
+static size_t pair_index(size_t k, size_t a, size_t b);
+/* V (n_sv, pairs): the expansion of every binary problem. */
+static void model_expansions(const struct klr_model *model, double *v);
+
+#endif

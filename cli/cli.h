@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the three programs share: command line, messages, signals, progress.
+ */
+#ifndef KLR_CLI_CLI_H
+#define KLR_CLI_CLI_H
+
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "base/option.h"
+#include "solver.h"
+
+enum {
+    CLI_OK = 0,
+    CLI_FAILURE = 1,      /* a runtime or data error */
+    CLI_USAGE = 2,        /* the command line is wrong */
+    CLI_INTERRUPTED = 128 /* + the signal's number */
+};
+
+/* Option tables (ended by NULL) and beside each the struct it fills. */
+struct cli_program {
+    const char *name;     /* "klr-train" */
+    const char *purpose;  /* one line for help */
+    const char *operands; /* "training_set [model]", for usage */
+    int min_operands, max_operands;
+    const struct klr_option *const *tables;
+    void *const *bases;
+    /* Takes a KLR_REPEATED option: `name` as on the command line without
+     * dashes ("w1"), `value` its argument. 0 or KLR_E_USAGE. May be NULL. */
+    int (*repeated)(const char *name, const char *value, void *context,
+                    struct klr_error *err);
+    void *context;
+    const char *examples; /* shown at the end of help, or NULL */
+};
+
+/* Presets all structs, then reads the command line. "-x value", "--name value"
+ * and "--name=value"; options and operands in any order; "--" ends options;
+ * "-" is an operand. --help and --version print to stdout. Without any
+ * argument: a short usage on stderr, CLI_USAGE.
+ * Returns -1 to go on, else the exit status. operand[] (max_operands + 1) gets
+ * the operands, ended by NULL. */
+int cli_parse(const struct cli_program *program, int argc, char **argv,
+              const char **operand);
+
+/* "NAME: FILE:line:column: message" on stderr (file may be NULL; "-" becomes
+ * "stdin"), and the exit status for the code: CLI_USAGE or CLI_FAILURE. */
+int cli_fail(const struct cli_program *program, const char *file,
+             const struct klr_error *err);
+void cli_warn(const struct cli_program *program, const char *format, ...)
+    KLR_PRINTF(2, 3);
+
+/* SIGINT and SIGTERM: the first is remembered, the second removes unfinished
+ * output files and exits at once with 128 + its number. SIGPIPE is ignored, so
+ * that a closed pipe is an error of the write. */
+void cli_catch_signals(void);
+int cli_signal(void); /* the signal that came, or 0 */
+
+/* A klr_progress_fn: on a terminal one line redrawn, elsewhere a line at most
+ * every ten seconds and at most 32 KB in all; stops after a signal. `context`
+ * is a struct cli_progress, zero but for its name. */
+struct cli_progress {
+    const char *name; /* of the program */
+    bool quiet;
+    bool shown;       /* a line stands on the terminal */
+    double next;
+    size_t written;
+};
+int cli_progress(const struct klr_progress *progress, void *context);
+void cli_progress_end(struct cli_progress *progress); /* clears the line */
+
+/* Write out what stdout holds; a failure (a full disk, a closed pipe) is
+ * reported and gives CLI_FAILURE, else `status` is returned. */
+int cli_finish(const struct cli_program *program, int status);
+
+#endif

@@ -25,10 +25,9 @@ struct klr_error {
 };
 
 #if defined(__GNUC__)
-#define KLR_PRINTF(format, first)                                              \
-    __attribute__((format(printf, format, first)))
+#define KLR_PRINTF(text, first) __attribute__((format(printf, text, first)))
 #else
-#define KLR_PRINTF(format, first)
+#define KLR_PRINTF(text, first)
 #endif
 
 /* Fill *err (unless NULL) and return `code`; messages too long are cut. */

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# GNU Make alone: settings first, rules below. `make help` lists the targets.
+# Everything that is made, but for the three programs, is under $(BUILD); a
+# build with other flags is another BUILD and BIN and the same rules.
+
+# ---- Settings ----
+
+CC      = cc
+CFLAGS  = -O3
+LDFLAGS =
+LDLIBS  = -lm
+AR      = ar
+NM      = nm
+PROVE   = prove
+JOBS    = 2
+
+PREFIX  = /usr/local
+DESTDIR =
+BINDIR  = $(PREFIX)/bin
+MANDIR  = $(PREFIX)/share/man/man1
+
+BUILD = build
+BIN   = .
+
+WARNINGS = -Wall -Wextra -Wshadow -Wconversion -Wmissing-prototypes -Wundef
+ifdef WERROR
+WARNINGS += -Werror
+endif
+
+# What the sources need whatever CFLAGS is. No contraction: a number must not
+# depend on how the compiler fused its operations.
+LANGUAGE = -std=c11 -D_GNU_SOURCE -I. -ffp-contract=off -pthread
+COMPILE  = $(CC) $(LANGUAGE) $(WARNINGS) $(CFLAGS) $(CPPFLAGS)
+
+ASAN  = -O1 -g -fsanitize=address -fno-omit-frame-pointer
+UBSAN = -O1 -g -fsanitize=undefined,float-cast-overflow \
+	-fno-sanitize-recover=all
+
+# A program that exits with 1 must not be taken for one that a sanitizer or
+# valgrind stopped, hence 99.
+export ASAN_OPTIONS  = exitcode=99:allocator_may_return_null=1
+export UBSAN_OPTIONS = exitcode=99:print_stacktrace=1
+VALGRIND = valgrind -q --error-exitcode=99 --leak-check=full
+
+# ---- Files ----
+
+NAMES    = klr-train klr-predict klr-scale
+PROGRAMS = $(NAMES:%=$(BIN)/%)
+MANUALS  = $(wildcard docs/*.1)
+
+# solver.c and kernel.c are one unit each; their parts are no objects.
+UNITS   = $(wildcard base/*.c) $(wildcard kernel.c solver.c)
+COMMON  = $(wildcard cli/*.c)
+PARTS   = $(wildcard solver/*.c kernel/*.c)
+OBJECTS = $(UNITS:%.c=$(BUILD)/%.o) $(COMMON:%.c=$(BUILD)/%.o)
+
+# The tests link an archive, so that one which includes solver.c to reach its
+# statics does not meet solver.o again.
+ARCHIVE = $(BUILD)/klr.a
+
+# TESTS: sources of unit tests and command-line tests. tests/*.c are programs
+# that command-line tests call; they share nothing with the toolkit.
+TESTS      = $(wildcard tests/unit/*.c tests/cli/*.t)
+TEST_TOOLS = $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/*.c))
+UNIT_TESTS = $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(filter %.c,$(TESTS)))
+LINE_TESTS = $(filter %.t,$(TESTS))
+LONG_TESTS = $(patsubst tests/long/%.c,$(BUILD)/long/%,$(wildcard tests/long/*.c))
+RUN_TESTS  = KLR_BIN=$(BIN) KLR_BUILD=$(BUILD) $(PROVE) -j$(JOBS)
+
+# ---- Programs ----
+
+## all: build klr-train, klr-predict and klr-scale (default)
+all: $(PROGRAMS)
+
+$(PROGRAMS): $(BIN)/%: $(BUILD)/%.o $(OBJECTS)
+	$(COMPILE) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(BUILD)/%.o: %.c
+	@mkdir -p $(@D)
+	$(COMPILE) -MMD -MP -c -o $@ $<
+
+$(ARCHIVE): $(OBJECTS)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+## demo: train on heart_scale, predict it, show probabilities and metrics
+demo: all
+	@mkdir -p $(BUILD)/demo
+	$(BIN)/klr-train -s klr -g 0.05 heart_scale $(BUILD)/demo/model
+	$(BIN)/klr-predict heart_scale $(BUILD)/demo/model $(BUILD)/demo/output
+	@echo "The first rows of $(BUILD)/demo/output (label, probabilities):"
+	@head -n 6 $(BUILD)/demo/output
+
+# ---- Tests ----
+
+$(BUILD)/tests/%: tests/unit/%.c $(ARCHIVE)
+	@mkdir -p $(@D)
+	$(COMPILE) -MMD -MP $(LDFLAGS) -o $@ $< $(ARCHIVE) $(LDLIBS)
+
+$(BUILD)/long/%: tests/long/%.c $(ARCHIVE)
+	@mkdir -p $(@D)
+	$(COMPILE) -MMD -MP $(LDFLAGS) -o $@ $< $(ARCHIVE) $(LDLIBS)
+
+$(TEST_TOOLS): $(BUILD)/tests/%: tests/%.c
+	@mkdir -p $(@D)
+	$(COMPILE) -MMD -MP $(LDFLAGS) -o $@ $< $(LDLIBS)
+
+## check: all tests in a few minutes; TESTS="tests/cli/train.t ..." runs some
+check: check-run
+ifeq ($(origin TESTS),file)
+check: check-symbols check-parts
+endif
+
+# Command-line tests need the programs, unit tests only the archive.
+check-run: $(UNIT_TESTS) $(if $(LINE_TESTS),$(PROGRAMS) $(TEST_TOOLS))
+	$(RUN_TESTS) $(UNIT_TESTS) $(LINE_TESTS)
+
+## check-asan: the same tests under the address sanitizer
+check-asan:
+	$(MAKE) BUILD=build/asan BIN=build/asan CFLAGS="$(ASAN)" check-run
+
+## check-ubsan: the same tests under the undefined behaviour sanitizer
+check-ubsan:
+	$(MAKE) BUILD=build/ubsan BIN=build/ubsan CFLAGS="$(UBSAN)" check-run
+
+## check-valgrind: scale, train and predict under valgrind
+check-valgrind: all
+	@if ! command -v valgrind >/dev/null; then \
+		echo "check-valgrind: skipped, no valgrind here"; exit 0; \
+	fi; set -ex; out=$(BUILD)/valgrind; mkdir -p $$out; \
+	head -n 80 heart_scale >$$out/data; \
+	$(VALGRIND) $(BIN)/klr-scale -s $$out/range $$out/data >$$out/scaled; \
+	for s in klr svm; do \
+		$(VALGRIND) $(BIN)/klr-train -q -s $$s $$out/scaled $$out/model; \
+		$(VALGRIND) $(BIN)/klr-predict $$out/scaled $$out/model $$out/output; \
+	done; \
+	$(VALGRIND) $(BIN)/klr-train -q -v 3 $$out/scaled
+
+## check-oom: every allocation of a run fails once
+check-oom: all $(TEST_TOOLS)
+	$(RUN_TESTS) tests/oom.t
+
+## check-long: the tests that take longer
+check-long: $(LONG_TESTS) all $(TEST_TOOLS)
+	$(RUN_TESTS) $(LONG_TESTS) $(wildcard tests/long/*.t)
+
+## check-parts: every part of solver.c and kernel.c parses on its own
+check-parts:
+	@set -e; for part in $(PARTS); do \
+		$(CC) $(LANGUAGE) -w -fsyntax-only $$part; \
+	done
+
+## check-symbols: solver.o and kernel.o export what their headers declare
+check-symbols: $(BUILD)/solver.o $(BUILD)/kernel.o
+	@status=0; for unit in solver kernel; do \
+		for name in $$($(NM) -g --defined-only $(BUILD)/$$unit.o | \
+				sed 's/.* //'); do \
+			case $$name in \
+			klr_*) grep -qw "$$name" $$unit.h && continue ;; \
+			esac; \
+			echo "$$unit.o: $$name is not declared in $$unit.h"; status=1; \
+		done; \
+	done; exit $$status
+
+## format-check: the sources are as clang-format would have them
+format-check:
+	clang-format --dry-run -Werror $$(git ls-files '*.c' '*.h')
+
+## analyze: clang-tidy and cppcheck, where they are installed
+analyze:
+	@if command -v clang-tidy >/dev/null; then \
+		clang-tidy --quiet --warnings-as-errors='*' \
+			--checks='-*,clang-analyzer-*,bugprone-*,-bugprone-easily-swappable-parameters' \
+			$(UNITS) $(COMMON) $(NAMES:%=%.c) -- $(LANGUAGE); \
+	else echo "analyze: no clang-tidy here"; fi
+	@if command -v cppcheck >/dev/null; then \
+		cppcheck --quiet --std=c11 -I. -D_GNU_SOURCE --error-exitcode=1 \
+			--enable=warning,portability --inline-suppr \
+			$(UNITS) $(COMMON) $(NAMES:%=%.c); \
+	else echo "analyze: no cppcheck here"; fi
+
+## bench: side by side with LIBSVM, as ratios
+bench: all $(TEST_TOOLS)
+	bench/run.sh
+
+# ---- Installation ----
+
+## install: programs and manual pages to DESTDIR/PREFIX
+install: all
+	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)
+	install -m 755 $(PROGRAMS) $(DESTDIR)$(BINDIR)
+	$(if $(MANUALS),install -m 644 $(MANUALS) $(DESTDIR)$(MANDIR))
+
+## uninstall: remove what install put there
+uninstall:
+	rm -f $(NAMES:%=$(DESTDIR)$(BINDIR)/%)
+	rm -f $(MANUALS:docs/%=$(DESTDIR)$(MANDIR)/%)
+
+## clean: remove everything that was made
+clean:
+	rm -rf build $(NAMES)
+
+## help: this list
+help:
+	@sed -n 's/^## \([a-z-]*\): /\1\t/p' Makefile | \
+		awk -F '\t' '{ printf "  %-16s %s\n", $$1, $$2 }'
+
+.PHONY: all demo check check-run check-asan check-ubsan check-valgrind \
+	check-oom check-long check-parts check-symbols format-check analyze bench \
+	install uninstall clean help
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

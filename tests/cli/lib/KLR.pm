@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# What the command-line tests share: where the programs are, how to run one,
+# scratch folders and files, and what else may be there to compare with.
+package KLR;
+use strict;
+use warnings;
+use Exporter 'import';
+use File::Temp ();
+use POSIX ();
+
+our @EXPORT = qw(bin tool start finish run scratch put get peer data);
+
+my @folders; # File::Temp objects: the folders go when the test ends
+
+# Programs under test are in $KLR_BIN, tools of the tests in $KLR_BUILD/tests.
+sub bin
+{
+    my ($name) = @_;
+    return ($ENV{KLR_BIN} // '.') . "/$name";
+}
+
+sub tool
+{
+    my ($name) = @_;
+    return ($ENV{KLR_BUILD} // 'build') . "/tests/$name";
+}
+
+sub scratch
+{
+    push @folders, File::Temp->newdir('klr-XXXXXX', TMPDIR => 1);
+    return $folders[-1]->dirname;
+}
+
+sub put
+{
+    my ($path, $text) = @_;
+    open my $file, '>:raw', $path or die "$path: $!";
+    print $file $text;
+    close $file or die "$path: $!";
+    return $path;
+}
+
+sub get
+{
+    my ($path) = @_;
+    open my $file, '<:raw', $path or die "$path: $!";
+    local $/;
+    return scalar <$file>;
+}
+
+# Start a command, [name, arguments...]; names klr-* are the programs under
+# test. Options: stdin (text) or stdin_file, stdout_file, stderr_file, cwd,
+# env (a hash). Returns a hash with its pid, to be given to finish().
+sub start
+{
+    my ($command, %option) = @_;
+    my @command = @$command;
+    $command[0] = bin($command[0]) if $command[0] =~ /^klr-[a-z]+$/;
+    $command[0] = POSIX::getcwd() . "/$command[0]"
+        if $option{cwd} && $command[0] =~ m{^[^/].*/|^\.};
+    my $dir = scratch();
+    my $in = $option{stdin_file} // '/dev/null';
+    $in = put("$dir/in", $option{stdin}) if defined $option{stdin};
+    my %run = (
+        out_file => $option{stdout_file} // "$dir/out",
+        err_file => $option{stderr_file} // "$dir/err",
+    );
+    $run{pid} = fork() // die "fork: $!";
+    return \%run if $run{pid};
+    open(STDIN, '<', $in) && open(STDOUT, '>', $run{out_file})
+        && open(STDERR, '>', $run{err_file}) || POSIX::_exit(127);
+    chdir $option{cwd} || POSIX::_exit(127) if $option{cwd};
+    @ENV{ keys %{ $option{env} } } = values %{ $option{env} } if $option{env};
+    { no warnings 'exec'; exec { $command[0] } @command; }
+    POSIX::_exit(127);
+}
+
+# Wait for it: adds exit (the status, or 128 + the signal that killed it), out
+# and err (what it printed, where that went to a regular file).
+sub finish
+{
+    my ($run) = @_;
+    waitpid $run->{pid}, 0;
+    $run->{exit} = $? & 127 ? 128 + ($? & 127) : $? >> 8;
+    $run->{out} = -f $run->{out_file} ? get($run->{out_file}) : '';
+    $run->{err} = -f $run->{err_file} ? get($run->{err_file}) : '';
+    return $run;
+}
+
+sub run
+{
+    return finish(start(@_));
+}
+
+# The path of another program, or undef where it is not installed.
+sub peer
+{
+    my ($name) = @_;
+    for my $folder (split /:/, $ENV{PATH} // '') {
+        return "$folder/$name" if -f "$folder/$name" && -x _;
+    }
+    return undef;
+}
+
+# The path of a data set in $KLR_DATA, or undef.
+sub data
+{
+    my ($name) = @_;
+    return undef unless defined $ENV{KLR_DATA};
+    my $path = "$ENV{KLR_DATA}/$name";
+    return -r $path ? $path : undef;
+}
+
+1;

@@ -17,22 +17,26 @@ enum klr_option_type {
     KLR_REAL,    /* double */
     KLR_CHOICE,  /* int: index into `choices`, by name or by number */
     KLR_STRING,  /* const char *; NULL by default */
-    KLR_REPEATED /* handled by the program: -wLABEL WEIGHT, --help, ... */
+    KLR_REPEATED /* handled by the program: -wLABEL WEIGHT */
 };
 
 struct klr_option {
     enum klr_option_type type;
-    char letter;               /* 'c' for -c; 0: none */
-    const char *name;          /* "cost" for --cost */
-    const char *argument;      /* "C", shown in help; NULL for flags */
-    size_t offset;             /* of the field in its struct */
-    double preset;             /* default of a number, flag or choice */
-    double min, max;           /* closed range of a number */
-    bool above_min;            /* the range is open at min */
-    const char *const *choices; /* names, ended by NULL; a name "" is a number
-                                   without a choice */
-    const char *group;         /* heading in help; NULL: as before */
-    const char *help;          /* "%s" stands for the live default */
+    char letter;                /* 'c' for -c; 0: none */
+    const char *name;           /* "cost" for --cost */
+    const char *argument;       /* "C", shown in help; NULL for flags */
+    size_t offset;              /* of the field in its struct */
+    double preset;              /* default of a number, flag or choice; itself
+                                  allowed even out of range; NaN: not given */
+    double min, max;            /* closed range of a number */
+    bool above_min;             /* the range is open at min */
+    const char *const *choices; /* names, ended by NULL */
+    const char *const *aliases; /* beside each choice another spelling, such as
+                                   LIBSVM's number, or ""; NULL: none */
+    size_t values;              /* KLR_REAL: the field is an array of so many,
+                                  all given at once; 0 stands for 1 */
+    const char *group;          /* heading in help; NULL: as before */
+    const char *help;           /* "%s" stands for the live default */
 };
 
 /* Set every field that the table (ended by name NULL) describes. */
@@ -42,13 +46,28 @@ void klr_options_preset(const struct klr_option *table, void *base);
 int klr_options_check(const struct klr_option *table, const void *base,
                       struct klr_error *err);
 
-/* Read `text` as the value of `option` into its field; KLR_E_USAGE with a
- * sentence that quotes it, suggests a near name, or gives the range. */
-int klr_option_read(const struct klr_option *option, const char *text,
+/* How many texts klr_option_read takes: 0 for a flag. */
+size_t klr_option_values(const struct klr_option *option);
+
+/* Read `text` (klr_option_values) as the value of `option` into its field;
+ * KLR_E_USAGE with a sentence that quotes it, suggests a near name, or gives
+ * the range; the field is then as it was. A choice is a name, an alias, or the
+ * beginning of one name only, of four letters or more. */
+int klr_option_read(const struct klr_option *option, char *const *text,
                     void *base, struct klr_error *err);
+
+/* The default in words, for help: "0.001", "rbf"; "" where there is none. */
+enum { KLR_PRESET_SIZE = 40 };
+void klr_option_preset_text(const struct klr_option *option,
+                            char text[KLR_PRESET_SIZE]);
 
 /* The name in `names` (ended by NULL) nearest to `text` by edit distance, if
  * near enough to be meant; else NULL. */
 const char *klr_nearest(const char *text, const char *const *names);
+
+/* `text` between quotes for a message: cut where it is long, and with '?' for
+ * control characters. Returns `quoted`. */
+enum { KLR_QUOTED_SIZE = 64 };
+const char *klr_quote(char quoted[KLR_QUOTED_SIZE], const char *text);
 
 #endif

@@ -100,14 +100,15 @@ enum klr_solver_type { KLR_SOLVER_AUTO, KLR_SOLVER_SMO };
 
 struct klr_weight {
     double label;
-    double weight; /* >= 0: C of that class is cost * weight */
+    double weight; /* > 0: C of that class is cost * weight */
 };
 
 enum klr_status {
     KLR_CONVERGED,
     KLR_ITERATION_LIMIT,
     KLR_TIME_LIMIT,
-    KLR_INTERRUPTED, /* progress() asked to stop */
+    KLR_INTERRUPTED,     /* progress() asked to stop */
+    KLR_PRECISION_LIMIT, /* eps is below what rounding allows */
 };
 extern const char *const klr_status_names[]; /* "converged", ... */
 

@@ -124,24 +124,31 @@ struct clock {
 };
 
 static void clock_start(struct clock *clock, size_t problems);
-/* KLR_CONVERGED: go on; else why to stop. Reports progress when it is due;
- * `gap` is called then, if not NULL, for the current relative gap. */
+/* KLR_CONVERGED: go on; else why to stop. The solver keeps `iterations`,
+ * `violation` and `target` of its progress; the rest is filled in when a report
+ * is due, the relative gap by gap(solver). */
 static enum klr_status clock_check(struct clock *clock,
                                    const struct klr_params *params,
-                                   long long iterations, double violation,
-                                   double target, double (*gap)(void *),
-                                   void *solver);
+                                   struct klr_progress *progress,
+                                   double (*gap)(void *), void *solver);
 
+/* Solve by the model and options of problem->params; solution->beta (n) is the
+ * caller's, the rest of *solution is filled in. */
 static int smo_solve(const struct binary *problem, struct solution *solution,
                      struct klr_error *err);
 
-/* ---- objectives ---- */
+/* ---- losses and their conjugates: see loss.c ---- */
 
 static double loss_value(enum klr_model_type model, double margin);
-/* argmin over rho of sum_i cost_i loss(y_i (u_i - rho)), given u = K beta. */
-static int best_rho(enum klr_model_type model, size_t n, const double *y,
-                    const double *cost, const double *u, double *rho,
-                    struct klr_error *err);
+static double conjugate_value(enum klr_model_type model, double alpha,
+                              double cost);
+static double conjugate_slope(enum klr_model_type model, double alpha,
+                              double cost);
+static double conjugate_curvature(enum klr_model_type model, double alpha,
+                                  double cost);
+/* argmin over rho of sum_i C_i log(1 + exp(-y_i (u_i - rho))), u = K beta. */
+static double best_rho(size_t n, const double *y, const double *cost,
+                       const double *u);
 
 /* ---- model ---- */
 
@@ -175,6 +182,62 @@ struct klr_model {
         long long iterations;
     } record;
 };
+
+/* ---- one problem per pair of classes: see multiclass.c ---- */
+
+/* What all binary problems of a training share. */
+struct training {
+    const struct klr_params *params;
+    const struct layout *layout;
+    struct operator *op;
+    double *cost; /* (k) C of each class */
+    struct clock clock;
+};
+
+/* One binary problem: class a (y = +1) against class b without the examples of
+ * fold `leave_out`. */
+struct pair {
+    struct klr_range range[4];
+    struct klr_set set;   /* class a's examples, then class b's */
+    size_t size[2];       /* how many of each */
+    double *y, *cost;     /* (n) */
+    struct solution solution;
+};
+
+static int training_create(struct training *training, struct operator *op,
+                           const struct klr_params *params,
+                           const struct layout *layout, struct klr_error *err);
+static void training_free(struct training *training);
+/* `pair` has room for n examples of y, cost and beta. */
+static int pair_solve(struct training *training, size_t a, size_t b,
+                      size_t leave_out, struct pair *pair,
+                      struct klr_error *err);
+static int pair_alloc(struct pair *pair, size_t n, struct klr_error *err);
+static void pair_free(struct pair *pair);
+static void report_start(struct klr_report *report);
+static void report_add(struct klr_report *report, const struct solution *);
+
+/* The kernel of the parameters for data of that dimension: gamma set. */
+static struct klr_kernel params_kernel(const struct klr_params *params,
+                                       int dimension);
+
+/* p = 1 / (1 + exp(a f + b)) with a = -1, b = 0 for every pair. */
+static int model_add_probabilities(struct klr_model *model,
+                                   struct klr_error *err);
+static struct klr_features problem_features(const struct klr_problem *problem);
+
+/* ---- answers: see predict.c ---- */
+
+/* Add products (n, k - 1) of class c's coefficients, one column per problem
+ * with c in LIBSVM's arrangement, to decision (n, pairs). */
+static void add_class_products(size_t k, size_t c, size_t n,
+                               const double *product, double *decision);
+/* The label for decision (pairs); the class probabilities (k) too unless NULL.
+ * `work` has model_answer_work(k) elements. */
+static double model_answer(const struct klr_model *model,
+                           const double *decision, double *probability,
+                           double *work);
+static size_t model_answer_work(size_t k);
 
 /* The problem of classes a < b among the k(k-1)/2. */
 static size_t pair_index(size_t k, size_t a, size_t b);

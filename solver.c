@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The solver: one translation unit, its parts in reading order. Each part also
+ * parses on its own (make check-parts); what they share is solver/internal.h.
+ */
+#include "solver/internal.h"
+
+/* examples in */
+#include "solver/svmlight.c" /* the tokenizer; data sets in memory */
+
+/* problems */
+#include "solver/params.c"   /* parameters: ranges, defaults, checks */
+#include "solver/layout.c"   /* classes and folds: the order of the examples */
+#include "solver/operator.c" /* K: products, rows, diagonal */
+
+/* solvers */
+#include "solver/clock.c" /* limits, interruption, progress */
+#include "solver/links.c" /* sigmoid; probabilities from decision values */
+#include "solver/loss.c"  /* losses, their conjugates, the best threshold */
+#include "solver/smo.c"   /* two-variable decomposition of the dual */
+
+/* models out */
+#include "solver/model.c"      /* the model file */
+#include "solver/multiclass.c" /* one problem per pair of classes */
+#include "solver/predict.c"    /* labels, decision values, probabilities */
+#include "solver/metrics.c"    /* accuracy, log loss, Brier score, AUC */
+#include "solver/validate.c"   /* cross validation */

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The order of the examples: stably sorted by class, in the order of the
+ * model's labels, and within a class by fold of the cross validation. Every
+ * subset that a solver works on is then a short list of ranges.
+ */
+#include "solver/internal.h"
+
+static int compare_labels(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The distinct labels ascending into label (n); returns how many. */
+static size_t layout_distinct(const struct klr_problem *problem, double *label)
+{
+    size_t k = 0;
+    memcpy(label, problem->label, problem->n * sizeof *label);
+    qsort(label, problem->n, sizeof *label, compare_labels);
+    for (size_t i = 0; i < problem->n; i++)
+        if (k == 0 || label[i] != label[k - 1])
+            label[k++] = label[i];
+    return k;
+}
+
+static int layout_check_labels(size_t n, size_t k, struct klr_error *err)
+{
+    if (k < 2)
+        return klr_fail(err, KLR_E_DATA,
+                        "all examples have the same label: two classes are "
+                        "needed");
+    if (k > 1000 || (n > 30 && k > n / 3))
+        return klr_fail(err, KLR_E_DATA,
+                        "%zu distinct labels in %zu examples look like "
+                        "regression targets, not like classes",
+                        k, n);
+    return 0;
+}
+
+/* Two classes: the larger label, or `positive`, comes first. */
+static int layout_positive(struct layout *layout, const char *positive,
+                           struct klr_error *err)
+{
+    double label = layout->label[layout->k - 1];
+    if (positive && layout->k > 2)
+        return klr_fail(err, KLR_E_USAGE,
+                        "option --positive: the data have %zu classes, not two",
+                        layout->k);
+    if (layout->k > 2)
+        return 0;
+    if (positive && (!klr_read_real(positive, &label) ||
+                     (label != layout->label[0] && label != layout->label[1])))
+        return klr_fail(err, KLR_E_USAGE,
+                        "option --positive: no example has the label '%.40s'",
+                        positive);
+    if (label != layout->label[0]) {
+        layout->label[1] = layout->label[0];
+        layout->label[0] = label;
+    }
+    return 0;
+}
+
+static size_t layout_class_of(const struct layout *layout, double label)
+{
+    if (layout->k == 2)
+        return label != layout->label[0];
+    const double *found = bsearch(&label, layout->label, layout->k,
+                                  sizeof label, compare_labels);
+    return (size_t)(found - layout->label);
+}
+
+/* splitmix64: a full-period generator with a 64-bit state. */
+static uint64_t random_next(uint64_t *state)
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+/* Uniform in 0..bound-1, without bias. */
+static size_t random_below(uint64_t *state, size_t bound)
+{
+    uint64_t limit = UINT64_MAX - UINT64_MAX % bound, z;
+    do
+        z = random_next(state);
+    while (z >= limit);
+    return (size_t)(z % bound);
+}
+
+/* Turn class numbers cell[i] into cell numbers, class * folds + fold: each
+ * class is shuffled and dealt like cards, the next class going on where the
+ * last one ended, so that folds differ by one example at most. */
+static void layout_deal(const struct layout *layout, uint64_t seed,
+                        size_t *cell, size_t *member)
+{
+    size_t next = 0;
+    uint64_t state = seed;
+    for (size_t c = 0; c < layout->k; c++) {
+        size_t count = 0;
+        for (size_t i = 0; i < layout->n; i++)
+            if (cell[i] == c * layout->folds)
+                member[count++] = i;
+        for (size_t left = count; left > 1; left--) {
+            size_t pick = random_below(&state, left), last = member[left - 1];
+            member[left - 1] = member[pick];
+            member[pick] = last;
+        }
+        for (size_t i = 0; i < count; i++, next++)
+            cell[member[i]] += next % layout->folds;
+    }
+}
+
+/* Counting sort of the examples by cell: stable. */
+static void layout_sort(struct layout *layout, const size_t *cell)
+{
+    size_t cells = layout->k * layout->folds;
+    for (size_t i = 0; i < layout->n; i++)
+        layout->begin[cell[i] + 1]++;
+    for (size_t c = 0; c < cells; c++)
+        layout->begin[c + 1] += layout->begin[c];
+    for (size_t i = 0; i < layout->n; i++)
+        layout->order[layout->begin[cell[i]]++] = i;
+    for (size_t c = cells; c > 0; c--)
+        layout->begin[c] = layout->begin[c - 1];
+    layout->begin[0] = 0;
+}
+
+static int layout_create(struct layout *layout,
+                         const struct klr_problem *problem,
+                         const char *positive, size_t folds, uint64_t seed,
+                         struct klr_error *err)
+{
+    size_t n = problem->n, *cell = NULL;
+    int code = KLR_E_MEMORY;
+    memset(layout, 0, sizeof *layout);
+    layout->n = n;
+    layout->folds = folds;
+    if (!(layout->label = klr_alloc(n, sizeof *layout->label, err)) ||
+        !(layout->order = klr_alloc(n, sizeof *layout->order, err)) ||
+        !(cell = klr_alloc(n, sizeof *cell, err)))
+        goto done;
+    layout->k = layout_distinct(problem, layout->label);
+    if ((code = layout_check_labels(n, layout->k, err)) ||
+        (code = layout_positive(layout, positive, err)))
+        goto done;
+    if (folds > n) {
+        code = klr_fail(err, KLR_E_USAGE,
+                        "option -v: %zu folds need at least as many examples, "
+                        "not %zu",
+                        folds, n);
+        goto done;
+    }
+    code = KLR_E_MEMORY;
+    layout->begin =
+        klr_zalloc(layout->k * folds + 1, sizeof *layout->begin, err);
+    if (!layout->begin)
+        goto done;
+    for (size_t i = 0; i < n; i++)
+        cell[i] = layout_class_of(layout, problem->label[i]) * folds;
+    if (folds > 1)
+        layout_deal(layout, seed, cell, layout->order);
+    layout_sort(layout, cell);
+    code = 0;
+done:
+    klr_free(cell);
+    if (code)
+        layout_free(layout);
+    return code;
+}
+
+static void layout_free(struct layout *layout)
+{
+    klr_free(layout->label);
+    klr_free(layout->order);
+    klr_free(layout->begin);
+    memset(layout, 0, sizeof *layout);
+}
+
+static size_t layout_class(const struct layout *layout, size_t c,
+                           size_t leave_out, struct klr_range *range,
+                           size_t *count)
+{
+    const size_t *begin = layout->begin + c * layout->folds;
+    size_t hole = leave_out < layout->folds ? leave_out : layout->folds;
+    size_t hole_end = hole < layout->folds ? hole + 1 : hole;
+    struct klr_range part[2] = {{begin[0], begin[hole]},
+                                {begin[hole_end], begin[layout->folds]}};
+    size_t size = 0;
+    for (int i = 0; i < 2; i++)
+        if (part[i].end > part[i].begin) {
+            range[(*count)++] = part[i];
+            size += part[i].end - part[i].begin;
+        }
+    return size;
+}

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * One binary problem per pair of classes (a, b), a before b in the model's
+ * order, with y = +1 for a; two classes are the case of one pair. All pairs
+ * share one operator: a pair is a set of positions of the layout.
+ */
+#include "solver/internal.h"
+
+static struct klr_kernel params_kernel(const struct klr_params *params,
+                                       int dimension)
+{
+    double gamma = params->gamma;
+    if (gamma == 0)
+        gamma = 1.0 / (dimension > 0 ? dimension : 1);
+    return (struct klr_kernel){
+        .type = (enum klr_kernel_type)params->kernel,
+        .degree = (int)params->degree,
+        .gamma = gamma,
+        .coef0 = params->coef0,
+    };
+}
+
+/* cost[c] = C times the weight of class c. */
+static int class_costs(const struct klr_params *params,
+                       const struct layout *layout, double *cost,
+                       struct klr_error *err)
+{
+    for (size_t c = 0; c < layout->k; c++)
+        cost[c] = params->cost;
+    for (size_t w = 0; w < params->n_weights; w++) {
+        bool found = false;
+        for (size_t c = 0; c < layout->k; c++)
+            if (layout->label[c] == params->weight[w].label) {
+                cost[c] = params->cost * params->weight[w].weight;
+                found = true;
+            }
+        if (!found)
+            return klr_fail(err, KLR_E_USAGE,
+                            "option -w%g: no example has the label %g",
+                            params->weight[w].label, params->weight[w].label);
+    }
+    return 0;
+}
+
+static int training_create(struct training *training, struct operator *op,
+                           const struct klr_params *params,
+                           const struct layout *layout, struct klr_error *err)
+{
+    training->params = params;
+    training->layout = layout;
+    training->op = op;
+    training->cost = klr_alloc(layout->k, sizeof *training->cost, err);
+    if (!training->cost)
+        return KLR_E_MEMORY;
+    clock_start(&training->clock,
+                layout->k * (layout->k - 1) / 2 *
+                    (layout->folds > 1 ? layout->folds : 1));
+    return class_costs(params, layout, training->cost, err);
+}
+
+static void training_free(struct training *training)
+{
+    training->cost = klr_free(training->cost);
+}
+
+/* ---- reports ---- */
+
+static void report_start(struct klr_report *report)
+{
+    memset(report, 0, sizeof *report);
+}
+
+/* The first reason to stop early stands for all. */
+static void report_add(struct klr_report *report,
+                       const struct solution *solution)
+{
+    double gap =
+        (solution->primal - solution->dual) / fabs(solution->primal);
+    if (report->status == KLR_CONVERGED)
+        report->status = solution->status;
+    report->primal += solution->primal;
+    report->dual += solution->dual;
+    report->iterations += solution->iterations;
+    if (gap > report->gap || isnan(gap))
+        report->gap = gap;
+}
+
+/* ---- pairs ---- */
+
+static int pair_alloc(struct pair *pair, size_t n, struct klr_error *err)
+{
+    memset(pair, 0, sizeof *pair);
+    return (pair->y = klr_alloc(n, sizeof *pair->y, err)) &&
+                   (pair->cost = klr_alloc(n, sizeof *pair->cost, err)) &&
+                   (pair->solution.beta =
+                        klr_alloc(n, sizeof *pair->solution.beta, err))
+               ? 0
+               : KLR_E_MEMORY;
+}
+
+static void pair_free(struct pair *pair)
+{
+    klr_free(pair->y);
+    klr_free(pair->cost);
+    klr_free(pair->solution.beta);
+}
+
+/* With one class alone no finite threshold is optimal: the answer is the rule
+ * of succession, (n + 1) : 1 for that class. */
+static void pair_one_sided(struct pair *pair)
+{
+    struct solution *solution = &pair->solution;
+    double *beta = solution->beta, sign = pair->size[0] > 0 ? 1 : -1;
+    memset(beta, 0, pair->set.size * sizeof *beta);
+    *solution = (struct solution){
+        .beta = beta,
+        .rho = -sign * log((double)pair->set.size + 1),
+    };
+}
+
+static int pair_solve(struct training *training, size_t a, size_t b,
+                      size_t leave_out, struct pair *pair,
+                      struct klr_error *err)
+{
+    const struct layout *layout = training->layout;
+    size_t count = 0;
+    pair->size[0] = layout_class(layout, a, leave_out, pair->range, &count);
+    pair->size[1] = layout_class(layout, b, leave_out, pair->range, &count);
+    pair->set = set_of(pair->range, count);
+    training->clock.problem++;
+    if (pair->size[0] == 0 || pair->size[1] == 0) {
+        pair_one_sided(pair);
+        return 0;
+    }
+    for (size_t i = 0; i < pair->set.size; i++) {
+        bool first = i < pair->size[0];
+        pair->y[i] = first ? 1 : -1;
+        pair->cost[i] = training->cost[first ? a : b];
+    }
+    struct binary binary = {
+        .op = training->op,
+        .set = pair->set,
+        .n = pair->set.size,
+        .y = pair->y,
+        .cost = pair->cost,
+        .params = training->params,
+        .clock = &training->clock,
+    };
+    return smo_solve(&binary, &pair->solution, err);
+}
+
+/* ---- models ---- */
+
+/* A model whose coefficients have a column for every position: coef is
+ * (k - 1, n), n_sv = n until model_keep_support drops the zero columns. */
+static int model_allocate(struct klr_model *model, const struct layout *layout,
+                          struct klr_error *err)
+{
+    size_t k = layout->k, pairs = k * (k - 1) / 2;
+    model->k = k;
+    model->pairs = pairs;
+    return (model->label = klr_alloc(k, sizeof *model->label, err)) &&
+                   (model->rho = klr_alloc(pairs, sizeof *model->rho, err)) &&
+                   (model->class_sv =
+                        klr_zalloc(k, sizeof *model->class_sv, err)) &&
+                   (model->sv_row =
+                        klr_alloc(layout->n, sizeof *model->sv_row, err)) &&
+                   (model->coef = klr_zalloc((k - 1) * layout->n,
+                                             sizeof *model->coef, err))
+               ? 0
+               : KLR_E_MEMORY;
+}
+
+/* A logistic model's decision value is its log-odds: p = 1/(1 + exp(-f)). */
+static int model_add_probabilities(struct klr_model *model,
+                                   struct klr_error *err)
+{
+    if (!(model->prob_a = klr_alloc(model->pairs, sizeof(double), err)) ||
+        !(model->prob_b = klr_alloc(model->pairs, sizeof(double), err)))
+        return KLR_E_MEMORY;
+    for (size_t p = 0; p < model->pairs; p++) {
+        model->prob_a[p] = -1;
+        model->prob_b[p] = 0;
+    }
+    return 0;
+}
+
+/* Class a's coefficients in the problem (a, b) stand in row b - 1, class b's
+ * in row a. */
+static void model_set_pair(struct klr_model *model, const struct layout *layout,
+                           size_t a, size_t b, const struct pair *pair)
+{
+    size_t n = layout->n;
+    memcpy(model->coef + (b - 1) * n + layout->begin[a], pair->solution.beta,
+           pair->size[0] * sizeof *model->coef);
+    memcpy(model->coef + a * n + layout->begin[b],
+           pair->solution.beta + pair->size[0],
+           pair->size[1] * sizeof *model->coef);
+    model->rho[pair_index(layout->k, a, b)] = pair->solution.rho;
+}
+
+static bool is_support(const struct klr_model *model, size_t n, size_t position)
+{
+    for (size_t row = 0; row + 1 < model->k; row++)
+        if (model->coef[row * n + position] != 0)
+            return true;
+    return false;
+}
+
+/* Keep the columns with a coefficient other than zero: the support vectors. */
+static void model_keep_support(struct klr_model *model,
+                               const struct layout *layout)
+{
+    size_t n = layout->n, count = 0;
+    for (size_t c = 0; c < layout->k; c++)
+        for (size_t p = layout->begin[c]; p < layout->begin[c + 1]; p++)
+            if (is_support(model, n, p)) {
+                model->sv_row[count++] = p;
+                model->class_sv[c]++;
+            }
+    for (size_t row = 0; row + 1 < model->k; row++)
+        for (size_t i = 0; i < count; i++)
+            model->coef[row * count + i] =
+                model->coef[row * n + model->sv_row[i]];
+    for (size_t i = 0; i < count; i++)
+        model->sv_row[i] = layout->order[model->sv_row[i]];
+    model->n_sv = count;
+}
+
+/* The support vectors' features, copied from the problem. */
+static int model_copy_features(struct klr_model *model,
+                               const struct klr_problem *problem,
+                               struct klr_error *err)
+{
+    size_t total = 0, *start;
+    start = klr_alloc(model->n_sv + 1, sizeof *start, err);
+    if (!(model->start = start))
+        return KLR_E_MEMORY;
+    start[0] = 0;
+    for (size_t i = 0; i < model->n_sv; i++) {
+        size_t row = model->sv_row[i];
+        total += problem->start[row + 1] - problem->start[row];
+        start[i + 1] = total;
+    }
+    if (!(model->index = klr_alloc(total, sizeof *model->index, err)) ||
+        !(model->value = klr_alloc(total, sizeof *model->value, err)))
+        return KLR_E_MEMORY;
+    for (size_t i = 0; i < model->n_sv; i++) {
+        size_t from = problem->start[model->sv_row[i]];
+        size_t count = start[i + 1] - start[i];
+        memcpy(model->index + start[i], problem->index + from,
+               count * sizeof *model->index);
+        memcpy(model->value + start[i], problem->value + from,
+               count * sizeof *model->value);
+    }
+    model->dimension = problem->dimension;
+    model->problem = problem;
+    return 0;
+}
+
+static int train_pairs(struct training *training, struct klr_model *model,
+                       struct klr_report *report, struct klr_error *err)
+{
+    const struct layout *layout = training->layout;
+    struct pair pair;
+    int code = pair_alloc(&pair, layout->n, err);
+    for (size_t a = 0; !code && a < layout->k; a++)
+        for (size_t b = a + 1; !code && b < layout->k; b++) {
+            code = pair_solve(training, a, b, layout->folds, &pair, err);
+            if (code)
+                break;
+            model_set_pair(model, layout, a, b, &pair);
+            report_add(report, &pair.solution);
+        }
+    pair_free(&pair);
+    return code;
+}
+
+static void record_training(struct klr_model *model,
+                            const struct training *training,
+                            struct klr_report *report)
+{
+    const struct klr_params *params = training->params;
+    if (!klr_kernel_is_psd(&model->kernel))
+        report->gap = NAN;
+    report->kernel_evals = training->op->evaluations;
+    report->n_sv = model->n_sv;
+    report->seconds = klr_seconds() - training->clock.begin;
+    model->has_record = true;
+    model->record = (struct record){
+        .solver = KLR_SOLVER_SMO,
+        .status = report->status,
+        .eps = params->eps,
+        .cost = params->cost,
+        .gap = report->gap,
+        .iterations = report->iterations,
+    };
+}
+
+static struct klr_features problem_features(const struct klr_problem *problem)
+{
+    return (struct klr_features){
+        .n = problem->n,
+        .dimension = problem->dimension,
+        .start = problem->start,
+        .index = problem->index,
+        .value = problem->value,
+    };
+}
+
+int klr_train(const struct klr_problem *problem,
+              const struct klr_params *params, struct klr_model **out,
+              struct klr_report *report, struct klr_error *err)
+{
+    struct layout layout = {0};
+    struct operator op = {0};
+    struct training training = {0};
+    struct klr_features features = problem_features(problem);
+    struct klr_model *model = klr_zalloc(1, sizeof *model, err);
+    int code = model ? klr_params_check(params, err) : KLR_E_MEMORY;
+    report_start(report);
+    if (code ||
+        (code = layout_create(&layout, problem, params->positive, 1, 0, err)))
+        goto done;
+    model->type = (enum klr_model_type)params->model;
+    model->kernel = params_kernel(params, problem->dimension);
+    if ((code = operator_create(&op, &model->kernel, &features, layout.order,
+                                err)) ||
+        (code = training_create(&training, &op, params, &layout, err)) ||
+        (code = model_allocate(model, &layout, err)))
+        goto done;
+    memcpy(model->label, layout.label, layout.k * sizeof *model->label);
+    if ((code = train_pairs(&training, model, report, err)))
+        goto done;
+    model_keep_support(model, &layout);
+    if ((code = model_copy_features(model, problem, err)) ||
+        (model->type == KLR_MODEL_KLR &&
+         (code = model_add_probabilities(model, err))))
+        goto done;
+    record_training(model, &training, report);
+done:
+    training_free(&training);
+    operator_free(&op);
+    layout_free(&layout);
+    *out = code ? klr_model_free(model) : model;
+    return code;
+}

@@ -1,0 +1,629 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Sequential minimal optimisation: the dual of loss.c, two variables a step.
+ *
+ *   minimise  f(alpha) = 1/2 beta'K beta + sum_i psi_i(alpha_i)
+ *   s.t.      sum_i beta_i = 0,  lower_i <= alpha_i <= upper_i
+ *
+ * With s_i = -y_i df/dalpha_i = -(K beta)_i - y_i psi_i'(alpha_i), alpha is
+ * optimal if and only if no beta_i that can rise and beta_j that can fall have
+ * s_i > s_j. Each step raises beta_i and lowers beta_j by the same t: i has the
+ * largest s_i, j promises the largest decrease to second order (hinge: Fan,
+ * Chen & Lin 2005; logistic: Consolo et al., (32)-(35)), and t minimises f
+ * along that line (Keerthi et al. 2005, section 4; Consolo (30)).
+ *
+ * The logistic psi' is infinite at 0 and C, so alpha is kept in
+ * [mu C, (1 - mu) C], the box of Consolo (22) in place of the two loops of
+ * Keerthi, section 5. Kernels that are not PSD: a step of negative curvature
+ * goes to the end of the segment, Lin & Lin (2003), (27), or to a point below
+ * f(alpha); f falls strictly either way.
+ *
+ * Shrinking (hinge only): variables at a bound that cannot take part in a step
+ * are set aside. Examples in work stand first, in their original order, and
+ * rows of K are computed and cached for them alone.
+ */
+#include "solver/internal.h"
+
+static const double smo_margin = 1e-12; /* mu */
+
+enum smo_side { SMO_CAN_RISE = 1, SMO_CAN_FALL = 2 }; /* beta_i can */
+
+struct smo_example {
+    size_t local;    /* index in the binary problem: the key of its row */
+    size_t position; /* in the operator */
+    double y, cost, diagonal /* K_ii */, alpha;
+};
+
+struct smo {
+    const struct binary *problem;
+    enum klr_model_type model;
+    double eps;               /* stop when max s_i - min s_j <= eps */
+    size_t n, active;         /* examples; those in work stand first */
+    struct smo_example *example; /* (n) */
+    double *s;                /* (n), valid for those in work */
+    double *hessian;          /* (n) K_ii + psi_i''(alpha_i) */
+    unsigned char *side;      /* (n) enum smo_side */
+    struct smo *spare;        /* the same arrays, to permute into */
+    struct klr_range *range;  /* (n) */
+    struct klr_set columns;   /* positions in work */
+    size_t *keep;             /* (n) */
+    struct klr_cache *cache;
+    enum klr_precision precision; /* of the cached rows */
+    struct klr_progress progress;
+};
+
+/* ---- one example ---- */
+
+static double smo_lower(const struct smo *smo, const struct smo_example *e)
+{
+    return smo->model == KLR_MODEL_SVM ? 0 : smo_margin * e->cost;
+}
+
+static double smo_upper(const struct smo *smo, const struct smo_example *e)
+{
+    return smo->model == KLR_MODEL_SVM ? e->cost : (1 - smo_margin) * e->cost;
+}
+
+/* How far beta_i can go in the direction sign. */
+static double smo_room(const struct smo *smo, const struct smo_example *e,
+                       double sign)
+{
+    return e->y * sign > 0 ? smo_upper(smo, e) - e->alpha
+                           : e->alpha - smo_lower(smo, e);
+}
+
+/* Move beta_i by t, where `room` is as far as it can go; keeps s, hessian and
+ * side of that example right but for the term K beta of s. */
+static void smo_move(struct smo *smo, size_t i, double t, double room)
+{
+    struct smo_example *e = &smo->example[i];
+    double old = conjugate_slope(smo->model, e->alpha, e->cost);
+    if (fabs(t) >= room)
+        e->alpha = e->y * t > 0 ? smo_upper(smo, e) : smo_lower(smo, e);
+    else
+        e->alpha += e->y * t;
+    smo->s[i] -= e->y * (conjugate_slope(smo->model, e->alpha, e->cost) - old);
+    smo->hessian[i] =
+        e->diagonal + conjugate_curvature(smo->model, e->alpha, e->cost);
+    smo->side[i] =
+        (unsigned char)((smo_room(smo, e, 1) > 0 ? SMO_CAN_RISE : 0) |
+                        (smo_room(smo, e, -1) > 0 ? SMO_CAN_FALL : 0));
+}
+
+/* (K beta)_i */
+static double smo_product(const struct smo *smo, size_t i)
+{
+    const struct smo_example *e = &smo->example[i];
+    return -smo->s[i] - e->y * conjugate_slope(smo->model, e->alpha, e->cost);
+}
+
+/* ---- rows and loops over them ---- */
+
+static const void *smo_row(struct smo *smo, size_t i)
+{
+    const struct smo_example *e = &smo->example[i];
+    bool hit;
+    void *row = klr_cache_row(smo->cache, e->local, &hit);
+    if (!hit)
+        operator_row(smo->problem->op, e->position, smo->columns,
+                     smo->precision, row);
+    return row;
+}
+
+static inline double smo_entry(const void *row, enum klr_precision precision,
+                               size_t k)
+{
+    return precision == KLR_FLOAT ? (double)((const float *)row)[k]
+                                  : ((const double *)row)[k];
+}
+
+/* argmax of s over those that can rise; n if there are none. */
+static size_t smo_first(const struct smo *smo)
+{
+    size_t best = smo->n;
+    double largest = -INFINITY;
+    for (size_t k = 0; k < smo->active; k++)
+        if ((smo->side[k] & SMO_CAN_RISE) && smo->s[k] > largest) {
+            largest = smo->s[k];
+            best = k;
+        }
+    return best;
+}
+
+/* The partner of i with the largest (s_i - s_j)^2 / curvature, Consolo (34),
+ * (35); n if there is none. *least is the smallest s that can fall. */
+static inline size_t smo_second_of(const struct smo *smo, size_t i,
+                                   const void *row,
+                                   enum klr_precision precision, double *least)
+{
+    const double tiny = 1e-12;
+    const double *s = smo->s, *hessian = smo->hessian;
+    const unsigned char *side = smo->side;
+    double si = s[i], hi = hessian[i], smallest = INFINITY;
+    double best_gain = 0, best_curvature = 1; /* a gain is gain/curvature */
+    size_t best = smo->n;
+    for (size_t k = 0; k < smo->active; k++) {
+        if (!(side[k] & SMO_CAN_FALL))
+            continue;
+        smallest = s[k] < smallest ? s[k] : smallest;
+        double v = si - s[k];
+        double q = hi + hessian[k] - 2 * smo_entry(row, precision, k);
+        q = q > tiny ? q : tiny;
+        if (v > 0 && v * v * best_curvature > best_gain * q) {
+            best_gain = v * v;
+            best_curvature = q;
+            best = k;
+        }
+    }
+    *least = smallest;
+    return best;
+}
+
+static size_t smo_second(const struct smo *smo, size_t i, const void *row,
+                         double *least)
+{
+    return smo->precision == KLR_FLOAT
+               ? smo_second_of(smo, i, row, KLR_FLOAT, least)
+               : smo_second_of(smo, i, row, KLR_DOUBLE, least);
+}
+
+/* s -= t (K_i - K_j): Keerthi (5.2). */
+static inline void smo_update_of(struct smo *smo, double t, const void *row_i,
+                                 const void *row_j,
+                                 enum klr_precision precision)
+{
+    double *restrict s = smo->s;
+    for (size_t k = 0; k < smo->active; k++)
+        s[k] -= t * (smo_entry(row_i, precision, k) -
+                     smo_entry(row_j, precision, k));
+}
+
+static void smo_update(struct smo *smo, double t, const void *row_i,
+                       const void *row_j)
+{
+    if (smo->precision == KLR_FLOAT)
+        smo_update_of(smo, t, row_i, row_j, KLR_FLOAT);
+    else
+        smo_update_of(smo, t, row_i, row_j, KLR_DOUBLE);
+}
+
+/* ---- the step along a line ---- */
+
+/* f(t) - f(0) along beta_i + t, beta_j - t. */
+struct smo_line {
+    enum klr_model_type model;
+    struct smo_example i, j;
+    double eta;            /* K_ii + K_jj - 2 K_ij */
+    double slope;          /* of the quadratic part at 0 */
+    double psi_i, psi_j;   /* psi at 0 */
+};
+
+static double line_slope(const struct smo_line *line, double t)
+{
+    const struct smo_example *i = &line->i, *j = &line->j;
+    return line->slope + t * line->eta +
+           i->y * conjugate_slope(line->model, i->alpha + i->y * t, i->cost) -
+           j->y * conjugate_slope(line->model, j->alpha - j->y * t, j->cost);
+}
+
+static double line_curvature(const struct smo_line *line, double t)
+{
+    const struct smo_example *i = &line->i, *j = &line->j;
+    return line->eta +
+           conjugate_curvature(line->model, i->alpha + i->y * t, i->cost) +
+           conjugate_curvature(line->model, j->alpha - j->y * t, j->cost);
+}
+
+static double line_value(const struct smo_line *line, double t)
+{
+    const struct smo_example *i = &line->i, *j = &line->j;
+    return t * (line->slope + 0.5 * t * line->eta) - line->psi_i - line->psi_j +
+           conjugate_value(line->model, i->alpha + i->y * t, i->cost) +
+           conjugate_value(line->model, j->alpha - j->y * t, j->cost);
+}
+
+/* A root of the slope in (0, high), given slope(0) < 0 < slope(high):
+ * Newton-Raphson, Keerthi (5.1), with bisection where it leaves the bracket or
+ * does not halve the slope. */
+static double line_root(const struct smo_line *line, double high,
+                        double accuracy)
+{
+    double low = 0, t = 0, slope = line_slope(line, 0), last = INFINITY;
+    for (int step = 0; step < 200 && fabs(slope) > accuracy; step++) {
+        double curvature = line_curvature(line, t), next = t - slope / curvature;
+        if (!(curvature > 0 && next > low && next < high) ||
+            fabs(slope) > 0.5 * last)
+            next = 0.5 * (low + high);
+        if (next == t || next <= low || next >= high)
+            break;
+        t = next;
+        last = fabs(slope);
+        slope = line_slope(line, t);
+        *(slope < 0 ? &low : &high) = t;
+    }
+    return t;
+}
+
+/* The step for slope(0) < 0 and ends at t = room: the minimiser if f is convex
+ * along the line; else a local one, or the end, with f(t) < f(0). */
+static double line_step(const struct smo_line *line, double room,
+                        double accuracy)
+{
+    for (double t = room; t > 0; t /= 2) {
+        if (line_slope(line, t) > 0)
+            t = line_root(line, t, accuracy);
+        if (line->eta >= 0 || line_value(line, t) < 0)
+            return t;
+    }
+    return 0;
+}
+
+/* Raise beta_i, lower beta_j; false if rounding leaves no step to make. */
+static bool smo_step(struct smo *smo, size_t i, size_t j, const void *row_i,
+                     const void *row_j)
+{
+    struct smo_example *ei = &smo->example[i], *ej = &smo->example[j];
+    double kij = smo_entry(row_i, smo->precision, j);
+    double room_i = smo_room(smo, ei, 1), room_j = smo_room(smo, ej, -1);
+    struct smo_line line = {
+        .model = smo->model,
+        .i = *ei,
+        .j = *ej,
+        .eta = ei->diagonal + ej->diagonal - 2 * kij,
+        .slope = smo_product(smo, i) - smo_product(smo, j),
+        .psi_i = conjugate_value(smo->model, ei->alpha, ei->cost),
+        .psi_j = conjugate_value(smo->model, ej->alpha, ej->cost),
+    };
+    double t = line_step(&line, fmin(room_i, room_j), 0.01 * smo->eps);
+    double before_i = ei->alpha, before_j = ej->alpha;
+    smo_move(smo, i, t, room_i);
+    smo_move(smo, j, -t, room_j);
+    if (ei->alpha == before_i && ej->alpha == before_j)
+        return false;
+    smo_update(smo, t, row_i, row_j);
+    return true;
+}
+
+/* ---- shrinking ---- */
+
+/* Put example `from` of a into place `to` of b. */
+static void smo_copy(const struct smo *a, size_t from, struct smo *b, size_t to)
+{
+    b->example[to] = a->example[from];
+    b->s[to] = a->s[from];
+    b->hessian[to] = a->hessian[from];
+    b->side[to] = a->side[from];
+}
+
+/* The first `count` examples of the spare arrays become the current ones. */
+static void smo_take_spare(struct smo *smo, size_t count)
+{
+    for (size_t k = 0; k < count; k++)
+        smo_copy(smo->spare, k, smo, k);
+}
+
+/* Work with the first `active` examples: the set of their positions. */
+static void smo_set_columns(struct smo *smo, size_t active)
+{
+    size_t count = 0;
+    for (size_t k = 0; k < active; k++) {
+        size_t p = smo->example[k].position;
+        if (count > 0 && smo->range[count - 1].end == p)
+            smo->range[count - 1].end++;
+        else
+            smo->range[count++] = (struct klr_range){p, p + 1};
+    }
+    smo->active = active;
+    smo->columns = set_of(smo->range, count);
+}
+
+/* Set aside what is at a bound and beyond the others: those that can only fall
+ * with s above `most`, and those that can only rise with s below `least`. */
+static void smo_shrink(struct smo *smo, double most, double least)
+{
+    size_t kept = 0, aside = 0;
+    for (size_t k = 0; k < smo->active; k++) {
+        bool out = (smo->side[k] == SMO_CAN_FALL && smo->s[k] > most) ||
+                   (smo->side[k] == SMO_CAN_RISE && smo->s[k] < least);
+        if (!out)
+            smo->keep[kept++] = k;
+        else
+            smo_copy(smo, k, smo->spare, smo->active - ++aside);
+    }
+    if (aside == 0)
+        return;
+    for (size_t k = 0; k < kept; k++)
+        smo_copy(smo, smo->keep[k], smo->spare, k);
+    smo_take_spare(smo, smo->active);
+    smo_set_columns(smo, kept);
+    klr_cache_compact(smo->cache, smo->keep, kept);
+}
+
+/* All examples come back to work, in their original order, with s anew. */
+static int smo_unshrink(struct smo *smo, struct klr_error *err)
+{
+    if (smo->active == smo->n)
+        return 0;
+    size_t n = smo->n, missing = 0, support = 0, active = smo->active;
+    struct klr_range *range = klr_alloc(2 * n, sizeof *range, err);
+    double *work = klr_alloc(2 * n, sizeof *work, err);
+    int code = range && work ? 0 : KLR_E_MEMORY;
+    if (code)
+        goto done;
+    struct klr_range *from = range, *to = range + n;
+    double *beta = work, *product = work + n;
+    for (size_t k = 0; k < n; k++) {
+        smo->keep[smo->example[k].local] = k >= active;
+        smo_copy(smo, k, smo->spare, smo->example[k].local);
+    }
+    smo_take_spare(smo, n);
+    for (size_t k = 0; k < n; k++) {
+        const struct smo_example *e = &smo->example[k];
+        struct klr_range here = {e->position, e->position + 1};
+        if (smo->keep[k])
+            to[missing++] = here;
+        if (e->alpha > 0) {
+            beta[support] = e->y * e->alpha;
+            from[support++] = here;
+        }
+    }
+    operator_apply(smo->problem->op, set_of(to, missing),
+                   set_of(from, support), beta, 1, smo->precision, product);
+    for (size_t k = 0, next = 0; k < n; k++)
+        if (smo->keep[k]) {
+            const struct smo_example *e = &smo->example[k];
+            smo->s[k] =
+                -product[next++] -
+                e->y * conjugate_slope(smo->model, e->alpha, e->cost);
+        }
+    smo_set_columns(smo, n);
+    klr_cache_reset(smo->cache, n);
+done:
+    klr_free(range);
+    klr_free(work);
+    return code;
+}
+
+/* ---- objectives ---- */
+
+/* Primal and dual objective, and rho, from s of the examples in work; for
+ * those set aside s is as it was when they were. */
+static void smo_objectives(const struct smo *smo, double *u, double *y,
+                           double *cost, struct solution *solution)
+{
+    double quadratic = 0, conjugate = 0, loss = 0;
+    double most = -INFINITY, least = INFINITY, free_sum = 0;
+    size_t n = smo->n, free_count = 0;
+    for (size_t k = 0; k < n; k++) {
+        const struct smo_example *e = &smo->example[k];
+        u[k] = smo_product(smo, k);
+        y[k] = e->y;
+        cost[k] = e->cost;
+        quadratic += e->y * e->alpha * u[k];
+        conjugate += conjugate_value(smo->model, e->alpha, e->cost);
+        if (smo->side[k] & SMO_CAN_RISE)
+            most = fmax(most, smo->s[k]);
+        if (smo->side[k] & SMO_CAN_FALL)
+            least = fmin(least, smo->s[k]);
+        if (smo->side[k] == (SMO_CAN_RISE | SMO_CAN_FALL)) {
+            free_sum += smo->s[k];
+            free_count++;
+        }
+    }
+    /* svm: on the margin y f = 1, that is rho = -s; between them otherwise */
+    double rho = smo->model == KLR_MODEL_KLR ? best_rho(n, y, cost, u)
+                 : free_count > 0 ? -free_sum / (double)free_count
+                                  : -0.5 * (most + least);
+    for (size_t k = 0; k < n; k++)
+        loss += cost[k] * loss_value(smo->model, y[k] * (u[k] - rho));
+    solution->rho = rho;
+    solution->primal = 0.5 * quadratic + loss;
+    solution->dual = -0.5 * quadratic - conjugate;
+}
+
+/* The relative gap as it stands, for progress: spare arrays as workspace. */
+static double smo_gap(void *solver)
+{
+    struct smo *smo = solver;
+    struct solution now;
+    double *cost = (double *)smo->spare->example;
+    smo_objectives(smo, smo->spare->s, smo->spare->hessian, cost, &now);
+    return (now.primal - now.dual) / fabs(now.primal);
+}
+
+static void smo_finish(struct smo *smo, struct solution *solution)
+{
+    double *cost = (double *)smo->spare->example;
+    smo_objectives(smo, smo->spare->s, smo->spare->hessian, cost, solution);
+    for (size_t k = 0; k < smo->n; k++)
+        solution->beta[k] = smo->example[k].y * smo->example[k].alpha;
+    solution->iterations = smo->progress.iterations;
+}
+
+/* ---- start ---- */
+
+static bool smo_arrays(struct smo *smo, size_t n, struct klr_error *err)
+{
+    return (smo->example = klr_alloc(n, sizeof *smo->example, err)) &&
+           (smo->s = klr_alloc(n, sizeof *smo->s, err)) &&
+           (smo->hessian = klr_alloc(n, sizeof *smo->hessian, err)) &&
+           (smo->side = klr_alloc(n, sizeof *smo->side, err));
+}
+
+static void smo_free_arrays(struct smo *smo)
+{
+    klr_free(smo->example);
+    klr_free(smo->s);
+    klr_free(smo->hessian);
+    klr_free(smo->side);
+}
+
+/* Double rows where the rounding of float entries, carried into s by sums of n
+ * terms of size C K, could exceed a tenth of eps. */
+static enum klr_precision smo_choose_precision(const struct smo *smo)
+{
+    double cost = 0, diagonal = 0;
+    for (size_t k = 0; k < smo->n; k++) {
+        cost = fmax(cost, smo->example[k].cost);
+        diagonal = fmax(diagonal, fabs(smo->example[k].diagonal));
+    }
+    double error = ldexp(cost * diagonal * sqrt((double)smo->n), -24);
+    return error > 0.1 * smo->eps ? KLR_DOUBLE : KLR_FLOAT;
+}
+
+static int smo_create_cache(struct smo *smo, struct klr_error *err)
+{
+    size_t element = smo->precision == KLR_FLOAT ? sizeof(float)
+                                                 : sizeof(double);
+    double need = (double)smo->n * (double)smo->n * (double)element;
+    double most = smo->problem->params->cache_mb * 1048576.0;
+    if (most == 0)
+        most = 0.25 * (double)klr_memory_limit();
+    return klr_cache_create(&smo->cache, smo->n, smo->n, element,
+                            (size_t)fmin(need, most), err);
+}
+
+/* alpha = 0 for the hinge; for the logistic loss the solution for K = 0:
+ * alpha_i = C_i p_i with p the same within a class and sum beta = 0. */
+static void smo_start(struct smo *smo)
+{
+    const struct binary *problem = smo->problem;
+    double weight[2] = {0, 0};
+    for (size_t k = 0; k < smo->n; k++)
+        weight[problem->y[k] > 0] += problem->cost[k];
+    for (size_t k = 0; k < smo->n; k++) {
+        struct smo_example *e = &smo->example[k];
+        double share = weight[e->y < 0] / (weight[0] + weight[1]);
+        e->alpha = smo->model == KLR_MODEL_SVM ? 0 : share * e->cost;
+        e->alpha = fmin(fmax(e->alpha, smo_lower(smo, e)), smo_upper(smo, e));
+        smo->s[k] = -e->y * conjugate_slope(smo->model, e->alpha, e->cost);
+        smo_move(smo, k, 0, INFINITY);
+    }
+}
+
+/* s -= K beta, row by row. */
+static enum klr_status smo_start_products(struct smo *smo)
+{
+    for (size_t i = 0; i < smo->n; i++) {
+        const struct smo_example *e = &smo->example[i];
+        if (e->alpha == 0)
+            continue;
+        const void *row = smo_row(smo, i);
+        for (size_t k = 0; k < smo->n; k++)
+            smo->s[k] -=
+                e->y * e->alpha * smo_entry(row, smo->precision, k);
+    }
+    return KLR_CONVERGED;
+}
+
+static int smo_create(struct smo *smo, struct smo *spare,
+                      const struct binary *problem, struct klr_error *err)
+{
+    size_t n = problem->n, k = 0;
+    memset(smo, 0, sizeof *smo);
+    memset(spare, 0, sizeof *spare);
+    smo->problem = problem;
+    smo->model = (enum klr_model_type)problem->params->model;
+    /* Keerthi's tau bounds half the violation, (3.11). */
+    smo->eps = problem->params->eps * (smo->model == KLR_MODEL_KLR ? 2 : 1);
+    smo->n = n;
+    smo->spare = spare;
+    if (!smo_arrays(smo, n, err) || !smo_arrays(spare, n, err) ||
+        !(smo->range = klr_alloc(n, sizeof *smo->range, err)) ||
+        !(smo->keep = klr_alloc(n, sizeof *smo->keep, err)))
+        return KLR_E_MEMORY;
+    operator_diagonal(problem->op, problem->set, smo->s);
+    for (size_t r = 0; r < problem->set.count; r++)
+        for (size_t p = problem->set.range[r].begin;
+             p < problem->set.range[r].end; p++, k++)
+            smo->example[k] = (struct smo_example){
+                .local = k,
+                .position = p,
+                .y = problem->y[k],
+                .cost = problem->cost[k],
+                .diagonal = smo->s[k],
+            };
+    smo_set_columns(smo, n);
+    smo->precision = smo_choose_precision(smo);
+    smo->progress.target = smo->eps;
+    return smo_create_cache(smo, err);
+}
+
+static void smo_free(struct smo *smo)
+{
+    smo_free_arrays(smo);
+    smo_free_arrays(smo->spare);
+    klr_free(smo->range);
+    klr_free(smo->keep);
+    klr_cache_free(smo->cache);
+}
+
+/* ---- the loop ---- */
+
+/* Until nothing in work violates by more than eps. */
+static int smo_descend(struct smo *smo, enum klr_status *status,
+                       struct klr_error *err)
+{
+    const struct binary *problem = smo->problem;
+    bool shrinking = smo->model == KLR_MODEL_SVM && problem->params->shrinking;
+    bool unshrunk = false;
+    int code;
+    size_t period = smo->n < 1000 ? smo->n : 1000, due = period;
+    for (;;) {
+        double least = INFINITY, most;
+        size_t i = smo_first(smo), j = smo->n;
+        const void *row_i = NULL;
+        if (i < smo->n) {
+            row_i = smo_row(smo, i);
+            j = smo_second(smo, i, row_i, &least);
+        }
+        most = i < smo->n ? smo->s[i] : -INFINITY;
+        smo->progress.violation = most - least;
+        if (j == smo->n || most - least <= smo->eps) {
+            if (smo->active == smo->n)
+                return 0;
+            if ((code = smo_unshrink(smo, err)))
+                return code;
+            due = 1;
+            continue;
+        }
+        *status = clock_check(problem->clock, problem->params, &smo->progress,
+                              smo_gap, smo);
+        if (*status != KLR_CONVERGED)
+            return smo_unshrink(smo, err);
+        if (shrinking && --due == 0) {
+            due = period;
+            if (!unshrunk && most - least <= 10 * smo->eps) {
+                unshrunk = true;
+                if ((code = smo_unshrink(smo, err)))
+                    return code;
+            }
+            smo_shrink(smo, most, least);
+            continue;
+        }
+        if (!smo_step(smo, i, j, row_i, smo_row(smo, j))) {
+            *status = KLR_PRECISION_LIMIT;
+            return smo_unshrink(smo, err);
+        }
+        smo->progress.iterations++;
+    }
+}
+
+static int smo_solve(const struct binary *problem, struct solution *solution,
+                     struct klr_error *err)
+{
+    struct smo smo, spare;
+    int code = smo_create(&smo, &spare, problem, err);
+    if (code)
+        goto done;
+    smo_start(&smo);
+    smo_start_products(&smo);
+    solution->status = KLR_CONVERGED;
+    code = smo_descend(&smo, &solution->status, err);
+    if (code)
+        goto done;
+    smo_finish(&smo, solution);
+done:
+    smo_free(&smo);
+    return code;
+}

@@ -74,8 +74,7 @@ void klr_options_preset(const struct klr_option *table, void *base)
             *(long long *)field = (long long)table->preset;
             break;
         case KLR_REAL:
-            for (size_t i = 0; i < klr_option_values(table); i++)
-                ((double *)field)[i] = table->preset;
+            *(double *)field = table->preset;
             break;
         case KLR_STRING:
             *(const char **)field = NULL;
@@ -84,13 +83,6 @@ void klr_options_preset(const struct klr_option *table, void *base)
             break;
         }
     }
-}
-
-size_t klr_option_values(const struct klr_option *option)
-{
-    if (option->type == KLR_FLAG)
-        return 0;
-    return option->values ? option->values : 1;
 }
 
 void klr_option_preset_text(const struct klr_option *option,
@@ -165,8 +157,7 @@ int klr_options_check(const struct klr_option *table, const void *base,
         else if (table->type == KLR_CHOICE)
             code = check_choice(table, *(const int *)field, err);
         else if (table->type == KLR_REAL)
-            for (size_t i = 0; i < klr_option_values(table) && !code; i++)
-                code = check_number(table, ((const double *)field)[i], err);
+            code = check_number(table, *(const double *)field, err);
     }
     return code;
 }
@@ -300,22 +291,7 @@ static int read_integer(const struct klr_option *option, const char *text,
     return 0;
 }
 
-static int read_reals(const struct klr_option *option, char *const *text,
-                      double *field, struct klr_error *err)
-{
-    double ignored;
-    size_t count = klr_option_values(option);
-    for (size_t i = 0; i < count; i++) { /* all or none */
-        int code = read_real(option, text[i], &ignored, err);
-        if (code)
-            return code;
-    }
-    for (size_t i = 0; i < count; i++)
-        read_real(option, text[i], &field[i], err);
-    return 0;
-}
-
-int klr_option_read(const struct klr_option *option, char *const *text,
+int klr_option_read(const struct klr_option *option, const char *text,
                     void *base, struct klr_error *err)
 {
     void *field = field_of(option, base);
@@ -324,13 +300,13 @@ int klr_option_read(const struct klr_option *option, char *const *text,
         *(int *)field = 1;
         return 0;
     case KLR_INTEGER:
-        return read_integer(option, text[0], field, err);
+        return read_integer(option, text, field, err);
     case KLR_REAL:
-        return read_reals(option, text, field, err);
+        return read_real(option, text, field, err);
     case KLR_CHOICE:
-        return read_choice(option, text[0], field, err);
+        return read_choice(option, text, field, err);
     case KLR_STRING:
-        *(const char **)field = text[0];
+        *(const char **)field = text;
         return 0;
     case KLR_REPEATED:
         break;

@@ -15,7 +15,7 @@ enum klr_option_type {
     KLR_FLAG,    /* int; no value: becomes 1 */
     KLR_INTEGER, /* long long */
     KLR_REAL,    /* double */
-    KLR_CHOICE,  /* int: index into `choices`, by name or by number */
+    KLR_CHOICE,  /* int: index into `choices` */
     KLR_STRING,  /* const char *; NULL by default */
     KLR_REPEATED /* handled by the program: -wLABEL WEIGHT */
 };
@@ -33,8 +33,8 @@ struct klr_option {
     const char *const *choices; /* names, ended by NULL */
     const char *const *aliases; /* beside each choice another spelling, such as
                                    LIBSVM's number, or ""; NULL: none */
-    size_t values;              /* KLR_REAL: the field is an array of so many,
-                                  all given at once; 0 stands for 1 */
+    int values;                 /* KLR_REPEATED: it takes so many, handed to
+                                   the program one by one; 0 stands for 1 */
     const char *group;          /* heading in help; NULL: as before */
     const char *help;           /* "%s" stands for the live default */
 };
@@ -46,14 +46,11 @@ void klr_options_preset(const struct klr_option *table, void *base);
 int klr_options_check(const struct klr_option *table, const void *base,
                       struct klr_error *err);
 
-/* How many texts klr_option_read takes: 0 for a flag. */
-size_t klr_option_values(const struct klr_option *option);
-
-/* Read `text` (klr_option_values) as the value of `option` into its field;
+/* Read `text` as the value of `option` into its field (a flag ignores it);
  * KLR_E_USAGE with a sentence that quotes it, suggests a near name, or gives
  * the range; the field is then as it was. A choice is a name, an alias, or the
  * beginning of one name only, of four letters or more. */
-int klr_option_read(const struct klr_option *option, char *const *text,
+int klr_option_read(const struct klr_option *option, const char *text,
                     void *base, struct klr_error *err);
 
 /* The default in words, for help: "0.001", "rbf"; "" where there is none. */

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The parameters of training: one table gives each its letter, name, range,
+ * default and help. klr_params_init, klr_params_check and the command line
+ * read it. Letters and meanings are LIBSVM's where LIBSVM has them.
+ */
+#include "solver/internal.h"
+
+#define KLR_PARAM(field) offsetof(struct klr_params, field)
+
+const char *const klr_status_names[] = {
+    [KLR_CONVERGED] = "converged",
+    [KLR_ITERATION_LIMIT] = "iteration-limit",
+    [KLR_TIME_LIMIT] = "time-limit",
+    [KLR_INTERRUPTED] = "interrupted",
+    NULL,
+};
+
+/* In the order of enum klr_model_type; LIBSVM's -s 0 is C-SVC. */
+static const char *const params_models[] = {"klr", "svm", NULL};
+static const char *const params_model_numbers[] = {"", "0", NULL};
+
+/* In the order of enum klr_solver_type. */
+static const char *const params_solvers[] = {"auto", "smo", NULL};
+
+/* In the order of enum klr_kernel_type, whose values are LIBSVM's. */
+static const char *const params_kernels[] = {
+    "linear", "polynomial", "rbf", "sigmoid", "precomputed", "laplacian", NULL,
+};
+static const char *const params_kernel_numbers[] = {
+    "0", "1", "2", "3", "4", "5", NULL,
+};
+
+static const char *const params_switch[] = {"0", "1", NULL};
+
+/* Integers stay where a double holds them exactly: 2^53. */
+#define KLR_LARGEST 9007199254740992.0
+
+const struct klr_option klr_train_options[] = {
+    {.type = KLR_CHOICE,
+     .letter = 's',
+     .name = "model",
+     .argument = "MODEL",
+     .offset = KLR_PARAM(model),
+     .preset = KLR_MODEL_KLR,
+     .choices = params_models,
+     .aliases = params_model_numbers,
+     .group = "Model",
+     .help = "klr: kernel logistic regression; svm (or 0): C-SVC "
+             "(default %s)"},
+    {.type = KLR_REAL,
+     .letter = 'c',
+     .name = "cost",
+     .argument = "C",
+     .offset = KLR_PARAM(cost),
+     .preset = 1,
+     .min = 0,
+     .above_min = true,
+     .max = HUGE_VAL,
+     .help = "cost of the errors (default %s)"},
+    {.type = KLR_STRING,
+     .name = "positive",
+     .argument = "LABEL",
+     .offset = KLR_PARAM(positive),
+     .help = "the first class of two (default: the larger label)"},
+    {.type = KLR_CHOICE,
+     .letter = 'b',
+     .name = "probability",
+     .argument = "0|1",
+     .offset = KLR_PARAM(probability),
+     .choices = params_switch,
+     .help = "accepted for LIBSVM's sake: a klr model always has "
+             "probabilities"},
+    {.type = KLR_CHOICE,
+     .letter = 't',
+     .name = "kernel",
+     .argument = "KERNEL",
+     .offset = KLR_PARAM(kernel),
+     .preset = KLR_RBF,
+     .choices = params_kernels,
+     .aliases = params_kernel_numbers,
+     .group = "Kernel",
+     .help = "by number or name (default %s):\n"
+             "0 linear       u'v\n"
+             "1 polynomial   (gamma u'v + coef0)^degree\n"
+             "2 rbf          exp(-gamma |u-v|^2)\n"
+             "3 sigmoid      tanh(gamma u'v + coef0)\n"
+             "4 precomputed  the rows of the training set are the kernel's\n"
+             "5 laplacian    exp(-gamma |u-v|_1)"},
+    {.type = KLR_INTEGER,
+     .letter = 'd',
+     .name = "degree",
+     .argument = "DEGREE",
+     .offset = KLR_PARAM(degree),
+     .preset = 3,
+     .min = 0,
+     .max = 1000,
+     .help = "degree of the polynomial kernel (default %s)"},
+    {.type = KLR_REAL,
+     .letter = 'g',
+     .name = "gamma",
+     .argument = "GAMMA",
+     .offset = KLR_PARAM(gamma),
+     .preset = 0,
+     .min = 0,
+     .above_min = true,
+     .max = HUGE_VAL,
+     .help = "gamma of the kernel (default: 1 / number of features)"},
+    {.type = KLR_REAL,
+     .letter = 'r',
+     .name = "coef0",
+     .argument = "COEF0",
+     .offset = KLR_PARAM(coef0),
+     .preset = 0,
+     .min = -HUGE_VAL,
+     .max = HUGE_VAL,
+     .help = "coef0 of the kernel (default %s)"},
+    {.type = KLR_CHOICE,
+     .letter = 'a',
+     .name = "algorithm",
+     .argument = "SOLVER",
+     .offset = KLR_PARAM(solver),
+     .preset = KLR_SOLVER_AUTO,
+     .choices = params_solvers,
+     .group = "Solver",
+     .help = "auto or smo (default %s)"},
+    {.type = KLR_REAL,
+     .letter = 'e',
+     .name = "epsilon",
+     .argument = "EPS",
+     .offset = KLR_PARAM(eps),
+     .preset = 0.001,
+     .min = 0,
+     .above_min = true,
+     .max = HUGE_VAL,
+     .help = "violation of the optimality conditions to stop at; klr: in "
+             "log-odds (default %s)"},
+    {.type = KLR_CHOICE,
+     .letter = 'h',
+     .name = "shrinking",
+     .argument = "0|1",
+     .offset = KLR_PARAM(shrinking),
+     .preset = 1,
+     .choices = params_switch,
+     .help = "shrinking of svm (default %s)"},
+    {.type = KLR_REAL,
+     .letter = 'm',
+     .name = "memory",
+     .argument = "MB",
+     .offset = KLR_PARAM(cache_mb),
+     .preset = 0,
+     .min = 0,
+     .above_min = true,
+     .max = HUGE_VAL,
+     .help = "memory for the kernel (default: what it needs, at most a quarter "
+             "of the memory there is)"},
+    {.type = KLR_INTEGER,
+     .name = "max-iter",
+     .argument = "N",
+     .offset = KLR_PARAM(max_iter),
+     .min = 1,
+     .max = KLR_LARGEST,
+     .help = "iterations of a binary problem after which to stop (default: no "
+             "limit)"},
+    {.type = KLR_REAL,
+     .name = "time-limit",
+     .argument = "SECONDS",
+     .offset = KLR_PARAM(time_limit),
+     .min = 0,
+     .above_min = true,
+     .max = HUGE_VAL,
+     .help = "seconds of training after which to stop (default: no limit)"},
+    {.type = KLR_INTEGER,
+     .letter = 'v',
+     .name = "validate",
+     .argument = "N",
+     .offset = KLR_PARAM(folds),
+     .min = 2,
+     .max = KLR_LARGEST,
+     .group = "Validation",
+     .help = "N-fold stratified cross validation; writes no model"},
+    {.type = KLR_INTEGER,
+     .name = "seed",
+     .argument = "N",
+     .offset = KLR_PARAM(seed),
+     .preset = 1,
+     .min = 0,
+     .max = KLR_LARGEST,
+     .help = "of the division into folds (default %s)"},
+    {.name = NULL},
+};
+
+void klr_params_init(struct klr_params *params)
+{
+    memset(params, 0, sizeof *params);
+    klr_options_preset(klr_train_options, params);
+}
+
+static int params_check_weights(const struct klr_params *params,
+                                struct klr_error *err)
+{
+    for (size_t i = 0; i < params->n_weights; i++) {
+        double label = params->weight[i].label;
+        double weight = params->weight[i].weight;
+        if (!(weight >= 0) || isinf(weight))
+            return klr_fail(err, KLR_E_USAGE,
+                            "option -w%.15g: must be at least 0, got %.15g",
+                            label, weight);
+    }
+    return 0;
+}
+
+int klr_params_check(const struct klr_params *params, struct klr_error *err)
+{
+    double ignored;
+    int code = klr_options_check(klr_train_options, params, err);
+    if (code)
+        return code;
+    if (params->positive && !klr_read_real(params->positive, &ignored)) {
+        char quoted[KLR_QUOTED_SIZE];
+        return klr_fail(err, KLR_E_USAGE,
+                        "option --positive: %s is not a number",
+                        klr_quote(quoted, params->positive));
+    }
+    if (params->model == KLR_MODEL_SVM && params->probability)
+        return klr_fail(err, KLR_E_USAGE,
+                        "option -b: an svm has no probabilities of its own; "
+                        "-s klr has");
+    return params_check_weights(params, err);
+}

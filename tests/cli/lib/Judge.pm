@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Judging trained models from outside: data sets with known properties, the
+# independent evaluator, and LIBSVM on the same problem.
+package Judge;
+use strict;
+use warnings;
+use Exporter 'import';
+use JSON::PP ();
+use KLR;
+use Test::More;
+
+our @EXPORT = qw(clusters scaled evaluate trained peer_objective
+    svm_cell klr_cell kernel_options);
+
+# Overlapping clusters around seeded centres: rows of `label`s, with features in
+# [-1, 1] of four decimals, a share of which are zero and left out. As text.
+sub clusters
+{
+    my (%arg) = @_; # seed, labels (with repeats for larger classes), n, d, zeros
+    srand $arg{seed};
+    my ($text, %centre) = ('');
+    my $zeros = $arg{zeros} // 0;
+    for my $i (0 .. $arg{n} - 1) {
+        my $label = $arg{labels}[$i % @{ $arg{labels} }];
+        my $centre = $centre{$label} //= [ map { rand(0.8) - 0.4 } 1 .. $arg{d} ];
+        $text .= $label;
+        for my $j (1 .. $arg{d}) {
+            my $value = $centre->[$j - 1] + 0.6 * (rand() + rand() - 1);
+            my $keep = rand() >= $zeros;
+            $text .= sprintf ' %d:%.4f', $j, $value if $keep;
+        }
+        $text .= "\n";
+    }
+    return $text;
+}
+
+# A set of $KLR_DATA, scaled to [-1, 1] by klr-scale; a1a as it is. undef
+# where the set is not there.
+sub scaled
+{
+    my ($dir, $name) = @_;
+    my $path = data("$name.svm") // return undef;
+    return $path if $name =~ /^a\d+a$/;
+    my $run = run([ 'klr-scale', '-l', -1, '-u', 1, $path ],
+        stdout_file => "$dir/$name");
+    die "klr-scale: $run->{err}" if $run->{exit};
+    return "$dir/$name";
+}
+
+# What the evaluator finds, one hash per pair of classes.
+sub evaluate
+{
+    my ($kind, $data, $model, $cost, @weights) = @_;
+    my $run = run([ tool('evaluate'), $kind, $data, $model, $cost, @weights ]);
+    die "evaluate: $run->{err}" if $run->{exit};
+    return map { JSON::PP::decode_json($_) } split /\n/, $run->{out};
+}
+
+# Train; returns the decoded line of --json, undef (and a failed test) if not.
+sub trained
+{
+    my ($data, $model, @options) = @_;
+    my $run = run([ 'klr-train', '-q', '--json', @options, $data, $model ]);
+    return JSON::PP::decode_json($run->{out}) if $run->{exit} == 0;
+    fail("klr-train @options $data: exit $run->{exit}: $run->{err}");
+    return undef;
+}
+
+# The (minimised) dual objective that svm-train prints, summed over pairs.
+sub peer_objective
+{
+    my ($data, $model, @options) = @_;
+    my $run = run([ peer('svm-train'), @options, $data, $model ]);
+    die "svm-train: $run->{err}" if $run->{exit};
+    my $sum = 0;
+    $sum += $1 while $run->{out} =~ /^obj = (\S+),/mg;
+    return $sum;
+}
+
+sub kernel_options
+{
+    my ($kernel, $cost) = @_;
+    my @polynomial = $kernel == 1 ? (-r => 0, -d => 3) : ();
+    return (-t => $kernel, -g => 0.125, @polynomial, -c => $cost);
+}
+
+# -s svm reaches svm-train's objective: within 1e-6 for -e 1e-6, and at -e 0.001
+# it is never worse by more than 1e-4.
+sub svm_cell
+{
+    my ($dir, $name, $data, $kernel, $cost) = @_;
+    my @options = kernel_options($kernel, $cost);
+    for my $case ([ '1e-6', 1e-6 ], [ '0.001', 1e-4 ]) {
+        my ($eps, $bound) = @$case;
+        my $peer = peer_objective($data, "$dir/peer", @options, -e => $eps);
+        my $ours = trained($data, "$dir/model", -s => 'svm', @options,
+            -e => $eps) // next;
+        my ($judged) = evaluate('svm', $data, "$dir/model", $cost);
+        my $worse = (-$judged->{dual} - $peer) / abs $peer;
+        my $apart = $eps eq '1e-6' ? abs $worse : $worse;
+        my $off = abs($judged->{dual} - $ours->{dual}) / abs $peer;
+        ok($apart <= $bound && $off <= 1e-6 && $judged->{excess} <= 0
+                && abs $judged->{sum_beta} <= 1e-9 * $cost * $judged->{n},
+            sprintf '%s t=%d C=%s svm -e %s: %.2e from svm-train',
+            $name, $kernel, $cost, $eps, $worse)
+            or diag(sprintf "%s t=%d C=%s -e %s: svm-train %.9g, evaluator %.9g,"
+                . " klr-train %.9g (dual), excess %g, sum beta %g, gap %g",
+            $name, $kernel, $cost, $eps, $peer, -$judged->{dual},
+            -$ours->{dual}, $judged->{excess}, $judged->{sum_beta},
+            $judged->{gap});
+    }
+    return;
+}
+
+# -s klr -e 1e-5 closes the relative duality gap to 1e-6, and says so.
+sub klr_cell
+{
+    my ($dir, $name, $data, $kernel, $cost) = @_;
+    my $ours = trained($data, "$dir/model", -s => 'klr',
+        kernel_options($kernel, $cost), -e => '1e-5') // return;
+    my ($judged) = evaluate('klr', $data, "$dir/model", $cost);
+    my $off = abs($judged->{dual} - $ours->{dual}) / abs $judged->{dual};
+    my $primal = abs($judged->{primal} - $ours->{objective})
+        / abs $judged->{primal};
+    ok($judged->{model_gap} <= 1e-6 && $off <= 1e-6 && $primal <= 1e-6
+            && $judged->{excess} <= 0
+            && abs $judged->{sum_beta} <= 1e-9 * $cost * $judged->{n},
+        sprintf '%s t=%d C=%s klr: gap %.2e', $name, $kernel, $cost,
+        $judged->{model_gap})
+        or diag(sprintf "%s t=%d C=%s klr: gap %.3g (reported %s), primal %.9g"
+            . " (reported %s), dual %.9g (reported %s), excess %g, sum %g,"
+            . " violation %s",
+        $name, $kernel, $cost, $judged->{model_gap}, $ours->{gap} // 'none',
+        $judged->{primal}, $ours->{objective} // 'none', $judged->{dual},
+        $ours->{dual} // 'none', $judged->{excess}, $judged->{sum_beta},
+        $judged->{violation} // 'infinite');
+    return;
+}
+
+1;

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Every allocation of a run fails: number N alone, then N and all after it, for
+# every N. The run must end with exit status 1 and one line that says so, leave
+# no block behind, and leave the files as they were. Run by `make check-oom`.
+#
+# Allocations are the programs' own. A second round counts those of libc too
+# (buffers of stdio): there a failure need not matter, so success with the right
+# output is as good.
+use strict;
+use warnings;
+use lib 'tests/cli/lib';
+use Test::More;
+use KLR;
+use Judge;
+
+my $library = tool('failalloc.so');
+my $dir = scratch();
+
+# A preload library and a sanitizer's own allocator do not go together.
+plan skip_all => "no $library" unless -e $library;
+
+put("$dir/two", clusters(seed => 6, labels => [ 1, -1 ], n => 30, d => 3));
+put("$dir/three", clusters(seed => 7, labels => [ 1, 2, 3 ], n => 36, d => 3));
+put("$dir/broken", get("$dir/two") . "1 1:x\n");
+for my $case ([ 'klr', 'two' ], [ 'svm', 'three' ], [ 'klr', 'three' ]) {
+    my ($model, $data) = @$case;
+    my $run = run([ 'klr-train', '-q', '-s', $model, "$dir/$data",
+            "$dir/$model.$data" ]);
+    die $run->{err} if $run->{exit};
+}
+die 'klr-scale' if run([ 'klr-scale', '-s', "$dir/range", "$dir/two" ])->{exit};
+
+# Each case works in the folder $dir/out, empty at first but for `old`.
+my %case = (
+    'klr, two classes' => [ 'klr-train', '-q', '-s', 'klr', "$dir/two", 'old' ],
+    'svm, three classes' => [ 'klr-train', '-q', '-s', 'svm', '-w2', 2,
+        "$dir/three", 'old' ],
+    'small cache' => [ 'klr-train', '-q', '-m', 1, '-h', 0, '--json',
+        "$dir/three", 'old' ],
+    'validation' => [ 'klr-train', '-q', '-s', 'klr', '-v', 3, "$dir/three" ],
+    'predict probabilities' =>
+        [ 'klr-predict', "$dir/three", "$dir/klr.three", 'old' ],
+    'predict labels' => [ 'klr-predict', "$dir/three", "$dir/svm.three", 'old' ],
+    'predict, two classes' =>
+        [ 'klr-predict', '-b', 1, "$dir/two", "$dir/klr.two", 'old' ],
+    'scale' => [ 'klr-scale', '-l', 0, '-s', 'old', "$dir/two" ],
+    'restore' => [ 'klr-scale', '-r', "$dir/range", "$dir/two" ],
+    'standardize' => [ 'klr-scale', '--standardize', "$dir/two" ],
+);
+
+# One run in a fresh folder: exit, out, err, the counts, and what is there after.
+sub attempt
+{
+    my ($command, %fail) = @_;
+    my $folder = "$dir/out";
+    mkdir $folder;
+    put("$folder/old", "old\n");
+    my $path = bin($command->[0]);
+    my $cwd = POSIX::getcwd();
+    $path = "$cwd/$path" unless $path =~ m{^/};
+    my $run = run([ $path, @$command[ 1 .. $#$command ] ],
+        cwd => $folder,
+        env => {
+            LD_PRELOAD => $library =~ m{^/} ? $library : "$cwd/$library",
+            FAILALLOC_REPORT => "$dir/report", %fail
+        });
+    my $report = -e "$dir/report" ? get("$dir/report") : '';
+    @$run{qw(allocations failed live)} =
+        $report =~ /^allocations (\d+) failed (\d+) live (\d+)$/;
+    $run->{files} = join '|', map { "$_=" . get($_) } sort glob("$folder/{,.}*[a-z]*");
+    unlink "$dir/report", glob("$folder/{,.}*[a-z]*");
+    rmdir $folder or die "$folder: $!";
+    return $run;
+}
+
+# Why a run whose allocation failed is not as it should be, or ''.
+sub wrong
+{
+    my ($run, $sound) = @_;
+    return 'did not end by itself' unless defined $run->{live};
+    return "$run->{live} blocks not freed" if $run->{live};
+    return '' if $sound && $run->{exit} == 0 && $run->{out} eq $sound->{out}
+        && $run->{files} eq $sound->{files};
+    return "exit $run->{exit}: $run->{err}" if $run->{exit} != 1;
+    return "says: $run->{err}"
+        unless $run->{err} =~ /\A[^\n]*(out of memory|Cannot allocate)[^\n]*\n\z/i;
+    return "files: $run->{files}" unless $run->{files} =~ /^[^|]*old=old\n$/;
+    return '';
+}
+
+for my $name (sort keys %case) {
+    my $command = $case{$name};
+    my $sound = attempt($command);
+    is($sound->{exit}, 0, "$name: runs") or diag($sound->{err});
+    is($sound->{live}, 0, "$name: everything is freed");
+    cmp_ok($sound->{allocations} // 0, '>', 3, "$name: allocations are counted");
+    for my $all (0, 1) {
+        my @fail = $all ? (FAILALLOC_ALL => 1) : ();
+        my $count = attempt($command, @fail)->{allocations} // 0;
+        my @bad;
+        for my $at (1 .. $count) {
+            for my $ever ([], [ FAILALLOC_EVER => 1 ]) {
+                my $run = attempt($command, FAILALLOC_AT => $at, @$ever, @fail);
+                my $why = wrong($run, $all ? $sound : undef);
+                push @bad, "$at" . (@$ever ? ' on: ' : ': ') . $why if $why;
+            }
+        }
+        my $who = $all ? ' of libc too' : '';
+        ok(!@bad, "$name: $count allocations$who fail, once and for ever")
+            or diag(join "\n", splice @bad, 0, 20);
+    }
+}
+
+done_testing();

@@ -63,6 +63,7 @@ ARCHIVE = $(BUILD)/klr.a
 # that command-line tests call; they share nothing with the toolkit.
 TESTS      = $(wildcard tests/unit/*.c tests/cli/*.t)
 TEST_TOOLS = $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/*.c))
+PRELOADS   = $(patsubst tests/preload/%.c,$(BUILD)/tests/%.so,$(wildcard tests/preload/*.c))
 UNIT_TESTS = $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(filter %.c,$(TESTS)))
 LINE_TESTS = $(filter %.t,$(TESTS))
 LONG_TESTS = $(patsubst tests/long/%.c,$(BUILD)/long/%,$(wildcard tests/long/*.c))
@@ -106,6 +107,11 @@ $(TEST_TOOLS): $(BUILD)/tests/%: tests/%.c
 	@mkdir -p $(@D)
 	$(COMPILE) -MMD -MP $(LDFLAGS) -o $@ $< $(LDLIBS)
 
+# Libraries for LD_PRELOAD, which make the system under a program fail.
+$(BUILD)/tests/%.so: tests/preload/%.c
+	@mkdir -p $(@D)
+	$(COMPILE) -fPIC -shared -MMD -MP -o $@ $< -ldl
+
 ## check: all tests in a few minutes; TESTS="tests/cli/train.t ..." runs some
 check: check-run
 ifeq ($(origin TESTS),file)
@@ -138,7 +144,7 @@ check-valgrind: all
 	$(VALGRIND) $(BIN)/klr-train -q -v 3 $$out/scaled
 
 ## check-oom: every allocation of a run fails once
-check-oom: all $(TEST_TOOLS)
+check-oom: all $(TEST_TOOLS) $(PRELOADS)
 	$(RUN_TESTS) tests/oom.t
 
 ## check-long: the tests that take longer

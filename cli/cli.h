@@ -26,8 +26,9 @@ struct cli_program {
     int min_operands, max_operands;
     const struct klr_option *const *tables;
     void *const *bases;
-    /* Takes a KLR_REPEATED option: `name` as on the command line without
-     * dashes ("w1"), `value` its argument. 0 or KLR_E_USAGE. May be NULL. */
+    /* Takes a KLR_REPEATED option: `name` is its letter, with what is attached
+     * to it ("w1") where the option has no long name; `value` its argument,
+     * called once for each. 0 or KLR_E_USAGE. May be NULL. */
     int (*repeated)(const char *name, const char *value, void *context,
                     struct klr_error *err);
     void *context;
@@ -50,10 +51,12 @@ int cli_fail(const struct cli_program *program, const char *file,
 void cli_warn(const struct cli_program *program, const char *format, ...)
     KLR_PRINTF(2, 3);
 
-/* SIGINT and SIGTERM: the first is remembered, the second removes unfinished
- * output files and exits at once with 128 + its number. SIGPIPE is ignored, so
- * that a closed pipe is an error of the write. */
+/* From now on SIGINT and SIGTERM remove unfinished output files and exit at
+ * once with 128 + their number; one that was ignored at the start stays so.
+ * SIGPIPE is ignored, so that a closed pipe is an error of the write. */
 void cli_catch_signals(void);
+/* From now on the first is only remembered, the second exits. */
+void cli_defer_signals(void);
 int cli_signal(void); /* the signal that came, or 0 */
 
 /* A klr_progress_fn: on a terminal one line redrawn, elsewhere a line at most
@@ -62,7 +65,7 @@ int cli_signal(void); /* the signal that came, or 0 */
 struct cli_progress {
     const char *name; /* of the program */
     bool quiet;
-    bool shown;       /* a line stands on the terminal */
+    bool shown; /* a line stands on the terminal */
     double next;
     size_t written;
 };

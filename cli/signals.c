@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * SIGINT and SIGTERM. The handler does only what a handler may: it sets a flag,
+ * or removes unfinished files and leaves by _exit.
+ */
+#include "cli/cli.h"
+
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t signals_deferred, signals_caught;
+
+static void signals_handle(int number)
+{
+    if (!signals_deferred || signals_caught) {
+        klr_output_abandon_all();
+        _exit(CLI_INTERRUPTED + number);
+    }
+    signals_caught = number;
+}
+
+static void signals_set(int number, void (*handler)(int))
+{
+    struct sigaction action, before;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = handler;
+    action.sa_flags = SA_RESTART;
+    sigemptyset(&action.sa_mask);
+    sigaddset(&action.sa_mask, SIGINT);
+    sigaddset(&action.sa_mask, SIGTERM);
+    if (sigaction(number, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+        sigaction(number, &action, NULL);
+}
+
+void cli_catch_signals(void)
+{
+    signals_set(SIGINT, signals_handle);
+    signals_set(SIGTERM, signals_handle);
+    signals_set(SIGPIPE, SIG_IGN);
+}
+
+void cli_defer_signals(void)
+{
+    signals_deferred = 1;
+}
+
+int cli_signal(void)
+{
+    return signals_caught;
+}

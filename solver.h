@@ -97,6 +97,8 @@ void klr_problem_free(struct klr_problem *problem);
 
 enum klr_model_type { KLR_MODEL_KLR, KLR_MODEL_SVM };
 enum klr_solver_type { KLR_SOLVER_AUTO, KLR_SOLVER_SMO };
+extern const char *const klr_model_names[];  /* "klr", ..., NULL */
+extern const char *const klr_solver_names[]; /* "auto", ..., NULL */
 
 struct klr_weight {
     double label;

@@ -6,6 +6,7 @@
 #define KLR_CLI_CLI_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "base/error.h"
 #include "base/option.h"
@@ -71,6 +72,9 @@ struct cli_progress {
 };
 int cli_progress(const struct klr_progress *progress, void *context);
 void cli_progress_end(struct cli_progress *progress); /* clears the line */
+
+/* Log loss, Brier score and AUC, a line each, those that are known. */
+void cli_print_metrics(FILE *out, const struct klr_metric_values *values);
 
 /* Write out what stdout holds; a failure (a full disk, a closed pipe) is
  * reported and gives CLI_FAILURE, else `status` is returned. */

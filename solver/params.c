@@ -8,20 +8,12 @@
 
 #define KLR_PARAM(field) offsetof(struct klr_params, field)
 
-const char *const klr_status_names[] = {
-    [KLR_CONVERGED] = "converged",
-    [KLR_ITERATION_LIMIT] = "iteration-limit",
-    [KLR_TIME_LIMIT] = "time-limit",
-    [KLR_INTERRUPTED] = "interrupted",
-    NULL,
-};
-
 /* In the order of enum klr_model_type; LIBSVM's -s 0 is C-SVC. */
-static const char *const params_models[] = {"klr", "svm", NULL};
+const char *const klr_model_names[] = {"klr", "svm", NULL};
 static const char *const params_model_numbers[] = {"", "0", NULL};
 
 /* In the order of enum klr_solver_type. */
-static const char *const params_solvers[] = {"auto", "smo", NULL};
+const char *const klr_solver_names[] = {"auto", "smo", NULL};
 
 /* In the order of enum klr_kernel_type, whose values are LIBSVM's. */
 static const char *const params_kernels[] = {
@@ -43,7 +35,7 @@ const struct klr_option klr_train_options[] = {
      .argument = "MODEL",
      .offset = KLR_PARAM(model),
      .preset = KLR_MODEL_KLR,
-     .choices = params_models,
+     .choices = klr_model_names,
      .aliases = params_model_numbers,
      .group = "Model",
      .help = "klr: kernel logistic regression; svm (or 0): C-SVC "
@@ -121,7 +113,7 @@ const struct klr_option klr_train_options[] = {
      .argument = "SOLVER",
      .offset = KLR_PARAM(solver),
      .preset = KLR_SOLVER_AUTO,
-     .choices = params_solvers,
+     .choices = klr_solver_names,
      .group = "Solver",
      .help = "auto or smo (default %s)"},
     {.type = KLR_REAL,
@@ -202,9 +194,9 @@ static int params_check_weights(const struct klr_params *params,
     for (size_t i = 0; i < params->n_weights; i++) {
         double label = params->weight[i].label;
         double weight = params->weight[i].weight;
-        if (!(weight >= 0) || isinf(weight))
+        if (!(weight > 0) || isinf(weight))
             return klr_fail(err, KLR_E_USAGE,
-                            "option -w%.15g: must be at least 0, got %.15g",
+                            "option -w%.15g: must be greater than 0, got %.15g",
                             label, weight);
     }
     return 0;

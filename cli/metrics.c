@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * How good predictions are, in lines; what is not known has none.
+ */
+#include "cli/cli.h"
+
+#include <math.h>
+
+static void print_value(FILE *out, const char *name, double value)
+{
+    if (!isnan(value))
+        fprintf(out, "%s = %.6g\n", name, value);
+}
+
+void cli_print_metrics(FILE *out, const struct klr_metric_values *values)
+{
+    print_value(out, "Log loss", values->log_loss);
+    print_value(out, "Brier score", values->brier);
+    print_value(out, "AUC", values->auc);
+}

@@ -38,14 +38,14 @@ struct klr_row {
     struct klr_line line;
     bool has_label;
     double label;
-    const char *label_text;        /* as written, label_length bytes */
+    const char *label_text; /* as written, label_length bytes */
     size_t label_length;
-    size_t count;                  /* features */
-    const int *index;              /* (count), ascending */
-    const double *value;           /* (count) */
-    const char *features;          /* text of the features, without a comment */
+    size_t count;         /* features */
+    const int *index;     /* (count), ascending */
+    const double *value;  /* (count) */
+    const char *features; /* text of the features, without a comment */
     size_t features_length;
-    bool has_qid;                  /* "qid:" was there and was passed over */
+    bool has_qid; /* "qid:" was there and was passed over */
 };
 
 enum klr_reader_flags {
@@ -74,15 +74,15 @@ struct klr_reader *klr_reader_close(struct klr_reader *reader); /* NULL */
  * by hand (text then NULL). */
 struct klr_problem {
     size_t n;
-    int dimension;       /* largest index, 0 if there are no features */
+    int dimension; /* largest index, 0 if there are no features */
     bool has_qid;
-    double *label;       /* (n) */
-    size_t *start;       /* (n + 1) */
-    int *index;          /* (start[n]) */
-    double *value;       /* (start[n]) */
-    long *line;          /* (n) line numbers, or NULL */
-    int64_t *text;       /* (n) where the features stand in the input */
-    uint32_t *length;    /* (n) their length in bytes; UINT32_MAX: too long to
+    double *label;    /* (n) */
+    size_t *start;    /* (n + 1) */
+    int *index;       /* (start[n]) */
+    double *value;    /* (start[n]) */
+    long *line;       /* (n) line numbers, or NULL */
+    int64_t *text;    /* (n) where the features stand in the input */
+    uint32_t *length; /* (n) their length in bytes; UINT32_MAX: too long to
                             be copied, to be formatted from the numbers */
     struct klr_reader *reader; /* open on the input, for the text; or NULL */
 };
@@ -127,24 +127,24 @@ typedef int klr_progress_fn(const struct klr_progress *, void *context);
 
 /* Ranges and defaults of the numbers: klr_train_options. */
 struct klr_params {
-    int model;             /* enum klr_model_type, -s */
-    int solver;            /* enum klr_solver_type, -a */
-    int kernel;            /* enum klr_kernel_type, -t */
-    long long degree;      /* -d */
-    double gamma;          /* -g; 0: 1 / number of features */
-    double coef0;          /* -r */
-    double cost;           /* -c */
-    double eps;            /* -e; svm: LIBSVM's tolerance on the KKT
+    int model;            /* enum klr_model_type, -s */
+    int solver;           /* enum klr_solver_type, -a */
+    int kernel;           /* enum klr_kernel_type, -t */
+    long long degree;     /* -d */
+    double gamma;         /* -g; 0: 1 / number of features */
+    double coef0;         /* -r */
+    double cost;          /* -c */
+    double eps;           /* -e; svm: LIBSVM's tolerance on the KKT
                               conditions; klr: Keerthi's tau, in log-odds */
-    double cache_mb;       /* -m, MB; 0: what the problem needs, at most a
+    double cache_mb;      /* -m, MB; 0: what the problem needs, at most a
                               quarter of klr_memory_limit() */
-    int shrinking;         /* -h */
-    int probability;       /* -b; accepted for LIBSVM's sake */
-    long long folds;       /* -v; 0: none */
-    long long seed;        /* --seed: folds */
-    long long max_iter;    /* --max-iter, per binary problem; 0: no limit */
-    double time_limit;     /* --time-limit, seconds for all; 0: no limit */
-    const char *positive;  /* --positive LABEL: the class of p in a two-class
+    int shrinking;        /* -h */
+    int probability;      /* -b; accepted for LIBSVM's sake */
+    long long folds;      /* -v; 0: none */
+    long long seed;       /* --seed: folds */
+    long long max_iter;   /* --max-iter, per binary problem; 0: no limit */
+    double time_limit;    /* --time-limit, seconds for all; 0: no limit */
+    const char *positive; /* --positive LABEL: the class of p in a two-class
                               problem; NULL: the larger label */
     struct klr_weight *weight; /* (n_weights) -wLABEL, owned by the caller */
     size_t n_weights;
@@ -234,11 +234,11 @@ struct klr_metrics;
 
 struct klr_metric_values {
     unsigned long long count, correct;
-    double accuracy;  /* correct / count, in [0, 1] */
-    double log_loss;  /* mean of -log p(true class); NaN without p */
-    double brier;     /* mean of sum_k (p_k - [k is true])^2; NaN without p;
+    double accuracy; /* correct / count, in [0, 1] */
+    double log_loss; /* mean of -log p(true class); NaN without p */
+    double brier;    /* mean of sum_k (p_k - [k is true])^2; NaN without p;
                          two classes: (p - y)^2, half of that sum */
-    double auc;       /* two classes, else NaN; by decision value */
+    double auc;      /* two classes, else NaN; by decision value */
 };
 
 /* `labels` (classes) in the model's order, the first is the positive one. */

@@ -37,11 +37,11 @@ static void couple_pairwise(size_t k, const double *r, double *p, double *work);
 /* Examples stably sorted by class, in the model's order of labels, and within
  * a class by fold. A class pair is two ranges, a fold one range per class. */
 struct layout {
-    size_t n, k;          /* examples, classes */
-    double *label;        /* (k): two classes: positive first; more: ascending */
-    size_t *order;        /* (n) row of the problem at each position */
-    size_t folds;         /* 1 without cross validation */
-    size_t *begin;        /* (k * folds + 1) first position of class c, fold f:
+    size_t n, k;   /* examples, classes */
+    double *label; /* (k): two classes: positive first; more: ascending */
+    size_t *order; /* (n) row of the problem at each position */
+    size_t folds;  /* 1 without cross validation */
+    size_t *begin; /* (k * folds + 1) first position of class c, fold f:
                              begin[c * folds + f] */
 };
 
@@ -60,7 +60,8 @@ static size_t layout_class(const struct layout *layout, size_t c,
 
 /* ---- operator: K as solvers see it ---- */
 
-struct operator {
+struct operator
+{
     struct klr_kernel kernel;
     struct klr_points *points;
     size_t n;
@@ -68,27 +69,27 @@ struct operator {
     void *tile;                     /* workspace of operator_apply */
 };
 
-static int operator_create(struct operator *op, const struct klr_kernel *,
+static int operator_create(struct operator* op, const struct klr_kernel *,
                            const struct klr_features *x, const size_t *order,
                            struct klr_error *err);
-static void operator_free(struct operator *op);
+static void operator_free(struct operator* op);
 
 /* out (|rows|, m) = K[rows, cols] V, V (|cols|, m), both row-major; sums are
  * accumulated in double, in a fixed order, over entries of the precision. */
-static void operator_apply(struct operator *op, struct klr_set rows,
+static void operator_apply(struct operator* op, struct klr_set rows,
                            struct klr_set cols, const double *v, size_t m,
                            enum klr_precision precision, double *out);
 
 /* out (|cols|) = K[i, cols], float or double as `precision` says. */
-static void operator_row(struct operator *op, size_t i, struct klr_set cols,
+static void operator_row(struct operator* op, size_t i, struct klr_set cols,
                          enum klr_precision precision, void *out);
 
-static void operator_diagonal(const struct operator *op, struct klr_set set,
+static void operator_diagonal(const struct operator* op, struct klr_set set,
                               double *out);
 
 /* out (x.n, m) = K[x, all] V for other examples x, prepared by
  * klr_points_create_like. */
-static void operator_cross(struct operator *op, const struct klr_points *x,
+static void operator_cross(struct operator* op, const struct klr_points *x,
                            const double *v, size_t m,
                            enum klr_precision precision, double *out);
 
@@ -99,7 +100,7 @@ static struct klr_set set_of(const struct klr_range *range, size_t count);
 /* min 1/2 beta'K beta + sum_i cost_i loss(y_i f_i), over the examples `set` of
  * the operator, local index 0..n-1 in their order. */
 struct binary {
-    struct operator *op;
+    struct operator* op;
     struct klr_set set;
     size_t n;
     const double *y;    /* (n) +1 or -1 */
@@ -158,15 +159,15 @@ static double best_rho(size_t n, const double *y, const double *cost,
 struct klr_model {
     enum klr_model_type type;
     struct klr_kernel kernel;
-    size_t k, pairs;    /* classes, binary problems k(k-1)/2 */
-    double *label;      /* (k) */
-    double *rho;        /* (pairs) */
-    double *prob_a;     /* (pairs) p = 1 / (1 + exp(a f + b)), or NULL */
-    double *prob_b;     /* (pairs) or NULL */
+    size_t k, pairs; /* classes, binary problems k(k-1)/2 */
+    double *label;   /* (k) */
+    double *rho;     /* (pairs) */
+    double *prob_a;  /* (pairs) p = 1 / (1 + exp(a f + b)), or NULL */
+    double *prob_b;  /* (pairs) or NULL */
     size_t n_sv;
-    size_t *class_sv;   /* (k) support vectors of each class */
-    double *coef;       /* (k - 1, n_sv) row-major */
-    size_t *start;      /* (n_sv + 1) the vectors' features, rows in CSR */
+    size_t *class_sv; /* (k) support vectors of each class */
+    double *coef;     /* (k - 1, n_sv) row-major */
+    size_t *start;    /* (n_sv + 1) the vectors' features, rows in CSR */
     int *index;
     double *value;
     int dimension;
@@ -175,7 +176,7 @@ struct klr_model {
     const struct klr_problem *problem; /* where the vectors' text is */
     size_t *sv_row;                    /* (n_sv) row in the problem, from 0 */
     bool has_record;
-    struct record {                    /* the model's own section */
+    struct record { /* the model's own section */
         enum klr_solver_type solver;
         enum klr_status status;
         double eps, cost, gap;
@@ -189,7 +190,7 @@ struct klr_model {
 struct training {
     const struct klr_params *params;
     const struct layout *layout;
-    struct operator *op;
+    struct operator* op;
     double *cost; /* (k) C of each class */
     struct clock clock;
 };
@@ -198,13 +199,13 @@ struct training {
  * fold `leave_out`. */
 struct pair {
     struct klr_range range[4];
-    struct klr_set set;   /* class a's examples, then class b's */
-    size_t size[2];       /* how many of each */
-    double *y, *cost;     /* (n) */
+    struct klr_set set; /* class a's examples, then class b's */
+    size_t size[2];     /* how many of each */
+    double *y, *cost;   /* (n) */
     struct solution solution;
 };
 
-static int training_create(struct training *training, struct operator *op,
+static int training_create(struct training *training, struct operator* op,
                            const struct klr_params *params,
                            const struct layout *layout, struct klr_error *err);
 static void training_free(struct training *training);

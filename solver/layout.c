@@ -65,8 +65,8 @@ static size_t layout_class_of(const struct layout *layout, double label)
 {
     if (layout->k == 2)
         return label != layout->label[0];
-    const double *found = bsearch(&label, layout->label, layout->k,
-                                  sizeof label, compare_labels);
+    const double *found =
+        bsearch(&label, layout->label, layout->k, sizeof label, compare_labels);
     return (size_t)(found - layout->label);
 }
 

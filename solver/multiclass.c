@@ -42,7 +42,7 @@ static int class_costs(const struct klr_params *params,
     return 0;
 }
 
-static int training_create(struct training *training, struct operator *op,
+static int training_create(struct training *training, struct operator* op,
                            const struct klr_params *params,
                            const struct layout *layout, struct klr_error *err)
 {
@@ -52,9 +52,8 @@ static int training_create(struct training *training, struct operator *op,
     training->cost = klr_alloc(layout->k, sizeof *training->cost, err);
     if (!training->cost)
         return KLR_E_MEMORY;
-    clock_start(&training->clock,
-                layout->k * (layout->k - 1) / 2 *
-                    (layout->folds > 1 ? layout->folds : 1));
+    clock_start(&training->clock, layout->k * (layout->k - 1) / 2 *
+                                      (layout->folds > 1 ? layout->folds : 1));
     return class_costs(params, layout, training->cost, err);
 }
 
@@ -74,8 +73,7 @@ static void report_start(struct klr_report *report)
 static void report_add(struct klr_report *report,
                        const struct solution *solution)
 {
-    double gap =
-        (solution->primal - solution->dual) / fabs(solution->primal);
+    double gap = (solution->primal - solution->dual) / fabs(solution->primal);
     if (report->status == KLR_CONVERGED)
         report->status = solution->status;
     report->primal += solution->primal;

@@ -37,16 +37,16 @@ struct smo_example {
 struct smo {
     const struct binary *problem;
     enum klr_model_type model;
-    double eps;               /* stop when max s_i - min s_j <= eps */
-    size_t n, active;         /* examples; those in work stand first */
+    double eps;                  /* stop when max s_i - min s_j <= eps */
+    size_t n, active;            /* examples; those in work stand first */
     struct smo_example *example; /* (n) */
-    double *s;                /* (n), valid for those in work */
-    double *hessian;          /* (n) K_ii + psi_i''(alpha_i) */
-    unsigned char *side;      /* (n) enum smo_side */
-    struct smo *spare;        /* the same arrays, to permute into */
-    struct klr_range *range;  /* (n) */
-    struct klr_set columns;   /* positions in work */
-    size_t *keep;             /* (n) */
+    double *s;                   /* (n), valid for those in work */
+    double *hessian;             /* (n) K_ii + psi_i''(alpha_i) */
+    unsigned char *side;         /* (n) enum smo_side */
+    struct smo *spare;           /* the same arrays, to permute into */
+    struct klr_range *range;     /* (n) */
+    struct klr_set columns;      /* positions in work */
+    size_t *keep;                /* (n) */
     struct klr_cache *cache;
     enum klr_precision precision; /* of the cached rows */
     struct klr_progress progress;
@@ -193,9 +193,9 @@ static void smo_update(struct smo *smo, double t, const void *row_i,
 struct smo_line {
     enum klr_model_type model;
     struct smo_example i, j;
-    double eta;            /* K_ii + K_jj - 2 K_ij */
-    double slope;          /* of the quadratic part at 0 */
-    double psi_i, psi_j;   /* psi at 0 */
+    double eta;          /* K_ii + K_jj - 2 K_ij */
+    double slope;        /* of the quadratic part at 0 */
+    double psi_i, psi_j; /* psi at 0 */
 };
 
 static double line_slope(const struct smo_line *line, double t)
@@ -230,7 +230,8 @@ static double line_root(const struct smo_line *line, double high,
 {
     double low = 0, t = 0, slope = line_slope(line, 0), last = INFINITY;
     for (int step = 0; step < 200 && fabs(slope) > accuracy; step++) {
-        double curvature = line_curvature(line, t), next = t - slope / curvature;
+        double curvature = line_curvature(line, t),
+               next = t - slope / curvature;
         if (!(curvature > 0 && next > low && next < high) ||
             fabs(slope) > 0.5 * last)
             next = 0.5 * (low + high);
@@ -367,14 +368,13 @@ static int smo_unshrink(struct smo *smo, struct klr_error *err)
             from[support++] = here;
         }
     }
-    operator_apply(smo->problem->op, set_of(to, missing),
-                   set_of(from, support), beta, 1, smo->precision, product);
+    operator_apply(smo->problem->op, set_of(to, missing), set_of(from, support),
+                   beta, 1, smo->precision, product);
     for (size_t k = 0, next = 0; k < n; k++)
         if (smo->keep[k]) {
             const struct smo_example *e = &smo->example[k];
-            smo->s[k] =
-                -product[next++] -
-                e->y * conjugate_slope(smo->model, e->alpha, e->cost);
+            smo->s[k] = -product[next++] -
+                        e->y * conjugate_slope(smo->model, e->alpha, e->cost);
         }
     smo_set_columns(smo, n);
     klr_cache_reset(smo->cache, n);
@@ -412,8 +412,8 @@ static void smo_objectives(const struct smo *smo, double *u, double *y,
     }
     /* svm: on the margin y f = 1, that is rho = -s; between them otherwise */
     double rho = smo->model == KLR_MODEL_KLR ? best_rho(n, y, cost, u)
-                 : free_count > 0 ? -free_sum / (double)free_count
-                                  : -0.5 * (most + least);
+                 : free_count > 0            ? -free_sum / (double)free_count
+                                             : -0.5 * (most + least);
     for (size_t k = 0; k < n; k++)
         loss += cost[k] * loss_value(smo->model, y[k] * (u[k] - rho));
     solution->rho = rho;
@@ -429,6 +429,12 @@ static double smo_gap(void *solver)
     double *cost = (double *)smo->spare->example;
     smo_objectives(smo, smo->spare->s, smo->spare->hessian, cost, &now);
     return (now.primal - now.dual) / fabs(now.primal);
+}
+
+static double smo_no_gap(void *solver)
+{
+    (void)solver;
+    return NAN;
 }
 
 static void smo_finish(struct smo *smo, struct solution *solution)
@@ -473,8 +479,8 @@ static enum klr_precision smo_choose_precision(const struct smo *smo)
 
 static int smo_create_cache(struct smo *smo, struct klr_error *err)
 {
-    size_t element = smo->precision == KLR_FLOAT ? sizeof(float)
-                                                 : sizeof(double);
+    size_t element =
+        smo->precision == KLR_FLOAT ? sizeof(float) : sizeof(double);
     double need = (double)smo->n * (double)smo->n * (double)element;
     double most = smo->problem->params->cache_mb * 1048576.0;
     if (most == 0)
@@ -501,19 +507,40 @@ static void smo_start(struct smo *smo)
     }
 }
 
-/* s -= K beta, row by row. */
+/* s -= K beta, row by row, so that the rows come to the cache. */
 static enum klr_status smo_start_products(struct smo *smo)
 {
-    for (size_t i = 0; i < smo->n; i++) {
+    enum klr_status status = KLR_CONVERGED;
+    for (size_t i = 0; i < smo->n && status == KLR_CONVERGED; i++) {
         const struct smo_example *e = &smo->example[i];
         if (e->alpha == 0)
             continue;
         const void *row = smo_row(smo, i);
         for (size_t k = 0; k < smo->n; k++)
-            smo->s[k] -=
-                e->y * e->alpha * smo_entry(row, smo->precision, k);
+            smo->s[k] -= e->y * e->alpha * smo_entry(row, smo->precision, k);
+        status = clock_check(smo->problem->clock, smo->problem->params,
+                             &smo->progress, smo_no_gap, smo);
     }
-    return KLR_CONVERGED;
+    return status;
+}
+
+/* Stopped before K beta was known: the solution for K = 0. */
+static void smo_finish_at_start(const struct smo *smo,
+                                struct solution *solution)
+{
+    double weight[2] = {0, 0};
+    for (size_t k = 0; k < smo->n; k++) {
+        weight[smo->example[k].y > 0] += smo->example[k].cost;
+        solution->beta[k] = 0;
+    }
+    solution->rho = log(weight[0] / weight[1]);
+    solution->primal = 0;
+    for (size_t k = 0; k < smo->n; k++)
+        solution->primal +=
+            smo->example[k].cost *
+            loss_value(smo->model, -smo->example[k].y * solution->rho);
+    solution->dual = NAN;
+    solution->iterations = 0;
 }
 
 static int smo_create(struct smo *smo, struct smo *spare,
@@ -617,12 +644,14 @@ static int smo_solve(const struct binary *problem, struct solution *solution,
     if (code)
         goto done;
     smo_start(&smo);
-    smo_start_products(&smo);
-    solution->status = KLR_CONVERGED;
-    code = smo_descend(&smo, &solution->status, err);
-    if (code)
+    solution->status = smo_start_products(&smo);
+    if (solution->status != KLR_CONVERGED) {
+        smo_finish_at_start(&smo, solution);
         goto done;
-    smo_finish(&smo, solution);
+    }
+    code = smo_descend(&smo, &solution->status, err);
+    if (!code)
+        smo_finish(&smo, solution);
 done:
     smo_free(&smo);
     return code;

@@ -9,13 +9,13 @@
 struct validation {
     struct training training;
     struct pair pair;
-    struct klr_model model;    /* of one fold: labels, rho, probabilities */
-    struct klr_range *held;    /* (k) positions of the fold */
-    double *coef;              /* (n, k - 1) as struct klr_model, transposed */
-    double *product;           /* (largest fold, k - 1) */
-    double *decision;          /* (largest fold, pairs) */
-    double *probability;       /* (k) */
-    double *work;              /* as model_answer wants it */
+    struct klr_model model; /* of one fold: labels, rho, probabilities */
+    struct klr_range *held; /* (k) positions of the fold */
+    double *coef;           /* (n, k - 1) as struct klr_model, transposed */
+    double *product;        /* (largest fold, k - 1) */
+    double *decision;       /* (largest fold, pairs) */
+    double *probability;    /* (k) */
+    double *work;           /* as model_answer wants it */
     struct klr_metrics *metrics;
 };
 
@@ -33,7 +33,7 @@ static size_t largest_fold(const struct layout *layout)
     return largest;
 }
 
-static int validation_create(struct validation *v, struct operator *op,
+static int validation_create(struct validation *v, struct operator* op,
                              const struct klr_params *params,
                              const struct layout *layout, struct klr_error *err)
 {
@@ -137,9 +137,8 @@ static int fold_predict(struct validation *v, const struct klr_problem *problem,
     for (size_t c = 0; c < layout->k; c++)
         for (size_t p = v->held[c].begin; p < v->held[c].end; p++, row++) {
             const double *decision = v->decision + row * v->model.pairs;
-            double label =
-                model_answer(&v->model, decision,
-                             probable ? v->probability : NULL, v->work);
+            double label = model_answer(
+                &v->model, decision, probable ? v->probability : NULL, v->work);
             int code = klr_metrics_add(
                 v->metrics, problem->label[layout->order[p]], label,
                 probable ? v->probability : NULL, decision[0], err);

@@ -21,7 +21,8 @@ enum klr_kernel_type {
     KLR_RBF,         /* exp(-gamma |u-v|_2^2) */
     KLR_SIGMOID,     /* tanh(gamma u'v + coef0); symmetric, not PSD */
     KLR_PRECOMPUTED, /* given: feature 0 is the serial number of an example,
-                        feature s is the kernel with example number s */
+                        feature s is the kernel with example number s, 0 if
+                        it is not there */
     KLR_LAPLACIAN,   /* exp(-gamma |u-v|_1) */
     KLR_KERNEL_TYPES
 };
@@ -67,13 +68,15 @@ struct klr_points;
 
 /* Prepare x; position p holds row order[p], or row p where order is NULL.
  * KLR_E_MEMORY; KLR_E_DATA (line = row number from 1) if a precomputed row has
- * no valid serial number or lacks columns. */
+ * no valid serial number, or if the features are so large that an inner product
+ * or polynomial overflows. */
 int klr_points_create(struct klr_points **out, const struct klr_kernel *kernel,
                       const struct klr_features *x, const size_t *order,
                       struct klr_error *err);
 
 /* Prepare x in a form that pairs with `base`, as the left argument of
- * klr_gram(x, .., base, ..). x may have features that base has not. */
+ * klr_gram(x, .., base, ..). x may have features that base has not. Errors as
+ * above; the serial number of a precomputed row may be anything. */
 int klr_points_create_like(struct klr_points **out,
                            const struct klr_points *base,
                            const struct klr_features *x,
@@ -124,7 +127,8 @@ void *klr_cache_row(struct klr_cache *cache, size_t key, bool *hit);
 void klr_cache_compact(struct klr_cache *cache, const size_t *keep,
                        size_t length);
 
-/* Forget all rows; from now on they have `length` elements. */
+/* Forget all rows; from now on they have `length` elements, at most as many as
+ * at creation. */
 void klr_cache_reset(struct klr_cache *cache, size_t length);
 
 #endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Kernel functions, blocks of the Gram matrix and the row cache: the parts in
+ * reading order.
+ */
+#include "kernel/internal.h"
+
+#include "kernel/map.c"         /* features that occur, numbered */
+#include "kernel/points.c"      /* examples: dense or sparse, sizes, accuracy */
+#include "kernel/precomputed.c" /* examples of a given kernel matrix */
+#include "kernel/sums.c"        /* sums over the features of two examples */
+#include "kernel/values.c"      /* the kernel function of these sums */
+#include "kernel/gram.c"        /* blocks of the Gram matrix */
+#include "kernel/cache.c"       /* its most recently used rows */

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Blocks of the Gram matrix: BLOCK left rows (or one at a time, where fewer are
+ * left) by at most CHUNK columns. How a block is cut into these has no
+ * influence on an entry.
+ */
+#include "kernel/internal.h"
+
+/* out[at .. at + width) = values, as float or double. */
+static void store_values(const double *values, size_t width,
+                         enum klr_precision precision, void *out, size_t at)
+{
+    if (precision == KLR_DOUBLE) {
+        memcpy((double *)out + at, values, width * sizeof(double));
+        return;
+    }
+    float *to = (float *)out + at;
+    for (size_t c = 0; c < width; c++)
+        to[c] = (float)values[c];
+}
+
+/* The kernel of `count` rows of a, loaded, and the columns begin + c. Returns
+ * where in each row of `sums` they begin. */
+static size_t gram_chunk(const struct klr_points *a, size_t row, size_t count,
+                         const struct klr_points *b, size_t begin, size_t width,
+                         double sums[BLOCK][PITCH])
+{
+    size_t skip = b->form == DENSE ? begin % PANEL : 0;
+    block_sums(a, row, count, b, begin - skip, skip + width, sums);
+    for (size_t r = 0; r < count; r++) {
+        double *values = sums[r] + skip;
+        memset(values + width, 0, LANES * sizeof(double));
+        if (kernel_is_distance(&b->kernel)) {
+            values_of_distances(a, row + r, b, begin, width, values);
+        } else if (points_compensate(a, row + r, b)) {
+            for (size_t c = 0; c < width; c++)
+                values[c] = compensated_argument(b, count, r, begin + c);
+            values_of_arguments(&b->kernel, width, values);
+        } else {
+            values_of_products(&b->kernel, width, values);
+        }
+    }
+    return skip;
+}
+
+/* `count` rows of a against all of `cols`; out is the first row's. */
+static void gram_rows(const struct klr_points *a, size_t row, size_t count,
+                      const struct klr_points *b, struct klr_set cols,
+                      enum klr_precision precision, void *out, size_t stride)
+{
+    double sums[BLOCK][PITCH];
+    size_t at = 0, width;
+    left_load(a, row, count, b);
+    for (size_t q = 0; q < cols.count; q++) {
+        size_t end = cols.range[q].end;
+        for (size_t j = cols.range[q].begin; j < end; j += width, at += width) {
+            width = CHUNK - j % PANEL;
+            if (width > end - j)
+                width = end - j;
+            size_t skip = gram_chunk(a, row, count, b, j, width, sums);
+            for (size_t r = 0; r < count; r++)
+                store_values(sums[r] + skip, width, precision, out,
+                             r * stride + at);
+        }
+    }
+    left_clear(a, row, count, b);
+}
+
+static void gram_matrix(const struct klr_points *a, struct klr_range rows,
+                        struct klr_set cols, enum klr_precision precision,
+                        void *out, size_t stride)
+{
+    static const double missing[CHUNK];
+    for (size_t i = rows.begin; i < rows.end; i++) {
+        size_t at = (i - rows.begin) * stride, width;
+        for (size_t q = 0; q < cols.count; q++) {
+            size_t end = cols.range[q].end;
+            for (size_t j = cols.range[q].begin; j < end;
+                 j += width, at += width) {
+                width = end - j < CHUNK ? end - j : CHUNK;
+                store_values(a->width ? a->matrix + i * a->width + j : missing,
+                             width, precision, out, at);
+            }
+        }
+    }
+}
+
+void klr_gram(const struct klr_points *a, struct klr_range rows,
+              const struct klr_points *b, struct klr_set cols,
+              enum klr_precision precision, void *out, size_t stride)
+{
+    size_t element = precision == KLR_FLOAT ? sizeof(float) : sizeof(double);
+    if (b->form == MATRIX) {
+        gram_matrix(a, rows, cols, precision, out, stride);
+        return;
+    }
+    for (size_t i = rows.begin, count; i < rows.end; i += count) {
+        count = rows.end - i < BLOCK ? 1 : BLOCK;
+        gram_rows(a, i, count, b, cols, precision,
+                  (char *)out + (i - rows.begin) * stride * element, stride);
+    }
+}
+
+void klr_gram_diagonal(const struct klr_points *points, struct klr_set set,
+                       double *out)
+{
+    for (size_t q = 0; q < set.count; q++)
+        for (size_t i = set.range[q].begin; i < set.range[q].end; i++) {
+            struct klr_range one = {i, i + 1};
+            klr_gram(points, one, points, (struct klr_set){&one, 1, 1},
+                     KLR_DOUBLE, out++, 1);
+        }
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the parts of kernel.c share. The way of an entry of the Gram matrix:
+ *
+ *   features -> map, points -> sums over features -> values -> gram
+ *
+ * A block of left rows is spread out in a workspace, feature by feature; the
+ * sums of its products (or distances) with the columns follow, and then the
+ * kernel function of these sums. Each sum runs over the features in ascending
+ * order with one accumulator, and each of its terms is symmetric in the two
+ * examples: so an entry depends on its two examples alone, K_ij = K_ji to the
+ * last bit, and vector lanes hold different entries, never parts of one.
+ *
+ * Parts are included by kernel.c in reading order; each includes this header,
+ * so that it also parses on its own (make check-parts).
+ */
+#ifndef KLR_KERNEL_INTERNAL_H
+#define KLR_KERNEL_INTERNAL_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "kernel.h"
+
+enum {
+    PANEL = 8,            /* columns stored side by side in dense form */
+    BLOCK = 4,            /* left rows worked on at once */
+    CHUNK = 256,          /* columns worked on at once; a multiple of PANEL */
+    PITCH = CHUNK + PANEL /* of their sums: vectors may end behind them */
+};
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* ---- vectors: the width of one instruction set ---- */
+
+enum { VECTOR_BYTES = 16, LANES = VECTOR_BYTES / (int)sizeof(double) };
+
+typedef double vector
+    __attribute__((vector_size(VECTOR_BYTES), aligned(8), __may_alias__));
+typedef int64_t vector_bits
+    __attribute__((vector_size(VECTOR_BYTES), aligned(8), __may_alias__));
+
+INLINE vector vector_all(double x)
+{
+    return x - (vector){0};
+}
+
+INLINE vector vector_abs(vector x)
+{
+    return (vector)((vector_bits)x & INT64_MAX);
+}
+
+/* ---- map: features that occur, numbered in ascending order ---- */
+
+/* A hash table with open addressing; at least half of its slots are free. */
+struct map {
+    size_t slots; /* a power of two */
+    size_t count; /* features */
+    int *feature; /* (slots) or MAP_FREE */
+    int *number;  /* (slots) 0..count-1 */
+};
+
+enum { MAP_FREE = -1 };
+
+/* The features with a value other than 0 in x. KLR_E_MEMORY. */
+static int map_create(struct map *map, const struct klr_features *x,
+                      struct klr_error *err);
+static void map_free(struct map *map);
+static int map_number(const struct map *map, int feature); /* -1: not there */
+
+/* ---- points ---- */
+
+enum form { DENSE, SPARSE, MATRIX };
+
+/* What is summed over the features u, v of two examples. Distances are
+ * (size_i + size_j) + scale * sum, so that they come out by two ways: */
+enum term {
+    PRODUCT,  /* u v; |x-z|^2 with size |x|^2, scale -2 */
+    SQUARE,   /* (u-v)^2; |x-z|^2 with size 0, scale 1 */
+    ABSOLUTE, /* |u-v|; |x-z|_1 with size 0, scale 1 */
+    OVERLAP   /* |u|+|v|-|u-v|; |x-z|_1 with size |x|_1, scale -1. A feature
+                 that one of them lacks adds nothing, as in a product */
+};
+
+struct klr_points {
+    struct klr_kernel kernel;
+    size_t n;
+    enum form form;
+    enum term term;
+    bool compensated; /* products are summed in twice the precision */
+    size_t terms;     /* the most features that a row has */
+    double radius;    /* the largest |x_i| */
+    size_t width;     /* features in use; MATRIX: columns */
+    struct map map;   /* these features; empty in points made like others */
+    double *size;     /* (n + PANEL); what a row adds to distances, with its
+                         features outside the map; inner products: |x_i|^2 */
+    double *work;     /* (width, BLOCK) the left rows; 0 between calls */
+    double *panel;    /* DENSE: (n / PANEL, width, PANEL) */
+    size_t *start;    /* SPARSE: (n + 1) rows in CSR */
+    int *column;      /* (start[n]) numbers of the features, ascending */
+    double *value;    /* (start[n]) */
+    int *serial;      /* MATRIX: (n) serial numbers */
+    double *matrix;   /* (n, width) by positions of the points made for */
+};
+
+static bool kernel_is_distance(const struct klr_kernel *kernel);
+static double kernel_power(double base, int degree);
+/* Whether row i of a takes compensated products with the columns of b. Rows
+ * from elsewhere may be larger than those of b. */
+static bool points_compensate(const struct klr_points *a, size_t i,
+                              const struct klr_points *b);
+
+/* ---- points of precomputed kernels ---- */
+
+/* Points whose columns are the positions of `base`; NULL: their own. */
+static int matrix_create(struct klr_points *points,
+                         const struct klr_points *base,
+                         const struct klr_features *x, const size_t *order,
+                         struct klr_error *err);
+
+/* ---- sums over features ---- */
+
+/* `count` (1 or BLOCK) rows of a from `row` on, spread out in b->work. */
+static void left_load(const struct klr_points *a, size_t row, size_t count,
+                      const struct klr_points *b);
+static void left_clear(const struct klr_points *a, size_t row, size_t count,
+                       const struct klr_points *b);
+
+/* sums[r][c], r < count, for the columns begin + c, c < width; `begin` is a
+ * multiple of PANEL in dense form; width <= CHUNK. */
+static void block_sums(const struct klr_points *a, size_t row, size_t count,
+                       const struct klr_points *b, size_t begin, size_t width,
+                       double sums[BLOCK][PITCH]);
+
+/* gamma x'z + coef0 with the error of one rounding, for column `j` of b and the
+ * r-th of `count` rows loaded. */
+static double compensated_argument(const struct klr_points *b, size_t count,
+                                   size_t r, size_t j);
+
+/* ---- values: from sums to the kernel ---- */
+
+/* The kernel of row i of a and columns begin + c, c < width, of b, in place of
+ * their sums (which are read up to a multiple of LANES). */
+static void values_of_distances(const struct klr_points *a, size_t i,
+                                const struct klr_points *b, size_t begin,
+                                size_t width, double *sums);
+static void values_of_products(const struct klr_kernel *kernel, size_t width,
+                               double *sums);
+/* The same from compensated arguments. */
+static void values_of_arguments(const struct klr_kernel *kernel, size_t width,
+                                double *arguments);
+
+#endif

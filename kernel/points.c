@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Examples made ready for one kernel. Two choices are made here, from the
+ * features and the kernel alone: how to store them, and how to keep the
+ * accuracy that kernel.h promises.
+ *
+ * Errors, with u = 2^-53, at most t features in a row and R the largest |x|
+ * (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1):
+ *   - an inner product is off by at most t u |x| |z|. That serves the linear
+ *     kernel, and the polynomial one while K_ii cannot cancel; tanh and
+ *     polynomials that can cancel take compensated sums where it may not;
+ *   - |x|^2 + |z|^2 - 2 x'z is off by at most (t + 4) u (|x| + |z|)^2, so that
+ *     exp(-gamma ..) is good while gamma 4 R^2 (t + 4) u is small. A left row
+ *     from elsewhere with |x| > 2 R does no harm, since then exp(-gamma D) D is
+ *     small by itself;
+ *   - sums of (u-v)^2 and |u-v| have a relative error of (t + 4) u, and
+ *     exp(-D) D <= 1/e: these serve where the bound above fails.
+ */
+#include "kernel/internal.h"
+
+/* Error of an entry up to which the faster way is taken. Far below what is
+ * promised, for the sake of objectives with large costs. */
+#define ERROR_ALLOWED 1e-10
+#define ROUNDING      0x1p-53
+
+/* Work for one nonzero of a sparse row in units of one dense element: when a
+ * row is spread out, and when two rows are merged. */
+enum { SPREAD_COST = 4, MERGE_COST = 16 };
+/* Dense form may take this much more memory than sparse form, or so much. */
+enum { DENSE_MEMORY_RATIO = 4, DENSE_MEMORY_SMALL = 16 << 20 };
+
+const char *const klr_kernel_names[KLR_KERNEL_TYPES] = {
+    "linear", "polynomial", "rbf", "sigmoid", "precomputed", "laplacian",
+};
+
+static bool kernel_is_distance(const struct klr_kernel *kernel)
+{
+    return kernel->type == KLR_RBF || kernel->type == KLR_LAPLACIAN;
+}
+
+bool klr_kernel_is_psd(const struct klr_kernel *kernel)
+{
+    switch (kernel->type) {
+    case KLR_POLYNOMIAL: /* a power series in u'v with coefficients >= 0 */
+        return kernel->degree == 0 ||
+               (kernel->gamma >= 0 && kernel->coef0 >= 0);
+    case KLR_RBF:
+    case KLR_LAPLACIAN:
+        return kernel->gamma >= 0;
+    default:
+        return kernel->type != KLR_SIGMOID;
+    }
+}
+
+/* base^degree by repeated squaring; overflow gives an infinity. */
+static double kernel_power(double base, int degree)
+{
+    double power = 1;
+    for (; degree > 0; degree /= 2) {
+        if (degree % 2)
+            power *= base;
+        if (degree > 1)
+            base *= base;
+    }
+    return power;
+}
+
+/* ---- measuring ---- */
+
+/* A feature's share of the row's size. */
+static double term_size(enum term term, double v)
+{
+    return term == PRODUCT || term == SQUARE ? v * v : fabs(v);
+}
+
+static bool term_is_difference(enum term term)
+{
+    return term == SQUARE || term == ABSOLUTE;
+}
+
+/* Sets `terms` and returns the largest size of a row; all features count. */
+static double points_measure(struct klr_points *points,
+                             const struct klr_features *x, size_t *nonzeros)
+{
+    double largest = 0;
+    *nonzeros = 0;
+    for (size_t i = 0; i < x->n; i++) {
+        double size = 0;
+        size_t terms = 0;
+        for (size_t t = x->start[i]; t < x->start[i + 1]; t++) {
+            size += term_size(points->term, x->value[t]);
+            terms += x->value[t] != 0;
+        }
+        *nonzeros += terms;
+        if (points->terms < terms)
+            points->terms = terms;
+        if (!(size <= largest))
+            largest = size;
+    }
+    return largest;
+}
+
+/* A bound of the error of gamma times a distance or inner product of points
+ * with the product of sizes `square`. */
+static double points_error(const struct klr_points *points, double square)
+{
+    return fabs(points->kernel.gamma) * ((double)points->terms + 4) * ROUNDING *
+           square;
+}
+
+static bool points_compensate(const struct klr_points *a, size_t i,
+                              const struct klr_points *b)
+{
+    return b->compensated ||
+           (b->kernel.type == KLR_SIGMOID &&
+            points_error(b, sqrt(a->size[i]) * b->radius) > ERROR_ALLOWED);
+}
+
+/* ---- choosing ---- */
+
+static enum form choose_form(size_t n, size_t width, size_t nonzeros,
+                             size_t cost)
+{
+    double dense = (double)n * (double)width, sparse = (double)nonzeros;
+    double bytes = dense * sizeof(double);
+    double sparse_bytes = sparse * (sizeof(double) + sizeof(int));
+    return dense <= (double)cost * sparse &&
+                   (bytes <= DENSE_MEMORY_RATIO * sparse_bytes ||
+                    bytes <= DENSE_MEMORY_SMALL)
+               ? DENSE
+               : SPARSE;
+}
+
+/* True if sums of products in double may not keep the accuracy. */
+static bool choose_compensation(const struct klr_points *points,
+                                const struct klr_features *x)
+{
+    const struct klr_kernel *kernel = &points->kernel;
+    double largest = points->radius * points->radius, least = INFINITY;
+    double error = points_error(points, largest);
+    if (kernel->type == KLR_SIGMOID)
+        return !(error <= ERROR_ALLOWED);
+    if (kernel->type != KLR_POLYNOMIAL || kernel->gamma * kernel->coef0 >= 0)
+        return false;
+    /* K_ii = (gamma |x_i|^2 + coef0)^degree may vanish */
+    for (size_t i = 0; i < x->n; i++) {
+        double square = 0;
+        for (size_t t = x->start[i]; t < x->start[i + 1]; t++)
+            square += x->value[t] * x->value[t];
+        least = fmin(least, fabs(kernel->gamma * square + kernel->coef0));
+    }
+    double most = fabs(kernel->gamma) * largest + fabs(kernel->coef0);
+    return !(kernel->degree * kernel_power(most, kernel->degree - 1) * error <=
+             ERROR_ALLOWED * kernel_power(least, kernel->degree));
+}
+
+static void points_choose(struct klr_points *points,
+                          const struct klr_features *x)
+{
+    size_t nonzeros;
+    bool distance = kernel_is_distance(&points->kernel);
+    points->term = points->kernel.type == KLR_LAPLACIAN ? OVERLAP : PRODUCT;
+    double largest = points_measure(points, x, &nonzeros);
+    bool cancels =
+        distance && !(points_error(points, 4 * largest) <= ERROR_ALLOWED);
+    points->form = choose_form(x->n, points->width, nonzeros,
+                               cancels ? MERGE_COST : SPREAD_COST);
+    if (points->term == OVERLAP && (cancels || points->form == DENSE))
+        points->term = ABSOLUTE;
+    else if (cancels)
+        points->term = SQUARE;
+    if (!distance) {
+        points->radius = sqrt(largest);
+        points->compensated = choose_compensation(points, x);
+    }
+}
+
+/* ---- storing ---- */
+
+static int points_allocate(struct klr_points *points,
+                           const struct klr_features *x, struct klr_error *err)
+{
+    size_t n = x->n, panels = (n + PANEL - 1) / PANEL;
+    size_t nonzeros = n ? x->start[n] - x->start[0] : 0;
+    points->n = n;
+    points->size = klr_zalloc(n + PANEL, sizeof(double), err);
+    points->work = klr_zalloc(points->width, BLOCK * sizeof(double), err);
+    if (!points->size || !points->work)
+        return KLR_E_MEMORY;
+    if (points->form == DENSE) {
+        if (points->width > SIZE_MAX / (PANEL * sizeof(double)))
+            return klr_fail(err, KLR_E_MEMORY, "too many features");
+        points->panel =
+            klr_zalloc(panels, points->width * PANEL * sizeof(double), err);
+        return points->panel ? KLR_OK : KLR_E_MEMORY;
+    }
+    points->start = klr_zalloc(n + 1, sizeof(size_t), err);
+    points->column = klr_alloc(nonzeros, sizeof(int), err);
+    points->value = klr_alloc(nonzeros, sizeof(double), err);
+    return points->start && points->column && points->value ? KLR_OK
+                                                            : KLR_E_MEMORY;
+}
+
+/* Feature `number` of position p becomes `value`; rows come in order. */
+static void points_put(struct klr_points *points, size_t p, int number,
+                       double value)
+{
+    if (points->form == DENSE) {
+        size_t at = p / PANEL * points->width + (size_t)number;
+        points->panel[at * PANEL + p % PANEL] = value;
+    } else {
+        size_t at = points->start[p + 1]++;
+        points->column[at] = number;
+        points->value[at] = value;
+    }
+}
+
+/* Store row `row` of x at position p. */
+static void points_fill(struct klr_points *points, const struct map *map,
+                        const struct klr_features *x, size_t row, size_t p)
+{
+    double inside = 0, outside = 0; /* of the map */
+    if (points->form == SPARSE)
+        points->start[p + 1] = points->start[p];
+    for (size_t t = x->start[row]; t < x->start[row + 1]; t++) {
+        if (x->value[t] == 0)
+            continue;
+        int number = map_number(map, x->index[t]);
+        double size = term_size(points->term, x->value[t]);
+        if (number < 0) {
+            outside += size;
+            continue;
+        }
+        points_put(points, p, number, x->value[t]);
+        /* in the order of the sums, so that D(x, x) = 0 comes out exactly;
+         * of the overlap with itself, 2 |x|_1, that holds too */
+        inside += size;
+    }
+    points->size[p] = term_is_difference(points->term) ? outside : inside;
+    if (kernel_is_distance(&points->kernel) &&
+        !term_is_difference(points->term))
+        points->size[p] = inside + outside;
+}
+
+/* Inner products must stay finite: where infinities meet, NaN is near. */
+static int points_check(const struct klr_points *points, size_t p, size_t row,
+                        struct klr_error *err)
+{
+    const struct klr_kernel *kernel = &points->kernel;
+    double most = sqrt(points->size[p]) * points->radius;
+    if (kernel->type != KLR_LINEAR)
+        most = fabs(kernel->gamma) * most + fabs(kernel->coef0);
+    if (kernel->type == KLR_POLYNOMIAL)
+        most = kernel_power(most, kernel->degree);
+    if (kernel_is_distance(kernel) ||
+        (isfinite(points->size[p]) && isfinite(most)))
+        return KLR_OK;
+    return klr_fail_at(err, KLR_E_DATA, (long)row + 1, 0,
+                       "the features are so large that the %s kernel "
+                       "overflows; scale the data",
+                       klr_kernel_names[kernel->type]);
+}
+
+static int points_store(struct klr_points *points, const struct map *map,
+                        const struct klr_features *x, const size_t *order,
+                        struct klr_error *err)
+{
+    int code = points_allocate(points, x, err);
+    for (size_t p = 0; p < x->n && !code; p++) {
+        size_t row = order ? order[p] : p;
+        points_fill(points, map, x, row, p);
+        code = points_check(points, p, row, err);
+    }
+    return code;
+}
+
+/* ---- creating ---- */
+
+int klr_points_create(struct klr_points **out, const struct klr_kernel *kernel,
+                      const struct klr_features *x, const size_t *order,
+                      struct klr_error *err)
+{
+    int code = KLR_E_MEMORY;
+    struct klr_points *points = klr_zalloc(1, sizeof *points, err);
+    if (!points)
+        goto done;
+    points->kernel = *kernel;
+    if (kernel->type == KLR_PRECOMPUTED) {
+        code = matrix_create(points, NULL, x, order, err);
+        goto done;
+    }
+    code = map_create(&points->map, x, err);
+    if (code)
+        goto done;
+    points->width = points->map.count;
+    points_choose(points, x);
+    code = points_store(points, &points->map, x, order, err);
+done:
+    *out = code ? klr_points_free(points) : points;
+    return code;
+}
+
+int klr_points_create_like(struct klr_points **out,
+                           const struct klr_points *base,
+                           const struct klr_features *x, struct klr_error *err)
+{
+    int code = KLR_E_MEMORY;
+    struct klr_points *points = klr_zalloc(1, sizeof *points, err);
+    if (!points)
+        goto done;
+    points->kernel = base->kernel;
+    if (base->form == MATRIX) {
+        code = matrix_create(points, base, x, NULL, err);
+        goto done;
+    }
+    points->form = base->form;
+    points->term = base->term;
+    points->radius = base->radius;
+    points->width = base->width;
+    code = points_store(points, &base->map, x, NULL, err);
+done:
+    *out = code ? klr_points_free(points) : points;
+    return code;
+}
+
+struct klr_points *klr_points_free(struct klr_points *points)
+{
+    if (points) {
+        map_free(&points->map);
+        klr_free(points->size);
+        klr_free(points->work);
+        klr_free(points->panel);
+        klr_free(points->start);
+        klr_free(points->column);
+        klr_free(points->value);
+        klr_free(points->serial);
+        klr_free(points->matrix);
+    }
+    return klr_free(points);
+}
+
+size_t klr_points_count(const struct klr_points *points)
+{
+    return points->n;
+}

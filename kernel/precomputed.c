@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Examples of a precomputed kernel: a matrix by positions. Feature 0 of a row
+ * is the serial number of its example, feature s the kernel with the example
+ * of serial number s, 0 if it is not there: K(x, z) = x[serial(z)]. The support
+ * vectors of a model are bare: they have their serial numbers only, which is
+ * enough for the right side. What is symmetric in the file is symmetric here.
+ */
+#include "kernel/internal.h"
+
+/* The value of feature `index` in a row. Rows are complete more often than
+ * not, and then feature s stands at s. */
+static double matrix_lookup(const struct klr_features *x, size_t row, int index)
+{
+    size_t begin = x->start[row], end = x->start[row + 1];
+    if ((size_t)index < end - begin && x->index[begin + (size_t)index] == index)
+        return x->value[begin + (size_t)index];
+    while (begin < end) {
+        size_t middle = begin + (end - begin) / 2;
+        if (x->index[middle] < index)
+            begin = middle + 1;
+        else
+            end = middle;
+    }
+    bool found = begin < x->start[row + 1] && x->index[begin] == index;
+    return found ? x->value[begin] : 0;
+}
+
+/* Check that a row has feature 0 and, on the right side, where it counts, that
+ * it is a serial number. */
+static int matrix_serial(const struct klr_features *x, size_t row, bool right,
+                         int *serial, struct klr_error *err)
+{
+    size_t begin = x->start[row];
+    int most = x->dimension > 0 ? x->dimension : INT32_MAX;
+    if (begin == x->start[row + 1] || x->index[begin] != 0)
+        return klr_fail_at(err, KLR_E_DATA, (long)row + 1, 0,
+                           "a precomputed kernel needs 0:SERIAL as the first "
+                           "feature of every row");
+    double value = x->value[begin];
+    if (!right)
+        return KLR_OK;
+    if (!(value >= 1 && value <= most) || value != floor(value))
+        return klr_fail_at(err, KLR_E_DATA, (long)row + 1, 0,
+                           "serial number %.15g is not an integer from 1 to %d",
+                           value, most);
+    *serial = (int)value;
+    return KLR_OK;
+}
+
+static bool matrix_is_bare(const struct klr_features *x)
+{
+    return x->n == 0 || x->start[x->n] - x->start[0] == x->n;
+}
+
+static int matrix_create(struct klr_points *points,
+                         const struct klr_points *base,
+                         const struct klr_features *x, const size_t *order,
+                         struct klr_error *err)
+{
+    const struct klr_points *right = base ? base : points;
+    points->form = MATRIX;
+    points->n = x->n;
+    points->serial = klr_zalloc(x->n, sizeof(int), err);
+    if (!points->serial)
+        return KLR_E_MEMORY;
+    for (size_t p = 0; p < x->n; p++) {
+        int code = matrix_serial(x, order ? order[p] : p, !base,
+                                 &points->serial[p], err);
+        if (code)
+            return code;
+    }
+    points->width = matrix_is_bare(x) ? 0 : right->n;
+    if (points->width > SIZE_MAX / sizeof(double))
+        return klr_fail(err, KLR_E_MEMORY, "too many examples");
+    points->matrix = klr_alloc(x->n, points->width * sizeof(double), err);
+    if (!points->matrix)
+        return KLR_E_MEMORY;
+    for (size_t p = 0; p < x->n; p++)
+        for (size_t j = 0; j < points->width; j++)
+            points->matrix[p * points->width + j] =
+                matrix_lookup(x, order ? order[p] : p, right->serial[j]);
+    return KLR_OK;
+}

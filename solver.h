@@ -169,6 +169,7 @@ struct klr_model;
  * and dual are those of the maximised dual: primal >= dual; LIBSVM prints
  * obj = -dual. */
 struct klr_report {
+    enum klr_solver_type solver; /* what "auto" became */
     enum klr_status status;
     double primal, dual, gap;
     long long iterations;

@@ -60,8 +60,7 @@ static size_t layout_class(const struct layout *layout, size_t c,
 
 /* ---- operator: K as solvers see it ---- */
 
-struct operator
-{
+struct klr_operator {
     struct klr_kernel kernel;
     struct klr_points *points;
     size_t n;
@@ -69,27 +68,27 @@ struct operator
     void *tile;                     /* workspace of operator_apply */
 };
 
-static int operator_create(struct operator* op, const struct klr_kernel *,
+static int operator_create(struct klr_operator *op, const struct klr_kernel *,
                            const struct klr_features *x, const size_t *order,
                            struct klr_error *err);
-static void operator_free(struct operator* op);
+static void operator_free(struct klr_operator *op);
 
 /* out (|rows|, m) = K[rows, cols] V, V (|cols|, m), both row-major; sums are
  * accumulated in double, in a fixed order, over entries of the precision. */
-static void operator_apply(struct operator* op, struct klr_set rows,
+static void operator_apply(struct klr_operator *op, struct klr_set rows,
                            struct klr_set cols, const double *v, size_t m,
                            enum klr_precision precision, double *out);
 
 /* out (|cols|) = K[i, cols], float or double as `precision` says. */
-static void operator_row(struct operator* op, size_t i, struct klr_set cols,
+static void operator_row(struct klr_operator *op, size_t i, struct klr_set cols,
                          enum klr_precision precision, void *out);
 
-static void operator_diagonal(const struct operator* op, struct klr_set set,
+static void operator_diagonal(const struct klr_operator *op, struct klr_set set,
                               double *out);
 
 /* out (x.n, m) = K[x, all] V for other examples x, prepared by
  * klr_points_create_like. */
-static void operator_cross(struct operator* op, const struct klr_points *x,
+static void operator_cross(struct klr_operator *op, const struct klr_points *x,
                            const double *v, size_t m,
                            enum klr_precision precision, double *out);
 
@@ -100,7 +99,7 @@ static struct klr_set set_of(const struct klr_range *range, size_t count);
 /* min 1/2 beta'K beta + sum_i cost_i loss(y_i f_i), over the examples `set` of
  * the operator, local index 0..n-1 in their order. */
 struct binary {
-    struct operator* op;
+    struct klr_operator *op;
     struct klr_set set;
     size_t n;
     const double *y;    /* (n) +1 or -1 */
@@ -190,7 +189,7 @@ struct klr_model {
 struct training {
     const struct klr_params *params;
     const struct layout *layout;
-    struct operator* op;
+    struct klr_operator *op;
     double *cost; /* (k) C of each class */
     struct clock clock;
 };
@@ -205,7 +204,7 @@ struct pair {
     struct solution solution;
 };
 
-static int training_create(struct training *training, struct operator* op,
+static int training_create(struct training *training, struct klr_operator *op,
                            const struct klr_params *params,
                            const struct layout *layout, struct klr_error *err);
 static void training_free(struct training *training);

@@ -42,7 +42,7 @@ static int class_costs(const struct klr_params *params,
     return 0;
 }
 
-static int training_create(struct training *training, struct operator* op,
+static int training_create(struct training *training, struct klr_operator *op,
                            const struct klr_params *params,
                            const struct layout *layout, struct klr_error *err)
 {
@@ -311,7 +311,7 @@ int klr_train(const struct klr_problem *problem,
               struct klr_report *report, struct klr_error *err)
 {
     struct layout layout = {0};
-    struct operator op = {0};
+    struct klr_operator op = {0};
     struct training training = {0};
     struct klr_features features = problem_features(problem);
     struct klr_model *model = klr_zalloc(1, sizeof *model, err);

@@ -17,11 +17,12 @@ static struct klr_set set_of(const struct klr_range *range, size_t count)
     return set;
 }
 
-static int operator_create(struct operator* op, const struct klr_kernel *kernel,
+static int operator_create(struct klr_operator *op,
+                           const struct klr_kernel *kernel,
                            const struct klr_features *x, const size_t *order,
                            struct klr_error *err)
 {
-    *op = (struct operator){.kernel = *kernel, .n = x->n};
+    *op = (struct klr_operator){.kernel = *kernel, .n = x->n};
     op->tile = klr_alloc(TILE_ROWS * TILE_COLS, sizeof(double), err);
     int code = op->tile ? klr_points_create(&op->points, kernel, x, order, err)
                         : KLR_E_MEMORY;
@@ -30,7 +31,7 @@ static int operator_create(struct operator* op, const struct klr_kernel *kernel,
     return code;
 }
 
-static void operator_free(struct operator* op)
+static void operator_free(struct klr_operator *op)
 {
     op->points = klr_points_free(op->points);
     op->tile = klr_free(op->tile);
@@ -110,7 +111,7 @@ tile_product(const void *tile, enum klr_precision precision, size_t rows,
 }
 
 /* out (rows, m) = K[rows of left, cols] V. */
-static void rows_product(struct operator* op, const struct klr_points *left,
+static void rows_product(struct klr_operator *op, const struct klr_points *left,
                          struct klr_range rows, struct klr_set cols,
                          const double *v, size_t m,
                          enum klr_precision precision, double *out)
@@ -133,7 +134,7 @@ static void rows_product(struct operator* op, const struct klr_points *left,
 }
 
 /* out (|rows|, m) = K[rows of left, cols] V. */
-static void set_product(struct operator* op, const struct klr_points *left,
+static void set_product(struct klr_operator *op, const struct klr_points *left,
                         struct klr_set rows, struct klr_set cols,
                         const double *v, size_t m, enum klr_precision precision,
                         double *out)
@@ -149,14 +150,14 @@ static void set_product(struct operator* op, const struct klr_points *left,
         }
 }
 
-static void operator_apply(struct operator* op, struct klr_set rows,
+static void operator_apply(struct klr_operator *op, struct klr_set rows,
                            struct klr_set cols, const double *v, size_t m,
                            enum klr_precision precision, double *out)
 {
     set_product(op, op->points, rows, cols, v, m, precision, out);
 }
 
-static void operator_cross(struct operator* op, const struct klr_points *x,
+static void operator_cross(struct klr_operator *op, const struct klr_points *x,
                            const double *v, size_t m,
                            enum klr_precision precision, double *out)
 {
@@ -167,7 +168,7 @@ static void operator_cross(struct operator* op, const struct klr_points *x,
 
 /* ---- entries ---- */
 
-static void operator_row(struct operator* op, size_t i, struct klr_set cols,
+static void operator_row(struct klr_operator *op, size_t i, struct klr_set cols,
                          enum klr_precision precision, void *out)
 {
     klr_gram(op->points, (struct klr_range){i, i + 1}, op->points, cols,
@@ -175,7 +176,7 @@ static void operator_row(struct operator* op, size_t i, struct klr_set cols,
     op->evaluations += cols.size;
 }
 
-static void operator_diagonal(const struct operator* op, struct klr_set set,
+static void operator_diagonal(const struct klr_operator *op, struct klr_set set,
                               double *out)
 {
     klr_gram_diagonal(op->points, set, out);

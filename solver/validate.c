@@ -33,7 +33,7 @@ static size_t largest_fold(const struct layout *layout)
     return largest;
 }
 
-static int validation_create(struct validation *v, struct operator* op,
+static int validation_create(struct validation *v, struct klr_operator *op,
                              const struct klr_params *params,
                              const struct layout *layout, struct klr_error *err)
 {
@@ -154,7 +154,7 @@ int klr_cross_validate(const struct klr_problem *problem,
                        struct klr_report *report, struct klr_error *err)
 {
     struct layout layout = {0};
-    struct operator op = {0};
+    struct klr_operator op = {0};
     struct validation v = {0};
     struct klr_features features = problem_features(problem);
     struct klr_kernel kernel = params_kernel(params, problem->dimension);

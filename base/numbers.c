@@ -256,7 +256,7 @@ static double convert(const struct spelling *spelling)
     return convert_slowly(spelling);
 }
 
-const char *klr_parse_real(const char *text, const char *end, double *value)
+static const char *parse_any(const char *text, const char *end, double *value)
 {
     struct spelling spelling;
     const char *next = spell(text, end, &spelling);
@@ -265,6 +265,36 @@ const char *klr_parse_real(const char *text, const char *end, double *value)
         *value = spelling.negative ? -magnitude : magnitude;
     }
     return next;
+}
+
+/* The common spellings, [-]digits[.digits] with m <= 2^53, in a few
+ * instructions; signs and digits of the fraction without branches. */
+const char *klr_parse_real(const char *text, const char *end, double *value)
+{
+    static const double divisor[2][20] = {
+        {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,
+         1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19},
+        {-1e0,  -1e1,  -1e2,  -1e3,  -1e4,  -1e5,  -1e6,  -1e7,  -1e8,  -1e9,
+         -1e10, -1e11, -1e12, -1e13, -1e14, -1e15, -1e16, -1e17, -1e18, -1e19}};
+    bool negative = text < end && *text == '-';
+    const char *first = text + negative, *p = first;
+    uint64_t m = 0;
+    size_t fraction = 0, digits;
+    for (; p < end && is_digit(*p); p++)
+        m = m * 10 + (uint64_t)(*p - '0');
+    digits = (size_t)(p - first);
+    if (p < end && *p == '.') {
+        const char *point = p++;
+        p = read_digits(p, end, &m);
+        fraction = (size_t)(p - point) - 1;
+        digits += fraction;
+    }
+    if (digits - 1 < MANTISSA_DIGITS && m <= 1ULL << 53 &&
+        (p == end || (*p | 32) != 'e')) {
+        *value = (double)m / divisor[negative][fraction];
+        return p;
+    }
+    return parse_any(text, end, value);
 }
 
 const char *klr_parse_integer(const char *text, const char *end,

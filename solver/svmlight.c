@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The tokenizer of svmlight lines, and a data set in memory. The grammar and
+ * what is refused: docs/FORMAT.md, section 1.
+ *
+ * Lines are parsed where they lie in the input's block; features go straight
+ * into the reader's arrays. klr_reader_next overwrites them row by row, while
+ * klr_problem_read lets rows follow each other and takes the arrays over.
+ *
+ * The way through a correct line asks as little as possible; what is wrong
+ * with a token is found out only once it is known to be wrong.
+ */
+#include "solver/internal.h"
+
+#include <limits.h>
+#include <stdio.h>
+
+struct klr_reader {
+    struct klr_input *input;
+    int flags;
+    size_t count;   /* features in the arrays */
+    size_t n_index; /* capacities */
+    size_t n_value;
+    int *index;
+    double *value;
+};
+
+int klr_reader_open(struct klr_reader **out, const char *path, int flags,
+                    struct klr_error *err)
+{
+    *out = NULL;
+    struct klr_reader *reader = klr_zalloc(1, sizeof *reader, err);
+    if (!reader)
+        return KLR_E_MEMORY;
+    reader->flags = flags;
+    int code = klr_input_open(&reader->input, path, flags & KLR_READ_KEEP, err);
+    if (code)
+        reader = klr_reader_close(reader);
+    *out = reader;
+    return code;
+}
+
+struct klr_input *klr_reader_input(struct klr_reader *reader)
+{
+    return reader->input;
+}
+
+struct klr_reader *klr_reader_close(struct klr_reader *reader)
+{
+    if (reader) {
+        klr_input_close(reader->input);
+        klr_free(reader->index);
+        klr_free(reader->value);
+        klr_free(reader);
+    }
+    return NULL;
+}
+
+/* ---- Tokens ---- */
+
+static bool line_is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+/* What may follow a token: a blank, a comment, the end. */
+static bool line_token_ends(const char *p, const char *end)
+{
+    return p == end || line_is_blank(*p) || *p == '#';
+}
+
+static const char *line_skip_blanks(const char *p, const char *end)
+{
+    while (p < end && line_is_blank(*p))
+        p++;
+    return p;
+}
+
+static const char *line_token_end(const char *p, const char *end)
+{
+    while (!line_token_ends(p, end))
+        p++;
+    return p;
+}
+
+/* ---- Refusals ---- */
+
+enum { QUOTE_SIZE = 176 };
+
+/* 'token', at most 40 bytes of it, what is not printable as \xNN. */
+static void line_quote(char quote[QUOTE_SIZE], const char *token,
+                       const char *end)
+{
+    const char *stop = end - token > 40 ? token + 40 : end;
+    char *q = quote;
+    *q++ = '\'';
+    for (; token < stop; token++) {
+        unsigned char c = (unsigned char)*token;
+        if (c >= ' ' && c < 127)
+            *q++ = (char)c;
+        else
+            q += sprintf(q, "\\x%02X", c);
+    }
+    strcpy(q, stop < end ? "...'" : "'");
+}
+
+/* KLR_E_DATA at a token: "WHAT 'TOKEN': PROBLEM", either of them may be "". */
+static int line_refuse(const struct klr_line *line, const char *token,
+                       const char *end, const char *what, const char *problem,
+                       struct klr_error *err)
+{
+    char quote[QUOTE_SIZE];
+    line_quote(quote, token, end);
+    return klr_fail_at(err, KLR_E_DATA, line->number,
+                       (long)(token - line->text) + 1, "%s%s%s%s%s", what,
+                       *what ? " " : "", quote, *problem ? ": " : "", problem);
+}
+
+static bool line_has_prefix(const char *p, const char *end, const char *prefix)
+{
+    for (; *prefix; prefix++, p++)
+        if (p == end || (*p | 32) != *prefix)
+            return false;
+    return true;
+}
+
+/* Why p .. end is not a finite number. */
+static const char *line_number_problem(const char *p, const char *end)
+{
+    double value;
+    if (klr_parse_real(p, end, &value) == end)
+        return "number out of range";
+    if (p < end && (*p == '+' || *p == '-'))
+        p++;
+    if (line_has_prefix(p, end, "nan") || line_has_prefix(p, end, "inf"))
+        return "not a finite number";
+    if (line_has_prefix(p, end, "0x"))
+        return "hexadecimal numbers are not read";
+    return "not a number";
+}
+
+/* Troubles of a whole file that show in any token; NULL if there is none. */
+static const char *line_file_problem(const char *token, const char *end)
+{
+    size_t length = (size_t)(end - token);
+    if (memchr(token, '\0', length))
+        return "a NUL byte; is this a binary or UTF-16 file?";
+    if (memchr(token, ',', length) || memchr(token, ';', length))
+        return "commas or semicolons; is this a CSV file?";
+    return NULL;
+}
+
+static int line_refuse_label(const struct klr_line *line, const char *token,
+                             struct klr_error *err)
+{
+    const char *end = line_token_end(token, line->end);
+    const char *problem = line_file_problem(token, end);
+    if (problem)
+        return line_refuse(line, token, end, "token", problem, err);
+    if (memchr(token, ':', (size_t)(end - token)))
+        return line_refuse(line, token, end, "missing label before", "", err);
+    return line_refuse(line, token, end, "label",
+                       line_number_problem(token, end), err);
+}
+
+static int line_refuse_query(const struct klr_line *line, const char *token,
+                             struct klr_error *err)
+{
+    const char *end = line_token_end(token, line->end);
+    return line_refuse(line, token, end, "query id", "not qid:NUMBER", err);
+}
+
+/* What is wrong with the index token .. colon, after the index `previous`. */
+static const char *line_index_problem(const char *token, const char *colon,
+                                      int previous, int least, char buffer[80])
+{
+    long long index = 0;
+    const char *digits = token + (*token == '-' || *token == '+');
+    if (colon == token)
+        return "missing index";
+    if (line_has_prefix(digits, colon, "0x"))
+        return "hexadecimal numbers are not read";
+    if (klr_parse_integer(token, colon, &index) != colon || *token == '+')
+        return "the index is not a whole number";
+    if (*token == '-')
+        return "negative index";
+    if (index > INT_MAX || colon - token > 18)
+        return "the index is beyond 2147483647";
+    if (index < least)
+        return "indices start at 1";
+    if (index == previous)
+        return "repeated index";
+    snprintf(buffer, 80, "index after %d, but indices must ascend", previous);
+    return index < previous ? buffer : NULL;
+}
+
+static int line_refuse_feature(const struct klr_line *line, const char *token,
+                               int previous, int least, struct klr_error *err)
+{
+    char buffer[80];
+    const char *end = line_token_end(token, line->end);
+    const char *colon = memchr(token, ':', (size_t)(end - token));
+    const char *problem = line_file_problem(token, end);
+    if (problem)
+        return line_refuse(line, token, end, "token", problem, err);
+    if (!colon)
+        return line_refuse(line, token, end, "feature", "not index:value", err);
+    if (line_has_prefix(token, end, "qid:"))
+        return line_refuse(line, token, end, "query id", "not behind a label",
+                           err);
+    problem = line_index_problem(token, colon, previous, least, buffer);
+    if (!problem && colon + 1 == end)
+        problem = "missing value";
+    if (!problem)
+        problem = line_number_problem(colon + 1, end);
+    return line_refuse(line, token, end, "feature", problem, err);
+}
+
+/* ---- Lines ---- */
+
+/* The label at *at, if there is one. */
+static int line_label(const struct klr_line *line, int flags, const char **at,
+                      struct klr_row *row, struct klr_error *err)
+{
+    const char *p = *at, *end = line->end;
+    const char *next = klr_parse_real(p, end, &row->label);
+    row->label_text = p;
+    row->has_label = next && line_token_ends(next, end);
+    if (row->has_label && isfinite(row->label)) {
+        row->label_length = (size_t)(next - p);
+        *at = next;
+        return 0;
+    }
+    next = line_token_end(p, end);
+    if ((flags & KLR_READ_UNLABELLED) && memchr(p, ':', (size_t)(next - p)))
+        return 0;
+    return line_refuse_label(line, p, err);
+}
+
+/* "qid:N" at *at, if it is there. */
+static int line_query(const struct klr_line *line, const char **at,
+                      struct klr_row *row, struct klr_error *err)
+{
+    long long id;
+    const char *p = *at;
+    if (line->end - p < 4 || memcmp(p, "qid:", 4) != 0)
+        return 0;
+    const char *next = klr_parse_integer(p + 4, line->end, &id);
+    if (!next || !line_token_ends(next, line->end))
+        return line_refuse_query(line, p, err);
+    row->has_qid = true;
+    *at = line_skip_blanks(next, line->end);
+    return 0;
+}
+
+/* Reads index:value pairs from *at on into the arrays, which have room; *at
+ * becomes the end of the last one. */
+static int line_features(struct klr_reader *reader, const struct klr_line *line,
+                         const char **at, struct klr_error *err)
+{
+    const char *p = *at, *last = p, *end = line->end;
+    int least = reader->flags & KLR_READ_INDEX_ZERO ? 0 : 1;
+    int previous = least - 1;
+    int *index = reader->index + reader->count;
+    double *value = reader->value + reader->count;
+    while (p < end && *p != '#') {
+        const char *token = p;
+        uint64_t number = 0;
+        unsigned digit;
+        while (p < end && (digit = (unsigned)(*p - '0')) <= 9) {
+            number = number * 10 + digit;
+            p++;
+        }
+        if (p == token || p - token > 18 || p == end || *p != ':' ||
+            number > INT_MAX || (int)number <= previous)
+            return line_refuse_feature(line, token, previous, least, err);
+        *index++ = previous = (int)number;
+        p = klr_parse_real(p + 1, end, value);
+        if (!p || !line_token_ends(p, end) || !isfinite(*value))
+            return line_refuse_feature(line, token, previous - 1, least, err);
+        value++;
+        last = p;
+        while (p < end && line_is_blank(*p))
+            p++;
+    }
+    reader->count = (size_t)(index - reader->index);
+    *at = last;
+    return 0;
+}
+
+/* Room for the features of a line: "1:1 " has four bytes. */
+static int reader_reserve(struct klr_reader *reader,
+                          const struct klr_line *line, struct klr_error *err)
+{
+    size_t length = (size_t)(line->end - line->text);
+    size_t need = reader->count + length / 4 + 1;
+    int *index =
+        klr_grow(reader->index, &reader->n_index, need, sizeof *index, err);
+    if (!index)
+        return KLR_E_MEMORY;
+    reader->index = index;
+    double *value =
+        klr_grow(reader->value, &reader->n_value, need, sizeof *value, err);
+    if (!value)
+        return KLR_E_MEMORY;
+    reader->value = value;
+    return 0;
+}
+
+static int reader_parse(struct klr_reader *reader, const char *p,
+                        struct klr_row *row, struct klr_error *err)
+{
+    const struct klr_line *line = &row->line;
+    size_t first = reader->count;
+    int code = reader_reserve(reader, line, err);
+    if (!code)
+        code = line_label(line, reader->flags, &p, row, err);
+    if (code)
+        return code;
+    p = line_skip_blanks(p, line->end);
+    code = line_query(line, &p, row, err);
+    if (code)
+        return code;
+    row->features = p;
+    code = line_features(reader, line, &p, err);
+    row->features_length = (size_t)(p - row->features);
+    row->count = reader->count - first;
+    row->index = reader->index + first;
+    row->value = reader->value + first;
+    return code;
+}
+
+/* The next row, its features behind those that the arrays hold. 1, 0, or
+ * minus a code. */
+static int reader_append(struct klr_reader *reader, struct klr_row *row,
+                         struct klr_error *err)
+{
+    const char *p;
+    *row = (struct klr_row){0};
+    do {
+        int got = klr_input_line(reader->input, &row->line, err);
+        if (got != 1)
+            return got;
+        p = line_skip_blanks(row->line.text, row->line.end);
+    } while (p == row->line.end || *p == '#');
+    int code = reader_parse(reader, p, row, err);
+    return code ? -code : 1;
+}
+
+int klr_reader_next(struct klr_reader *reader, struct klr_row *row,
+                    struct klr_error *err)
+{
+    reader->count = 0;
+    return reader_append(reader, row, err);
+}
+
+/* ---- Problems ---- */
+
+/* Capacities of a problem's arrays while it grows. */
+struct problem_room {
+    size_t label, start, line, text, length;
+};
+
+/* Grow one array of the problem to `need` elements. */
+#define PROBLEM_GROW(field, need)                                              \
+    do {                                                                       \
+        void *grown = klr_grow(problem->field, &room->field, need,             \
+                               sizeof *problem->field, err);                   \
+        if (!grown)                                                            \
+            return KLR_E_MEMORY;                                               \
+        problem->field = grown;                                                \
+    } while (0)
+
+static int problem_reserve(struct klr_problem *problem,
+                           struct problem_room *room, bool keep,
+                           struct klr_error *err)
+{
+    size_t need = problem->n + 1;
+    PROBLEM_GROW(label, need);
+    PROBLEM_GROW(start, need + 1);
+    PROBLEM_GROW(line, need);
+    if (keep) {
+        PROBLEM_GROW(text, need);
+        PROBLEM_GROW(length, need);
+    }
+    return 0;
+}
+
+static void problem_add(struct klr_problem *problem, const struct klr_row *row,
+                        size_t end)
+{
+    size_t i = problem->n++;
+    problem->label[i] = row->has_label ? row->label : 0;
+    problem->start[i + 1] = end;
+    problem->line[i] = row->line.number;
+    problem->has_qid |= row->has_qid;
+    if (row->count && row->index[row->count - 1] > problem->dimension)
+        problem->dimension = row->index[row->count - 1];
+    if (problem->text) {
+        problem->text[i] = row->line.offset + (row->features - row->line.text);
+        problem->length[i] = row->features_length < UINT32_MAX
+                                 ? (uint32_t)row->features_length
+                                 : UINT32_MAX;
+    }
+}
+
+static int problem_fill(struct klr_problem *problem, struct klr_reader *reader,
+                        struct klr_error *err)
+{
+    struct problem_room room = {0};
+    struct klr_row row;
+    int got = 0;
+    do {
+        int code =
+            problem_reserve(problem, &room, reader->flags & KLR_READ_KEEP, err);
+        if (code)
+            return code;
+        problem->start[0] = 0;
+        got = reader_append(reader, &row, err);
+        if (got == 1)
+            problem_add(problem, &row, reader->count);
+    } while (got == 1);
+    return -got;
+}
+
+int klr_problem_read(struct klr_problem *problem, const char *path, int flags,
+                     struct klr_error *err)
+{
+    *problem = (struct klr_problem){0};
+    struct klr_reader *reader = NULL;
+    int code = klr_reader_open(&reader, path, flags, err);
+    if (!code)
+        code = problem_fill(problem, reader, err);
+    if (!code && problem->n == 0)
+        code = klr_fail(err, KLR_E_DATA, "no examples");
+    if (!code) {
+        problem->index = reader->index;
+        problem->value = reader->value;
+        reader->index = NULL;
+        reader->value = NULL;
+        if (flags & KLR_READ_KEEP) {
+            problem->reader = reader;
+            reader = NULL;
+        }
+    }
+    klr_reader_close(reader);
+    if (code)
+        klr_problem_free(problem);
+    return code;
+}
+
+void klr_problem_free(struct klr_problem *problem)
+{
+    klr_free(problem->label);
+    klr_free(problem->start);
+    klr_free(problem->index);
+    klr_free(problem->value);
+    klr_free(problem->line);
+    klr_free(problem->text);
+    klr_free(problem->length);
+    klr_reader_close(problem->reader);
+    *problem = (struct klr_problem){0};
+}

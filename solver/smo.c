@@ -131,7 +131,9 @@ static size_t smo_first(const struct smo *smo)
 }
 
 /* The partner of i with the largest (s_i - s_j)^2 / curvature, Consolo (34),
- * (35); n if there is none. *least is the smallest s that can fall. */
+ * (35), among those that violate by more than eps: near 0 and C the logistic
+ * curvature is so large that a pair at its optimum could promise more. n if
+ * there is none. *least is the smallest s that can fall. */
 static inline size_t smo_second_of(const struct smo *smo, size_t i,
                                    const void *row,
                                    enum klr_precision precision, double *least)
@@ -139,7 +141,7 @@ static inline size_t smo_second_of(const struct smo *smo, size_t i,
     const double tiny = 1e-12;
     const double *s = smo->s, *hessian = smo->hessian;
     const unsigned char *side = smo->side;
-    double si = s[i], hi = hessian[i], smallest = INFINITY;
+    double si = s[i], hi = hessian[i], smallest = INFINITY, eps = smo->eps;
     double best_gain = 0, best_curvature = 1; /* a gain is gain/curvature */
     size_t best = smo->n;
     for (size_t k = 0; k < smo->active; k++) {
@@ -149,7 +151,7 @@ static inline size_t smo_second_of(const struct smo *smo, size_t i,
         double v = si - s[k];
         double q = hi + hessian[k] - 2 * smo_entry(row, precision, k);
         q = q > tiny ? q : tiny;
-        if (v > 0 && v * v * best_curvature > best_gain * q) {
+        if (v > eps && v * v * best_curvature > best_gain * q) {
             best_gain = v * v;
             best_curvature = q;
             best = k;

@@ -60,15 +60,15 @@ void cli_catch_signals(void);
 void cli_defer_signals(void);
 int cli_signal(void); /* the signal that came, or 0 */
 
-/* A klr_progress_fn: on a terminal one line redrawn, elsewhere a line at most
- * every ten seconds and at most 32 KB in all; stops after a signal. `context`
- * is a struct cli_progress, zero but for its name. */
+/* A klr_progress_fn: on a terminal one line redrawn, elsewhere, after the first
+ * second, a line at most every ten and at most 32 KB in all; stops after a
+ * signal. `context` is a struct cli_progress, zero but for its name. */
 struct cli_progress {
     const char *name; /* of the program */
     bool quiet;
-    bool shown; /* a line stands on the terminal */
-    double next;
-    size_t written;
+    bool shown;     /* a line stands on the terminal */
+    double next;    /* line, in seconds of training */
+    size_t written; /* bytes */
 };
 int cli_progress(const struct klr_progress *progress, void *context);
 void cli_progress_end(struct cli_progress *progress); /* clears the line */

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { HELP_COLUMN = 26, HELP_WIDTH = 79, HELP_LEFT = 64, HELP_TEXT = 1024 };
+enum { HELP_COLUMN = 28, HELP_WIDTH = 79, HELP_LEFT = 64, HELP_TEXT = 1024 };
 
 const struct klr_option cli_common_options[] = {
     {.type = KLR_REPEATED,

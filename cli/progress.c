@@ -12,10 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/system.h"
-
-enum { LINE_SIZE = 80, MOST_WRITTEN = 32 * 1024 };
-static const double seconds_between_lines = 10;
+enum { LINE_SIZE = 128, TERMINAL_WIDTH = 79, MOST_WRITTEN = 32 * 1024 };
+static const double seconds_before_line = 1, seconds_between_lines = 10;
+static const double seconds_before_drawing = 0.1;
 
 static bool on_terminal(void)
 {
@@ -32,29 +31,27 @@ static void compose(char line[LINE_SIZE], const char *name,
                  now->problems);
     if (!isnan(now->gap))
         snprintf(gap, sizeof gap, ", gap %.1e", now->gap);
-    snprintf(line, LINE_SIZE,
-             "%s: %s%ld iterations, violation %.1e > %.1e%s, "
-             "%.1f s",
-             name, problem, now->iterations, now->violation, now->target, gap,
-             now->seconds);
+    snprintf(line, LINE_SIZE, "%s: %s%.1f s, %ld iterations, violation %.1e%s",
+             name, problem, now->seconds, now->iterations, now->violation, gap);
 }
 
 int cli_progress(const struct klr_progress *now, void *context)
 {
     struct cli_progress *progress = context;
     char line[LINE_SIZE];
-    double seconds = klr_seconds();
-    bool terminal = !progress->quiet && on_terminal();
-    bool due = !progress->quiet && seconds >= progress->next &&
-               progress->written + LINE_SIZE <= MOST_WRITTEN;
-    if (terminal || due)
-        compose(line, progress->name, now);
-    if (terminal) {
-        fprintf(stderr, "\r%s\033[K", line);
-        progress->shown = true;
-    } else if (due) {
+    if (progress->quiet)
+        return cli_signal() != 0;
+    compose(line, progress->name, now);
+    if (on_terminal()) {
+        if (now->seconds >= seconds_before_drawing) {
+            fprintf(stderr, "\r%.*s\033[K", TERMINAL_WIDTH, line);
+            progress->shown = true;
+        }
+    } else if (now->seconds >= seconds_before_line &&
+               now->seconds >= progress->next &&
+               progress->written + LINE_SIZE <= MOST_WRITTEN) {
         progress->written += (size_t)fprintf(stderr, "%s\n", line);
-        progress->next = seconds + seconds_between_lines;
+        progress->next = now->seconds + seconds_between_lines;
     }
     return cli_signal() != 0;
 }

@@ -77,7 +77,7 @@ const struct klr_option klr_train_options[] = {
              "1 polynomial   (gamma u'v + coef0)^degree\n"
              "2 rbf          exp(-gamma |u-v|^2)\n"
              "3 sigmoid      tanh(gamma u'v + coef0)\n"
-             "4 precomputed  the rows of the training set are the kernel's\n"
+             "4 precomputed  the data give the kernel\n"
              "5 laplacian    exp(-gamma |u-v|_1)"},
     {.type = KLR_INTEGER,
      .letter = 'd',

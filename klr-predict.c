@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * klr-predict: apply a model to a test set, in one pass.
+ *
+ * Rows are gathered while input is there, a batch of them is predicted at once,
+ * and the answers are handed on before the program waits for more: it works in
+ * a pipe a row at a time, and its memory does not depend on the test set.
+ */
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/numbers.h"
+#include "cli/cli.h"
+#include "solver.h"
+
+enum { BATCH_ROWS = 256, BATCH_FEATURES = 1 << 20 };
+
+enum { WITHOUT, WITH, AUTO }; /* -b */
+
+struct predict_options {
+    int probability; /* -b */
+    int decision, unlabelled, quiet, json;
+};
+
+/* Rows that wait for their answers. */
+struct batch {
+    size_t rows, features;
+    size_t *start; /* (BATCH_ROWS + 1) */
+    int *index;
+    double *value;
+    size_t index_room, value_room;
+    double *truth; /* (BATCH_ROWS) label of the row, NaN without one */
+    long *line;    /* (BATCH_ROWS) where the row stands */
+    /* The answers. */
+    double *label;       /* (BATCH_ROWS) */
+    double *decision;    /* (BATCH_ROWS, pairs) */
+    double *probability; /* (BATCH_ROWS, classes); NULL: the model has none */
+};
+
+struct predict {
+    struct predict_options options;
+    const struct cli_program *program;
+    const char *data, *model_path, *output;
+    struct klr_model *model;
+    struct klr_predictor *predictor;
+    struct klr_metrics *metrics;
+    struct klr_reader *reader;
+    struct klr_output *out;
+    struct batch batch;
+    unsigned long long rows;
+    bool has_qid;
+};
+
+static const char *const predict_switch[] = {"0", "1", "auto", NULL};
+
+static const struct klr_option predict_table[] = {
+    {.type = KLR_CHOICE,
+     .letter = 'b',
+     .name = "probability",
+     .argument = "0|1",
+     .offset = offsetof(struct predict_options, probability),
+     .preset = AUTO,
+     .choices = predict_switch,
+     .group = "Predictions",
+     .help = "1: a label and one probability per class; 0: labels only "
+             "(default %s: 1 where the model has probabilities)"},
+    {.type = KLR_FLAG,
+     .name = "decision",
+     .offset = offsetof(struct predict_options, decision),
+     .help = "a label and the decision value of every pair of classes, "
+             "positive for the first of the pair"},
+    {.type = KLR_FLAG,
+     .name = "unlabelled",
+     .offset = offsetof(struct predict_options, unlabelled),
+     .help = "rows may lack the label"},
+    {.type = KLR_FLAG,
+     .letter = 'q',
+     .name = "quiet",
+     .offset = offsetof(struct predict_options, quiet),
+     .group = "Metrics",
+     .help = "print none"},
+    {.type = KLR_FLAG,
+     .name = "json",
+     .offset = offsetof(struct predict_options, json),
+     .help = "on stdout, as a line of JSON; needs an output file"},
+    {.name = NULL},
+};
+
+static const char predict_examples[] =
+    "Examples\n"
+    "  klr-predict test model output      metrics on stdout\n"
+    "  klr-predict test model             predictions on stdout\n"
+    "  ... | klr-predict --unlabelled - model | ...\n";
+
+/* How messages call a file that is written. */
+static const char *output_name(const char *path)
+{
+    return strcmp(path, "-") == 0 ? "stdout" : path;
+}
+
+/* ---- Making ready ---- */
+
+/* The parts of the command line that do not go together. */
+static int check_options(const struct predict *predict, struct klr_error *err)
+{
+    const struct predict_options *options = &predict->options;
+    if (options->decision && options->probability == WITH)
+        return klr_fail(err, KLR_E_USAGE,
+                        "--decision and -b 1 exclude each "
+                        "other");
+    if (options->json && strcmp(predict->output, "-") == 0)
+        return klr_fail(err, KLR_E_USAGE,
+                        "--json and the predictions cannot both go to stdout");
+    if (strcmp(predict->data, "-") == 0 &&
+        strcmp(predict->model_path, "-") == 0)
+        return klr_fail(err, KLR_E_USAGE,
+                        "test set and model cannot both come from stdin");
+    return 0;
+}
+
+static int check_model(struct predict *predict, struct klr_error *err)
+{
+    bool probable = klr_model_has_probabilities(predict->model);
+    int *wanted = &predict->options.probability;
+    if (*wanted == WITH && !probable)
+        return klr_fail(err, KLR_E_USAGE,
+                        "-b 1: the model has no probabilities");
+    if (*wanted == AUTO)
+        *wanted = probable && !predict->options.decision ? WITH : WITHOUT;
+    return 0;
+}
+
+static int batch_create(struct batch *batch, const struct klr_model *model,
+                        struct klr_error *err)
+{
+    size_t pairs = klr_model_pairs(model), classes = klr_model_classes(model);
+    bool probable = klr_model_has_probabilities(model);
+    return (batch->start =
+                klr_zalloc(BATCH_ROWS + 1, sizeof *batch->start, err)) &&
+                   (batch->truth =
+                        klr_alloc(BATCH_ROWS, sizeof(double), err)) &&
+                   (batch->line = klr_alloc(BATCH_ROWS, sizeof(long), err)) &&
+                   (batch->label =
+                        klr_alloc(BATCH_ROWS, sizeof(double), err)) &&
+                   (batch->decision =
+                        klr_alloc(BATCH_ROWS * pairs, sizeof(double), err)) &&
+                   (!probable ||
+                    (batch->probability =
+                         klr_alloc(BATCH_ROWS * classes, sizeof(double), err)))
+               ? 0
+               : KLR_E_MEMORY;
+}
+
+static void batch_free(struct batch *batch)
+{
+    klr_free(batch->start);
+    klr_free(batch->index);
+    klr_free(batch->value);
+    klr_free(batch->truth);
+    klr_free(batch->line);
+    klr_free(batch->label);
+    klr_free(batch->decision);
+    klr_free(batch->probability);
+}
+
+/* -1, or the exit status. */
+static int load(struct predict *predict)
+{
+    struct klr_error err;
+    int code = klr_model_load(&predict->model, predict->model_path, &err);
+    if (code)
+        return cli_fail(predict->program, predict->model_path, &err);
+    const struct klr_model *model = predict->model;
+    if ((code = check_model(predict, &err)) ||
+        (code = klr_predictor_create(&predict->predictor, model, &err)) ||
+        (code = klr_metrics_create(&predict->metrics, klr_model_classes(model),
+                                   klr_model_labels(model), &err)) ||
+        (code = batch_create(&predict->batch, model, &err)))
+        return cli_fail(predict->program, NULL, &err);
+    return -1;
+}
+
+static int open_files(struct predict *predict)
+{
+    struct klr_error err;
+    int flags = klr_model_reader_flags(predict->model);
+    if (predict->options.unlabelled)
+        flags |= KLR_READ_UNLABELLED;
+    if (klr_reader_open(&predict->reader, predict->data, flags, &err))
+        return cli_fail(predict->program, predict->data, &err);
+    if (klr_output_open(&predict->out, predict->output, &err))
+        return cli_fail(predict->program, output_name(predict->output), &err);
+    return -1;
+}
+
+/* ---- Rows in ---- */
+
+static int batch_add(struct batch *batch, const struct klr_row *row,
+                     struct klr_error *err)
+{
+    size_t need = batch->features + row->count;
+    int *index =
+        klr_grow(batch->index, &batch->index_room, need, sizeof *index, err);
+    if (!index)
+        return KLR_E_MEMORY;
+    batch->index = index;
+    double *value =
+        klr_grow(batch->value, &batch->value_room, need, sizeof *value, err);
+    if (!value)
+        return KLR_E_MEMORY;
+    batch->value = value;
+    memcpy(index + batch->features, row->index, row->count * sizeof *index);
+    memcpy(value + batch->features, row->value, row->count * sizeof *value);
+    batch->truth[batch->rows] = row->has_label ? row->label : (double)NAN;
+    batch->line[batch->rows] = row->line.number;
+    batch->start[++batch->rows] = batch->features = need;
+    return 0;
+}
+
+/* Gather rows until the batch is full or the next one would have to be waited
+ * for. 1: there may be more, 0: the end, or minus a code. */
+static int batch_read(struct predict *predict, struct klr_error *err)
+{
+    struct batch *batch = &predict->batch;
+    struct klr_row row;
+    int got = 1;
+    batch->rows = batch->features = 0;
+    while (batch->rows < BATCH_ROWS && batch->features < BATCH_FEATURES) {
+        got = klr_reader_next(predict->reader, &row, err);
+        if (got != 1)
+            break;
+        int code = batch_add(batch, &row, err);
+        if (code)
+            return -code;
+        predict->has_qid |= row.has_qid;
+        if (klr_input_would_block(klr_reader_input(predict->reader)))
+            break;
+    }
+    return got;
+}
+
+/* ---- Predictions out ---- */
+
+static void write_header(struct predict *predict)
+{
+    const double *label = klr_model_labels(predict->model);
+    if (predict->options.probability != WITH)
+        return;
+    klr_puts(predict->out, "labels");
+    for (size_t c = 0; c < klr_model_classes(predict->model); c++) {
+        klr_puts(predict->out, " ");
+        klr_put_real(predict->out, label[c]);
+    }
+    klr_puts(predict->out, "\n");
+}
+
+static void write_row(struct predict *predict, size_t i)
+{
+    const struct batch *batch = &predict->batch;
+    size_t classes = klr_model_classes(predict->model);
+    size_t pairs = klr_model_pairs(predict->model);
+    klr_put_real(predict->out, batch->label[i]);
+    if (predict->options.probability == WITH)
+        for (size_t c = 0; c < classes; c++)
+            klr_putf(predict->out, " %.9g",
+                     batch->probability[i * classes + c]);
+    if (predict->options.decision)
+        for (size_t p = 0; p < pairs; p++) {
+            klr_puts(predict->out, " ");
+            klr_put_real(predict->out, batch->decision[i * pairs + p]);
+        }
+    klr_puts(predict->out, "\n");
+}
+
+static int judge_row(struct predict *predict, size_t i, struct klr_error *err)
+{
+    const struct batch *batch = &predict->batch;
+    size_t classes = klr_model_classes(predict->model);
+    size_t pairs = klr_model_pairs(predict->model);
+    if (isnan(batch->truth[i]))
+        return 0;
+    return klr_metrics_add(predict->metrics, batch->truth[i], batch->label[i],
+                           batch->probability ? batch->probability + i * classes
+                                              : NULL,
+                           batch->decision[i * pairs], err);
+}
+
+/* Answer the batch. Errors of a row name its line. */
+static int batch_answer(struct predict *predict, struct klr_error *err)
+{
+    struct batch *batch = &predict->batch;
+    struct klr_features x = {
+        .n = batch->rows,
+        .start = batch->start,
+        .index = batch->index,
+        .value = batch->value,
+    };
+    for (size_t i = 0; i < batch->features; i++)
+        if (batch->index[i] > x.dimension)
+            x.dimension = batch->index[i];
+    int code = klr_predict(predict->predictor, &x, batch->label,
+                           batch->decision, batch->probability, err);
+    if (code && err->line)
+        err->line = batch->line[err->line - 1];
+    for (size_t i = 0; !code && i < batch->rows; i++) {
+        write_row(predict, i);
+        code = judge_row(predict, i, err);
+    }
+    predict->rows += batch->rows;
+    return code;
+}
+
+/* -1, or the exit status. Whatever goes wrong, the rows before it have gone
+ * out where the output is a pipe. */
+static int predict_all(struct predict *predict)
+{
+    struct klr_error err, late;
+    int got = 1;
+    write_header(predict);
+    while (got == 1) {
+        got = batch_read(predict, &err);
+        if (predict->batch.rows && batch_answer(predict, &late))
+            return cli_fail(predict->program, predict->data, &late);
+        bool waiting = klr_input_would_block(klr_reader_input(predict->reader));
+        if ((waiting || got < 0) && klr_output_flush(predict->out, &late))
+            return cli_fail(predict->program, output_name(predict->output),
+                            &late);
+    }
+    return got < 0 ? cli_fail(predict->program, predict->data, &err) : -1;
+}
+
+/* ---- Metrics ---- */
+
+static void json_real(const char *key, double value, const char *after)
+{
+    char text[KLR_REAL_SIZE] = "null";
+    if (isfinite(value))
+        klr_format_real(text, value);
+    printf("\"%s\": %s%s", key, text, after);
+}
+
+static void print_metrics(struct predict *predict)
+{
+    struct klr_metric_values values;
+    FILE *stream = strcmp(predict->output, "-") == 0 ? stderr : stdout;
+    klr_metrics_values(predict->metrics, &values);
+    if (predict->options.json) {
+        printf("{\"rows\": %llu, \"labelled\": %llu, \"correct\": %llu, ",
+               predict->rows, values.count, values.correct);
+        json_real("accuracy", values.accuracy, ", ");
+        json_real("log_loss", values.log_loss, ", ");
+        json_real("brier", values.brier, ", ");
+        json_real("auc", values.auc, "}\n");
+    } else if (values.count && !predict->options.quiet) {
+        fprintf(stream, "Accuracy = %g%% (%llu/%llu) (classification)\n",
+                100 * values.accuracy, values.correct, values.count);
+        cli_print_metrics(stream, &values);
+    }
+}
+
+static int finish(struct predict *predict)
+{
+    struct klr_error err;
+    const char *data = strcmp(predict->data, "-") ? predict->data : "stdin";
+    int code = klr_output_commit(predict->out, &err);
+    predict->out = NULL;
+    if (code)
+        return cli_fail(predict->program, output_name(predict->output), &err);
+    if (predict->has_qid)
+        cli_warn(predict->program, "%s: qid is ignored", data);
+    if (!predict->rows)
+        cli_warn(predict->program, "%s: no rows", data);
+    print_metrics(predict);
+    return CLI_OK;
+}
+
+/* ---- The program ---- */
+
+static int run(struct predict *predict, const char *const *operand)
+{
+    struct klr_error err;
+    predict->data = operand[0];
+    predict->model_path = operand[1];
+    predict->output = operand[2] ? operand[2] : "-";
+    if (check_options(predict, &err))
+        return cli_fail(predict->program, NULL, &err);
+    if (klr_output_check(predict->output, &err))
+        return cli_fail(predict->program, output_name(predict->output), &err);
+    int status = load(predict);
+    if (status < 0)
+        status = open_files(predict);
+    if (status < 0)
+        status = predict_all(predict);
+    return status < 0 ? finish(predict) : status;
+}
+
+int main(int argc, char **argv)
+{
+    struct predict predict = {0};
+    const struct klr_option *const tables[] = {predict_table, NULL};
+    void *const bases[] = {&predict.options};
+    const struct cli_program program = {
+        .name = "klr-predict",
+        .purpose = "Predict labels and class probabilities.",
+        .operands = "test_set model [output]",
+        .min_operands = 2,
+        .max_operands = 3,
+        .tables = tables,
+        .bases = bases,
+        .examples = predict_examples,
+    };
+    const char *operand[4];
+    int status = cli_parse(&program, argc, argv, operand);
+    if (status >= 0)
+        return status;
+    cli_catch_signals();
+    predict.program = &program;
+    status = run(&predict, operand);
+    klr_output_abandon(predict.out);
+    klr_reader_close(predict.reader);
+    klr_metrics_free(predict.metrics);
+    klr_predictor_free(predict.predictor);
+    klr_model_free(predict.model);
+    batch_free(&predict.batch);
+    return cli_finish(&program, status);
+}

@@ -241,7 +241,5 @@ static size_t model_answer_work(size_t k);
 
 /* The problem of classes a < b among the k(k-1)/2. */
 static size_t pair_index(size_t k, size_t a, size_t b);
-/* V (n_sv, pairs): the expansion of every binary problem. */
-static void model_expansions(const struct klr_model *model, double *v);
 
 #endif

@@ -16,8 +16,6 @@
 enum { MODEL_FORMAT = 1 };
 
 static const char *const svm_types[] = {"c_svc"};
-static const char *const model_names[] = {"klr", "svm"};
-static const char *const solver_names[] = {"auto", "smo"};
 
 /* ---- The model in memory ---- */
 
@@ -71,22 +69,6 @@ int klr_model_reader_flags(const struct klr_model *model)
 static size_t pair_index(size_t k, size_t a, size_t b)
 {
     return a * (2 * k - a - 1) / 2 + b - a - 1;
-}
-
-static void model_expansions(const struct klr_model *model, double *v)
-{
-    size_t k = model->k, sv = 0;
-    memset(v, 0, model->n_sv * model->pairs * sizeof *v);
-    for (size_t c = 0; c < k; c++)
-        for (size_t i = 0; i < model->class_sv[c]; i++, sv++)
-            for (size_t d = 0; d < k; d++) {
-                if (d == c)
-                    continue;
-                size_t row = d < c ? d : d - 1;
-                size_t pair = d < c ? pair_index(k, d, c) : pair_index(k, c, d);
-                v[sv * model->pairs + pair] =
-                    model->coef[row * model->n_sv + sv];
-            }
 }
 
 /* ---- Saving ---- */
@@ -223,8 +205,9 @@ static void save_record(const struct klr_model *model, struct klr_output *out,
 {
     const struct record *record = &model->record;
     klr_putf(out, "klr_format %d\nmodel %s\nsolver %s\nstatus %s\n",
-             MODEL_FORMAT, model_names[model->type],
-             solver_names[record->solver], klr_status_names[record->status]);
+             MODEL_FORMAT, klr_model_names[model->type],
+             klr_solver_names[record->solver],
+             klr_status_names[record->status]);
     save_reals(out, "eps", &record->eps, 1);
     save_reals(out, "cost", &record->cost, 1);
     if (isfinite(record->gap)) /* unknown where there is no dual */
@@ -352,10 +335,12 @@ static const struct field model_fields[KEYS] = {
     [KEY_NR_SV] = FIELD_OF("nr_sv", FIELD_COUNTS, nr_sv),
     [KEY_SV] = {"SV", FIELD_NONE, 0, NULL, 0},
     [KEY_FORMAT] = FIELD_OF("klr_format", FIELD_COUNT, format),
-    [KEY_MODEL] = FIELD_NAMES("model", model, model_names, 2),
-    [KEY_SOLVER] = FIELD_NAMES("solver", solver, solver_names, 2),
-    [KEY_STATUS] =
-        FIELD_NAMES("status", status, klr_status_names, KLR_INTERRUPTED + 1),
+    [KEY_MODEL] =
+        FIELD_NAMES("model", model, klr_model_names, KLR_MODEL_SVM + 1),
+    [KEY_SOLVER] =
+        FIELD_NAMES("solver", solver, klr_solver_names, KLR_SOLVER_SMO + 1),
+    [KEY_STATUS] = FIELD_NAMES("status", status, klr_status_names,
+                               KLR_PRECISION_LIMIT + 1),
     [KEY_EPS] = FIELD_OF("eps", FIELD_REAL, eps),
     [KEY_COST] = FIELD_OF("cost", FIELD_REAL, cost),
     [KEY_GAP] = FIELD_OF("gap", FIELD_REAL, gap),

@@ -10,8 +10,8 @@ use JSON::PP ();
 use KLR;
 use Test::More;
 
-our @EXPORT = qw(clusters scaled evaluate trained peer_objective
-    svm_cell klr_cell kernel_options);
+our @EXPORT = qw(clusters scaled evaluate trained svm_cell klr_cell
+    kernel_options);
 
 # Overlapping clusters around seeded centres: rows of `label`s, with features in
 # [-1, 1] of four decimals, a share of which are zero and left out. As text.
@@ -67,15 +67,16 @@ sub trained
     return undef;
 }
 
-# The (minimised) dual objective that svm-train prints, summed over pairs.
-sub peer_objective
+# svm-train's model, judged; `printed` is the objective it prints, which is that
+# of its kernel rows in float and can be off by some 1e-5 for large C.
+sub peer_judged
 {
-    my ($data, $model, @options) = @_;
+    my ($data, $model, $cost, @options) = @_;
     my $run = run([ peer('svm-train'), @options, $data, $model ]);
     die "svm-train: $run->{err}" if $run->{exit};
-    my $sum = 0;
-    $sum += $1 while $run->{out} =~ /^obj = (\S+),/mg;
-    return $sum;
+    my ($printed) = $run->{out} =~ /^obj = (\S+),/m;
+    my ($judged) = evaluate('svm', $data, $model, $cost);
+    return { %$judged, printed => $printed };
 }
 
 sub kernel_options
@@ -85,32 +86,41 @@ sub kernel_options
     return (-t => $kernel, -g => 0.125, @polynomial, -c => $cost);
 }
 
-# -s svm reaches svm-train's objective: within 1e-6 for -e 1e-6, and at -e 0.001
-# it is never worse by more than 1e-4.
+# -s svm reaches svm-train's dual objective within 1e-6 for -e 1e-6, and is not
+# worse by more than 1e-4 at -e 0.001; both as the evaluator finds them. What
+# klr-train reports is right to a tenth of that.
 sub svm_cell
 {
     my ($dir, $name, $data, $kernel, $cost) = @_;
     my @options = kernel_options($kernel, $cost);
     for my $case ([ '1e-6', 1e-6 ], [ '0.001', 1e-4 ]) {
         my ($eps, $bound) = @$case;
-        my $peer = peer_objective($data, "$dir/peer", @options, -e => $eps);
+        my $peer = peer_judged($data, "$dir/peer", $cost, @options,
+            -e => $eps);
         my $ours = trained($data, "$dir/model", -s => 'svm', @options,
             -e => $eps) // next;
         my ($judged) = evaluate('svm', $data, "$dir/model", $cost);
-        my $worse = (-$judged->{dual} - $peer) / abs $peer;
-        my $apart = $eps eq '1e-6' ? abs $worse : $worse;
-        my $off = abs($judged->{dual} - $ours->{dual}) / abs $peer;
-        ok($apart <= $bound && $off <= 1e-6 && $judged->{excess} <= 0
-                && abs $judged->{sum_beta} <= 1e-9 * $cost * $judged->{n},
-            sprintf '%s t=%d C=%s svm -e %s: %.2e from svm-train',
+        my $scale = abs $peer->{dual};
+        my $worse = ($peer->{dual} - $judged->{dual}) / $scale;
+        my $off = abs($judged->{dual} - $ours->{dual}) / $scale;
+        ok($worse <= $bound && $off <= 0.1 * $bound && feasible($judged, $cost),
+            sprintf '%s t=%d C=%s svm -e %s: worse than svm-train by %.1e',
             $name, $kernel, $cost, $eps, $worse)
-            or diag(sprintf "%s t=%d C=%s -e %s: svm-train %.9g, evaluator %.9g,"
-                . " klr-train %.9g (dual), excess %g, sum beta %g, gap %g",
-            $name, $kernel, $cost, $eps, $peer, -$judged->{dual},
-            -$ours->{dual}, $judged->{excess}, $judged->{sum_beta},
-            $judged->{gap});
+            or diag(sprintf "%s t=%d C=%s -e %s: duals: svm-train %.10g (it"
+                . " prints %s), klr-train %.10g (it reports %.10g, off by"
+                . " %.1e); excess %g, sum beta %g, gap %g, violation %g",
+            $name, $kernel, $cost, $eps, $peer->{dual}, -$peer->{printed},
+            $judged->{dual}, $ours->{dual}, $off, $judged->{excess},
+            $judged->{sum_beta}, $judged->{gap}, $judged->{violation});
     }
     return;
+}
+
+sub feasible
+{
+    my ($judged, $cost) = @_;
+    return $judged->{excess} <= 0
+        && abs $judged->{sum_beta} <= 1e-9 * $cost * $judged->{n};
 }
 
 # -s klr -e 1e-5 closes the relative duality gap to 1e-6, and says so.
@@ -124,8 +134,7 @@ sub klr_cell
     my $primal = abs($judged->{primal} - $ours->{objective})
         / abs $judged->{primal};
     ok($judged->{model_gap} <= 1e-6 && $off <= 1e-6 && $primal <= 1e-6
-            && $judged->{excess} <= 0
-            && abs $judged->{sum_beta} <= 1e-9 * $cost * $judged->{n},
+            && feasible($judged, $cost),
         sprintf '%s t=%d C=%s klr: gap %.2e', $name, $kernel, $cost,
         $judged->{model_gap})
         or diag(sprintf "%s t=%d C=%s klr: gap %.3g (reported %s), primal %.9g"

@@ -6,6 +6,7 @@
  */
 #include "base/option.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -287,6 +288,8 @@ static int read_integer(const struct klr_option *option, const char *text,
         return fail_number(option, text, "not an integer", err);
     if (!in_range(option, (double)value))
         return fail_range(option, text, err);
+    if (value == LLONG_MIN || value == LLONG_MAX) /* saturated */
+        return fail_number(option, text, "too large", err);
     *field = value;
     return 0;
 }

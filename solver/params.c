@@ -25,9 +25,6 @@ static const char *const params_kernel_numbers[] = {
 
 static const char *const params_switch[] = {"0", "1", NULL};
 
-/* Integers stay where a double holds them exactly: 2^53. */
-#define KLR_LARGEST 9007199254740992.0
-
 const struct klr_option klr_train_options[] = {
     {.type = KLR_CHOICE,
      .letter = 's',
@@ -151,7 +148,7 @@ const struct klr_option klr_train_options[] = {
      .argument = "N",
      .offset = KLR_PARAM(max_iter),
      .min = 1,
-     .max = KLR_LARGEST,
+     .max = HUGE_VAL,
      .help = "iterations of a binary problem after which to stop (default: no "
              "limit)"},
     {.type = KLR_REAL,
@@ -168,7 +165,7 @@ const struct klr_option klr_train_options[] = {
      .argument = "N",
      .offset = KLR_PARAM(folds),
      .min = 2,
-     .max = KLR_LARGEST,
+     .max = HUGE_VAL,
      .group = "Validation",
      .help = "N-fold stratified cross validation; writes no model"},
     {.type = KLR_INTEGER,
@@ -177,7 +174,7 @@ const struct klr_option klr_train_options[] = {
      .offset = KLR_PARAM(seed),
      .preset = 1,
      .min = 0,
-     .max = KLR_LARGEST,
+     .max = HUGE_VAL,
      .help = "of the division into folds (default %s)"},
     {.name = NULL},
 };

@@ -1,0 +1,256 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# What is refused, by the exact message and exit status. Every case runs in a
+# folder of its own, which must be as it was afterwards: a refused run leaves no
+# model and no temporary file.
+use strict;
+use warnings;
+use lib 'tests/cli/lib';
+use KLR;
+use Test::More;
+
+my $good = join '', map { ($_ % 2 ? '+1' : '-1') . " 1:$_ 2:0.5\n" } 1 .. 8;
+
+my %usage = (
+    train   => '(usage: klr-train [options] training_set [model])',
+);
+
+# [what, [command...], {file => text}, exit status, stderr]. A command without
+# operands that needs some gets "d m", d being the good data.
+sub refused
+{
+    my ($what, $command, $files, $exit, $message) = @_;
+    my $dir = scratch();
+    my %files = (d => $good, %$files);
+    put("$dir/$_", $files{$_}) for keys %files;
+    my $run = run($command, cwd => $dir);
+    my $left = join ' ', sort map { s{.*/}{}r } glob "$dir/* $dir/.[!.]*";
+    is($run->{err}, "$message\n", "$what: message");
+    is("$run->{exit} $left $run->{out}", "$exit @{[join ' ', sort keys %files]} ",
+        "$what: exit status, files, no output");
+}
+
+# ---- Lines of a data file ----
+
+my @lines = (
+    # text of the second line, column, message
+    ['x 1:1', 1, "label 'x': not a number"],
+    ['1x 1:1', 1, "label '1x': not a number"],
+    ['1:1 2:1', 1, "missing label before '1:1'"],
+    ['  1:1', 3, "missing label before '1:1'"],
+    ['nan 1:1', 1, "label 'nan': not a finite number"],
+    ['-inf 1:1', 1, "label '-inf': not a finite number"],
+    ['0x1 1:1', 1, "label '0x1': hexadecimal numbers are not read"],
+    ['1e999 1:1', 1, "label '1e999': number out of range"],
+    ['1 1:a', 3, "feature '1:a': not a number"],
+    ['1 1:1x', 3, "feature '1:1x': not a number"],
+    ['1 1:', 3, "feature '1:': missing value"],
+    ['1 1: 2', 3, "feature '1:': missing value"],
+    ['1 :1', 3, "feature ':1': missing index"],
+    ['1 1', 3, "feature '1': not index:value"],
+    ['1 1:1 x', 7, "feature 'x': not index:value"],
+    ['1 1:1:1', 3, "feature '1:1:1': not a number"],
+    ['1 1:nan', 3, "feature '1:nan': not a finite number"],
+    ['1 1:-Infinity', 3, "feature '1:-Infinity': not a finite number"],
+    ['1 1:1e400', 3, "feature '1:1e400': number out of range"],
+    ['1 1:0x10', 3, "feature '1:0x10': hexadecimal numbers are not read"],
+    ['1 0x1:1', 3, "feature '0x1:1': hexadecimal numbers are not read"],
+    ['1 0:1', 3, "feature '0:1': indices start at 1"],
+    ['1 -1:1', 3, "feature '-1:1': negative index"],
+    ['1 1.5:1', 3, "feature '1.5:1': the index is not a whole number"],
+    ['1 a:1', 3, "feature 'a:1': the index is not a whole number"],
+    ['1 2:1 1:1', 7, "feature '1:1': index after 2, but indices must ascend"],
+    ['1 1:1 1:2', 7, "feature '1:2': repeated index"],
+    ['1 2147483648:1', 3,
+     "feature '2147483648:1': the index is beyond 2147483647"],
+    ['1 99999999999999999999:1', 3,
+     "feature '99999999999999999999:1': the index is beyond 2147483647"],
+    ['1 qid:x 1:1', 3, "query id 'qid:x': not qid:NUMBER"],
+    ['1 1:1 qid:3', 7, "query id 'qid:3': not behind a label"],
+    ["1,0.5,0.25", 1,
+     "token '1,0.5,0.25': commas or semicolons; is this a CSV file?"],
+    ["1 1:1\0", 3,
+     "token '1:1\\x00': a NUL byte; is this a binary or UTF-16 file?"],
+    ["1\t1:1\t2:b", 7, "feature '2:b': not a number"],
+    ["1 \x{c3}\x{a9}:1", 3,
+     "feature '\\xC3\\xA9:1': the index is not a whole number"],
+);
+for my $line (@lines) {
+    my ($text, $column, $message) = @$line;
+    refused("line " . ($text =~ s/[^ -~]/?/gr), ['klr-train', 'f'],
+        { f => "-1 1:1\n$text\n1 1:1\n" }, 1,
+        "klr-train: f:2:$column: $message");
+}
+refused('a long token is cut', ['klr-train', 'f'],
+    { f => "1 1:1\n\n# comment\n1 1:" . 'y' x 100 . "\n" }, 1,
+    "klr-train: f:4:3: feature '1:" . 'y' x 38 . "...': not a number");
+refused('carriage returns do not shift columns', ['klr-train', 'f'],
+    { f => "1 1:1\r\n1 1:1 2:z\r\n" }, 1,
+    "klr-train: f:2:7: feature '2:z': not a number");
+refused('a byte order mark does not shift columns', ['klr-train', 'f'],
+    { f => "\xef\xbb\xbfa 1:1\n" }, 1,
+    "klr-train: f:1:1: label 'a': not a number");
+
+# ---- Whole data files ----
+
+refused('an empty file', ['klr-train', 'f'], { f => '' }, 1,
+    'klr-train: f: no examples');
+refused('comments only', ['klr-train', 'f'], { f => "# none\n\n" }, 1,
+    'klr-train: f: no examples');
+refused('UTF-16', ['klr-train', 'f'], { f => "\xff\xfe1\0 \0" }, 1,
+    'klr-train: f:1:1: this is UTF-16 or UTF-32 text: convert it to UTF-8');
+refused('a single class', ['klr-train', 'f'], { f => "1 1:1\n1 1:2\n" }, 1,
+    'klr-train: f: all examples have the same label: two classes are needed');
+refused('regression targets', ['klr-train', 'f'],
+    { f => join '', map { "$_.5 1:$_\n" } 1 .. 40 }, 1,
+    'klr-train: f: 40 distinct labels in 40 examples look like regression '
+        . 'targets, not like classes');
+refused('a precomputed kernel without serial numbers',
+    ['klr-train', '-t', '4', 'f'], { f => "# K\n1 1:1 2:0\n-1 1:0 2:1\n" }, 1,
+    'klr-train: f:2: a precomputed kernel needs 0:SERIAL as the first feature '
+        . 'of every row');
+
+# ---- Values of options ----
+
+my @values = (
+    # options, message
+    ['-g abc', "option -g: 'abc' is not a number"],
+    ['--gamma abc', "option -g: 'abc' is not a number"],
+    ['-g -1', 'option -g: must be greater than 0, got -1'],
+    ['-c 1x', "option -c: '1x' is not a number"],
+    ['-c nan', "option -c: 'nan' is not a number"],
+    ['-c inf', "option -c: 'inf' is not a number"],
+    ['-c 1e999', "option -c: '1e999' is too large"],
+    ['-c 0', 'option -c: must be greater than 0, got 0'],
+    ['-c -3', 'option -c: must be greater than 0, got -3'],
+    ['--cost=1,5', "option -c: '1,5' is not a number"],
+    ['-e 0', 'option -e: must be greater than 0, got 0'],
+    ['-e 1e-3x', "option -e: '1e-3x' is not a number"],
+    ['-d -1', 'option -d: must be at least 0 and at most 1000, got -1'],
+    ['-d 2.5', "option -d: '2.5' is not an integer"],
+    ['-r 1..2', "option -r: '1..2' is not a number"],
+    ['-m -1', 'option -m: must be greater than 0, got -1'],
+    ['-v 1', 'option -v: must be at least 2, got 1'],
+    ['-v x', "option -v: 'x' is not an integer"],
+    ['-s kl', "option -s: 'kl' is not one of klr, svm (did you mean 'klr'?)"],
+    ['-s 3', "option -s: '3' is not one of klr, svm"],
+    ['-s smv', "option -s: 'smv' is not one of klr, svm "
+        . "(did you mean 'svm'?)"],
+    ['-t 9', "option -t: '9' is not one of linear, polynomial, rbf, sigmoid, "
+        . 'precomputed, laplacian'],
+    ['-t gaussian', "option -t: 'gaussian' is not one of linear, polynomial, "
+        . 'rbf, sigmoid, precomputed, laplacian'],
+    ['-t linaer', "option -t: 'linaer' is not one of linear, polynomial, rbf, "
+        . "sigmoid, precomputed, laplacian (did you mean 'linear'?)"],
+    ['-a newt', "option -a: 'newt' is not one of auto, smo"],
+    ['-b 2', "option -b: '2' is not one of 0, 1"],
+    ['-s svm -b 1', 'option -b: an svm has no probabilities of its own; '
+        . '-s klr has'],
+    ['--max-iter -5', 'option --max-iter: must be at least 1, got -5'],
+    ['--max-iter 1e3', "option --max-iter: '1e3' is not an integer"],
+    ['--time-limit -1', 'option --time-limit: must be greater than 0, got -1'],
+    ['--time-limit 5s', "option --time-limit: '5s' is not a number"],
+    ['--seed -1', 'option --seed: must be at least 0, got -1'],
+    ['--seed 9223372036854775808',
+     "option --seed: '9223372036854775808' is too large"],
+    ['--positive yes', "option --positive: 'yes' is not a number"],
+    ['-w1 -3', 'option -w1: must be greater than 0, got -3'],
+    ['-w1 0', 'option -w1: must be greater than 0, got 0'],
+    ['-w1 a', "option -w1: 'a' is not a number"],
+    ['-wx 1', "option -w: 'x' is not a label"],
+    ['-w 1', "option -w: '' is not a label"],
+    ['--gama 1', 'unknown option --gama (did you mean --gamma?)'],
+    ['-gamma 1', 'unknown option -gamma (did you mean --gamma?)'],
+    ['--max_iter=5', 'unknown option --max_iter (did you mean --max-iter?)'],
+    ['--jason', 'unknown option --jason (did you mean --json?)'],
+    ['--kernel-cache-of-mine', 'unknown option --kernel-cache-of-mine'],
+    ['-c10', 'unknown option -c10 (did you mean -c 10?)'],
+    ['-n 0.5', 'unknown option -n'],
+    ['-p 0.1', 'unknown option -p'],
+    ['-qq', 'unknown option -qq (did you mean -q q?)'],
+    ['--json=1', 'option --json takes no value'],
+);
+for my $value (@values) {
+    my ($options, $message) = @$value;
+    refused($options, ['klr-train', split(/ /, $options), 'd', 'm'], {}, 2,
+        "klr-train: $message");
+}
+refused('an empty value', ['klr-train', '-c', '', 'd'], {}, 2,
+    "klr-train: option -c: '' is not a number");
+refused('control characters', ['klr-train', "--x\e[31m\n", 'd'], {}, 2,
+    'klr-train: unknown option --x?[31m?');
+refused('a value is missing', ['klr-train', 'd', '-c'], {}, 2,
+    'klr-train: option -c needs a value (C)');
+refused('a value is missing after a long name', ['klr-train', 'd', '--cost'],
+    {}, 2, 'klr-train: option --cost needs a value (C)');
+refused('a weight is missing', ['klr-train', 'd', '-w1'], {}, 2,
+    'klr-train: option -w1 needs a value (LABEL WEIGHT)');
+
+# ---- Operands ----
+
+refused('options only', ['klr-train', '-q'], {}, 2,
+    "klr-train: operands are missing $usage{train}");
+refused('three operands', ['klr-train', 'd', 'm', 'o'], {}, 2,
+    "klr-train: one operand too many: 'o' $usage{train}");
+refused('stdin without a model', ['klr-train', '-'], {}, 2,
+    'klr-train: training from stdin needs the name of a model');
+refused('two things on stdout', ['klr-train', '--json', 'd', '-'], {}, 2,
+    'klr-train: --json and the model cannot both go to stdout');
+is(run(['klr-train'])->{exit}, 2, 'no argument at all: exit status');
+
+# ---- Options that the data refute ----
+
+refused('a weight of no class', ['klr-train', '-w7', '2', 'd'], {}, 2,
+    'klr-train: option -w7: no example has the label 7');
+refused('a positive label of no class', ['klr-train', '--positive', '7', 'd'],
+    {}, 2, "klr-train: option --positive: no example has the label '7'");
+refused('a positive label of three',
+    ['klr-train', '--positive', '1', 'f'],
+    { f => join '', map { "$_ 1:$_\n" x 3 } 1 .. 3 }, 2,
+    'klr-train: option --positive: the data have 3 classes, not two');
+
+# ---- Files ----
+
+refused('no such file', ['klr-train', 'nil'], {}, 1,
+    'klr-train: nil: cannot open: No such file or directory');
+refused('a folder as data', ['klr-train', '/usr', 'm'], {}, 1,
+    'klr-train: /usr: cannot read: Is a directory');
+# The model is looked at before the data: d is malformed here.
+my %bad = (d => "x\n");
+refused('no folder for the model', ['klr-train', 'd', 'nil/m'], \%bad, 1,
+    'klr-train: nil/m: cannot write: No such file or directory');
+refused('a folder as model', ['klr-train', 'd', '/usr'], \%bad, 1,
+    'klr-train: /usr: cannot write: Is a directory');
+refused('a file as folder of the model', ['klr-train', 'd', 'd/m'], \%bad, 1,
+    'klr-train: d/m: cannot write: Not a directory');
+SKIP: {
+    skip 'permissions do not bind root', 3 if $> == 0;
+    my $dir = scratch();
+    put("$dir/d", $good);
+    chmod 0000, "$dir/d";
+    my $run = run(['klr-train', 'd'], cwd => $dir);
+    is($run->{err}, "klr-train: d: cannot open: Permission denied\n",
+        'unreadable data');
+    chmod 0600, "$dir/d";
+    chmod 0500, $dir;
+    $run = run(['klr-train', 'd'], cwd => $dir);
+    is($run->{err}, "klr-train: d.model: cannot write: Permission denied\n",
+        'an unwritable folder');
+    is($run->{exit}, 1, 'an unwritable folder: exit status');
+    chmod 0700, $dir;
+}
+SKIP: {
+    skip 'there is no /dev/full', 5 if !-c '/dev/full';
+    refused('a full disk', ['klr-train', '-q', 'd', '/dev/full'], {}, 1,
+        'klr-train: /dev/full: cannot write: No space left on device');
+    for my $arguments ('-q heart_scale -', '-q -v 3 heart_scale', '--help') {
+        my $run = run(['klr-train', split / /, $arguments],
+            stdout_file => '/dev/full');
+        is("$run->{exit} $run->{err}", '1 klr-train: stdout: cannot '
+                . ($arguments =~ /-$/ ? 'write: ' : 'be written: ')
+                . "No space left on device\n", "$arguments >/dev/full");
+    }
+}
+
+done_testing();

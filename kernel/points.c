@@ -242,18 +242,20 @@ static void points_fill(struct klr_points *points, const struct map *map,
         points->size[p] = inside + outside;
 }
 
-/* Inner products must stay finite: where infinities meet, NaN is near. */
+/* Inner products must stay finite: where infinities meet, NaN is near. By
+ * Cauchy and Schwarz it is enough to look at |x_i|^2 and, of rows from
+ * elsewhere that are larger than those of the base, at |x| times its radius. */
 static int points_check(const struct klr_points *points, size_t p, size_t row,
                         struct klr_error *err)
 {
     const struct klr_kernel *kernel = &points->kernel;
-    double most = sqrt(points->size[p]) * points->radius;
+    double length = sqrt(points->size[p]);
+    double most = length * fmin(length, points->radius);
     if (kernel->type != KLR_LINEAR)
         most = fabs(kernel->gamma) * most + fabs(kernel->coef0);
     if (kernel->type == KLR_POLYNOMIAL)
         most = kernel_power(most, kernel->degree);
-    if (kernel_is_distance(kernel) ||
-        (isfinite(points->size[p]) && isfinite(most)))
+    if (kernel_is_distance(kernel) || (isfinite(length) && isfinite(most)))
         return KLR_OK;
     return klr_fail_at(err, KLR_E_DATA, (long)row + 1, 0,
                        "the features are so large that the %s kernel "

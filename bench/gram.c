@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Nanoseconds for an entry of the Gram matrix of a data file: one row against
+ * all, as SMO asks for them, and blocks of 64 rows by 256 columns, as products
+ * and prediction do. Medians of seven runs on one core.
+ *
+ *   make build/klr.a && cc -O2 -I. bench/gram.c build/klr.a -lm -o build/gram
+ *   build/gram DATA [KERNEL [GAMMA [COEF0 [DEGREE]]]]
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/system.h"
+#include "kernel.h"
+#include "solver.h"
+
+enum { RUNS = 7, ROWS = 64, COLS = 256 };
+
+struct bench {
+    struct klr_points *points;
+    size_t n;
+    void *out;
+};
+
+/* Entries computed by one run. */
+typedef double bench_fn(struct bench *bench, enum klr_precision precision);
+
+static double by_rows(struct bench *bench, enum klr_precision precision)
+{
+    struct klr_range all = {0, bench->n};
+    struct klr_set cols = {&all, 1, bench->n};
+    size_t rows = 0;
+    for (size_t i = 0; rows < 200 && rows < bench->n; rows++) {
+        i = (i + 7919) % bench->n; /* neighbours may be alike */
+        klr_gram(bench->points, (struct klr_range){i, i + 1}, bench->points,
+                 cols, precision, bench->out, bench->n);
+    }
+    return (double)rows * (double)bench->n;
+}
+
+static double by_blocks(struct bench *bench, enum klr_precision precision)
+{
+    size_t rows = bench->n < ROWS ? bench->n : ROWS;
+    size_t blocks = 0;
+    for (size_t j = 0; j < bench->n; j += COLS, blocks++) {
+        struct klr_range piece = {j, j + COLS < bench->n ? j + COLS : bench->n};
+        klr_gram(bench->points, (struct klr_range){0, rows}, bench->points,
+                 (struct klr_set){&piece, 1, piece.end - piece.begin},
+                 precision, bench->out, COLS);
+    }
+    return (double)rows * (double)bench->n;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Median nanoseconds for an entry. */
+static double measure(struct bench *bench, bench_fn *run,
+                      enum klr_precision precision)
+{
+    double ns[RUNS];
+    for (int r = 0; r < RUNS; r++) {
+        double begin = klr_seconds(), entries = run(bench, precision);
+        ns[r] = 1e9 * (klr_seconds() - begin) / entries;
+    }
+    qsort(ns, RUNS, sizeof *ns, ascending);
+    return ns[RUNS / 2];
+}
+
+static int bench_kernel(const struct klr_kernel *kernel,
+                        const struct klr_features *x, struct klr_error *err)
+{
+    struct bench bench = {NULL, x->n, NULL};
+    size_t room = x->n > ROWS * COLS ? x->n : ROWS * COLS;
+    double begin = klr_seconds();
+    int code = klr_points_create(&bench.points, kernel, x, NULL, err);
+    double seconds = klr_seconds() - begin;
+    bench.out = klr_alloc(room, sizeof(double), err);
+    if (!code && bench.out)
+        printf("%-11s %9.3f %10.2f %10.2f %10.2f %10.2f\n",
+               klr_kernel_names[kernel->type], seconds,
+               measure(&bench, by_rows, KLR_FLOAT),
+               measure(&bench, by_rows, KLR_DOUBLE),
+               measure(&bench, by_blocks, KLR_FLOAT),
+               measure(&bench, by_blocks, KLR_DOUBLE));
+    klr_points_free(bench.points);
+    klr_free(bench.out);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    struct klr_error err = {0};
+    struct klr_problem data;
+    if (argc < 2) {
+        fputs("usage: gram DATA [KERNEL [GAMMA [COEF0 [DEGREE]]]]\n", stderr);
+        return 2;
+    }
+    if (klr_problem_read(&data, argv[1], 0, &err)) {
+        fprintf(stderr, "%s: %s\n", argv[1], err.message);
+        return 1;
+    }
+    struct klr_kernel kernel = {
+        .gamma = argc > 3 ? atof(argv[3]) : 1.0 / (data.dimension + !data.n),
+        .coef0 = argc > 4 ? atof(argv[4]) : 0,
+        .degree = argc > 5 ? atoi(argv[5]) : 3,
+    };
+    struct klr_features x = {data.n, data.dimension, data.start, data.index,
+                             data.value};
+    printf("%s: %zu x %d, %.1f features a row\n", argv[1], data.n,
+           data.dimension, (double)data.start[data.n] / (double)data.n);
+    printf("%-11s %9s %21s %21s\n%-11s %9s %10s %10s %10s %10s\n", "",
+           "prepare", "rows, ns an entry", "blocks, ns an entry", "kernel", "s",
+           "float", "double", "float", "double");
+    int code = 0;
+    for (int type = 0; type < KLR_KERNEL_TYPES && !code; type++) {
+        kernel.type = (enum klr_kernel_type)type;
+        if (argc > 2 ? !strcmp(argv[2], klr_kernel_names[type])
+                     : type != KLR_PRECOMPUTED)
+            code = bench_kernel(&kernel, &x, &err);
+    }
+    if (code)
+        fprintf(stderr, "%s:%ld: %s\n", argv[1], err.line, err.message);
+    klr_problem_free(&data);
+    return code != 0;
+}

@@ -1,0 +1,682 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Kernels against sums in quadruple precision over the raw features: accuracy
+ * for every entry whatever the scale, and bits that depend on nothing but the
+ * two examples. Examples are kept here as full rows, zeros included.
+ */
+#include "kernel.c"
+
+#include <stdio.h>
+
+#include "solver.h"
+#include "tests/tap.h"
+
+#ifdef __SIZEOF_FLOAT128__
+typedef __float128 wide;
+#else
+typedef long double wide;
+#endif
+
+enum { MOST_ROWS = 160, MOST_DIMENSION = 400 };
+
+/* ---- examples ---- */
+
+struct sample {
+    size_t n, d;
+    double *x;          /* (n, d) */
+    const int *feature; /* (d) ascending indices, or NULL: 1 .. d */
+    struct klr_features view;
+    size_t *start;
+    int *index;
+    double *value;
+};
+
+static void sample_alloc(struct sample *s, size_t n, size_t d)
+{
+    *s = (struct sample){.n = n, .d = d};
+    s->x = klr_zalloc(n * d, sizeof(double), NULL);
+    s->start = klr_zalloc(n + 1, sizeof(size_t), NULL);
+    s->index = klr_alloc(n * d, sizeof(int), NULL);
+    s->value = klr_alloc(n * d, sizeof(double), NULL);
+}
+
+static void sample_free(struct sample *s)
+{
+    klr_free(s->x);
+    klr_free(s->start);
+    klr_free(s->index);
+    klr_free(s->value);
+}
+
+static void sample_pack(struct sample *s)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        for (size_t k = 0; k < s->d; k++)
+            if (s->x[i * s->d + k] != 0) {
+                s->index[at] = s->feature ? s->feature[k] : (int)k + 1;
+                s->value[at++] = s->x[i * s->d + k];
+            }
+        s->start[i + 1] = at;
+    }
+    int last = s->feature ? s->feature[s->d - 1] : (int)s->d;
+    s->view = (struct klr_features){s->n, last, s->start, s->index, s->value};
+}
+
+static uint64_t random_state = 1;
+
+static double uniform(void) /* [0, 1) */
+{
+    random_state = random_state * UINT64_C(6364136223846793005) + 1442695041;
+    return (double)(random_state >> 11) * 0x1p-53;
+}
+
+static double sign(void)
+{
+    return uniform() < 0.5 ? -1 : 1;
+}
+
+typedef double make_fn(size_t i, size_t k, const double *row_above);
+
+static double make_dense(size_t i, size_t k, const double *above)
+{
+    (void)i, (void)k, (void)above;
+    return 2 * uniform() - 1;
+}
+static double make_sparse(size_t i, size_t k, const double *above)
+{
+    (void)k, (void)above; /* row 3 is empty */
+    return uniform() < 0.05 && i != 3 ? 2 * uniform() - 1 : 0;
+}
+static double make_binary(size_t i, size_t k, const double *above)
+{
+    (void)i, (void)k, (void)above;
+    return uniform() < 0.1;
+}
+static double make_wild(size_t i, size_t k, const double *above)
+{
+    (void)i, (void)k, (void)above;
+    return sign() * pow(10, 15 * uniform() - 6);
+}
+static double make_wild_sparse(size_t i, size_t k, const double *above)
+{
+    return uniform() < 0.05 ? make_wild(i, k, above) : 0;
+}
+static double make_offset(size_t i, size_t k, const double *above)
+{
+    (void)i, (void)k, (void)above;
+    return 1e8 + uniform();
+}
+static double make_clusters(size_t i, size_t k, const double *above)
+{
+    (void)k, (void)above;
+    return (i % 2 ? 1e9 : -1e9) + floor(4 * uniform());
+}
+static double make_sparse_clusters(size_t i, size_t k, const double *above)
+{
+    return k % 13 == i % 2 ? make_clusters(i, k, above) : 0;
+}
+static double make_twins(size_t i, size_t k, const double *above)
+{
+    (void)k;
+    return i % 2 ? above[k] * (1 + 1e-9 * uniform()) : 100 * uniform();
+}
+/* Rows (h, +-h, .. , small), whose large products cancel. */
+static double make_cancelling(size_t i, size_t k, const double *above)
+{
+    (void)above;
+    double h = 3e8 + (double)(k / 2);
+    return k == 6 ? uniform() : k % 2 && i % 2 ? -h : h;
+}
+
+static const int far_feature[] = {1,        2,          1000,      65536,
+                                  99999999, 2147483646, 2147483647};
+
+static const struct kind {
+    const char *name;
+    size_t n, d;
+    make_fn *make;
+    const int *feature;
+} kinds[] = {
+    {"dense", 61, 37, make_dense, NULL},
+    {"one feature", 9, 1, make_dense, NULL},
+    {"long dense", 37, 300, make_dense, NULL},
+    {"sparse", 50, 400, make_sparse, NULL},
+    {"binary", 50, 123, make_binary, NULL},
+    {"far features", 21, 7, make_dense, far_feature},
+    {"wild", 50, 23, make_wild, NULL},
+    {"wild sparse", 50, 300, make_wild_sparse, NULL},
+    {"offset 1e8", 40, 11, make_offset, NULL},
+    {"clusters at +-1e9", 40, 9, make_clusters, NULL},
+    {"sparse clusters", 40, 130, make_sparse_clusters, NULL},
+    {"near duplicates", 40, 17, make_twins, NULL},
+    {"cancelling products", 30, 7, make_cancelling, NULL},
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static void sample_make(struct sample *s, const struct kind *kind)
+{
+    sample_alloc(s, kind->n, kind->d);
+    s->feature = kind->feature;
+    for (size_t i = 0; i < s->n; i++)
+        for (size_t k = 0; k < s->d; k++)
+            s->x[i * s->d + k] =
+                kind->make(i, k, s->x + (i ? i - 1 : 0) * s->d);
+    sample_pack(s);
+}
+
+/* ---- truth ---- */
+
+static wide wide_power(wide base, int degree)
+{
+    wide power = 1;
+    while (degree-- > 0)
+        power *= base;
+    return power;
+}
+
+static wide truth(const struct klr_kernel *kernel, const double *x,
+                  const double *z, size_t d)
+{
+    bool distance = kernel->type == KLR_RBF,
+         city = kernel->type == KLR_LAPLACIAN;
+    wide dot = 0, square = 0, absolute = 0;
+    for (size_t k = 0; k < d; k++) {
+        wide u = x[k], v = z[k], w = u - v;
+        if (x[k] == 0 && z[k] == 0)
+            continue;
+        if (distance)
+            square += w * w;
+        else if (city)
+            absolute += w < 0 ? -w : w;
+        else
+            dot += u * v;
+    }
+    wide argument = kernel->gamma * dot + kernel->coef0;
+    switch (kernel->type) {
+    case KLR_LINEAR:
+        return dot;
+    case KLR_POLYNOMIAL:
+        return wide_power(argument, kernel->degree);
+    case KLR_RBF:
+        return expl((long double)(-kernel->gamma * square));
+    case KLR_LAPLACIAN:
+        return expl((long double)(-kernel->gamma * absolute));
+    default:
+        return tanhl((long double)argument);
+    }
+}
+
+/* |K - K_exact| in units of what kernel.h allows; `norm` = sqrt(K_ii K_jj). */
+static double excess(const struct klr_kernel *kernel, double value, wide exact,
+                     long double norm)
+{
+    wide error = value - exact;
+    long double allowed = fmaxl(1, fabsl((long double)exact));
+    if (kernel->type == KLR_LINEAR || kernel->type == KLR_POLYNOMIAL)
+        allowed = norm;
+    if (error == 0)
+        return 0;
+    double ratio = (double)(fabsl((long double)error) / (1e-6L * allowed));
+    return isnan(ratio) ? INFINITY : ratio;
+}
+
+/* ---- checks ---- */
+
+static struct klr_set whole(const struct klr_range *range)
+{
+    return (struct klr_set){range, 1, range->end - range->begin};
+}
+
+/* out[i] = sqrt |K_ii| */
+static void norms(const struct klr_kernel *kernel, const struct sample *s,
+                  long double *out)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        const double *x = s->x + i * s->d;
+        out[i] = sqrtl(fabsl((long double)truth(kernel, x, x, s->d)));
+    }
+}
+
+static double worst(const struct klr_kernel *kernel, const double *gram,
+                    const struct sample *a, const struct sample *b)
+{
+    double most = 0;
+    long double left[MOST_ROWS], right[MOST_ROWS];
+    norms(kernel, a, left);
+    norms(kernel, b, right);
+    for (size_t i = 0; i < a->n; i++)
+        for (size_t j = a == b ? i : 0; j < b->n; j++) {
+            wide exact = truth(kernel, a->x + i * a->d, b->x + j * b->d, b->d);
+            most = fmax(most, excess(kernel, gram[i * b->n + j], exact,
+                                     left[i] * right[j]));
+        }
+    return most;
+}
+
+static bool same(double a, double b)
+{
+    return memcmp(&a, &b, sizeof a) == 0;
+}
+
+static bool is_symmetric(const double *gram, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < i; j++)
+            if (!same(gram[i * n + j], gram[j * n + i]))
+                return false;
+    return true;
+}
+
+static bool float_is_rounded(const struct klr_points *p, const double *gram)
+{
+    static float out[MOST_ROWS * MOST_ROWS];
+    struct klr_range all = {0, p->n};
+    klr_gram(p, all, p, whole(&all), KLR_FLOAT, out, p->n);
+    for (size_t t = 0; t < p->n * p->n; t++) {
+        float rounded = (float)gram[t];
+        if (memcmp(&out[t], &rounded, sizeof rounded) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* Random row ranges, random sets of column ranges, a stride with a gap. */
+static bool partition_is_free(const struct klr_points *p, const double *gram)
+{
+    static double out[MOST_ROWS * (MOST_ROWS + 3)];
+    for (int trial = 0; trial < 20; trial++) {
+        struct klr_range rows, range[MOST_ROWS];
+        struct klr_set cols = {range, 0, 0};
+        rows.begin = (size_t)(uniform() * (double)p->n);
+        rows.end =
+            rows.begin + (size_t)(uniform() * (double)(p->n - rows.begin + 1));
+        for (size_t j = (size_t)(3 * uniform()); j < p->n;) {
+            size_t end = j + (size_t)(12 * uniform());
+            end = end < p->n ? end : p->n;
+            range[cols.count++] = (struct klr_range){j, end};
+            cols.size += end - j;
+            j = end + (size_t)(3 * uniform());
+        }
+        size_t stride = cols.size + 3;
+        for (size_t t = 0; t < sizeof out / sizeof *out; t++)
+            out[t] = -77;
+        klr_gram(p, rows, p, cols, KLR_DOUBLE, out, stride);
+        for (size_t i = rows.begin; i < rows.end; i++) {
+            const double *got = out + (i - rows.begin) * stride;
+            for (size_t q = 0; q < cols.count; q++)
+                for (size_t j = range[q].begin; j < range[q].end; j++)
+                    if (!same(*got++, gram[i * p->n + j]))
+                        return false;
+            if (*got != -77) /* the gap is nobody's */
+                return false;
+        }
+    }
+    return true;
+}
+
+static bool diagonal_agrees(const struct klr_points *p, const double *gram)
+{
+    double out[MOST_ROWS];
+    struct klr_range range[2] = {{0, p->n / 2}, {p->n / 2 + 1, p->n}};
+    struct klr_set set = {range, 2, p->n - 1};
+    size_t at = 0;
+    klr_gram_diagonal(p, set, out);
+    for (size_t i = 0; i < p->n; i++)
+        if (i != p->n / 2 && !same(out[at++], gram[i * p->n + i]))
+            return false;
+    return at == set.size;
+}
+
+static bool order_is_free(const struct klr_kernel *kernel,
+                          const struct sample *s, const double *gram)
+{
+    size_t order[MOST_ROWS];
+    static double out[MOST_ROWS * MOST_ROWS];
+    struct klr_points *p = NULL;
+    for (size_t i = 0; i < s->n; i++)
+        order[i] = s->n - 1 - i;
+    if (klr_points_create(&p, kernel, &s->view, order, NULL))
+        return false;
+    struct klr_range all = {0, s->n};
+    klr_gram(p, all, p, whole(&all), KLR_DOUBLE, out, s->n);
+    klr_points_free(p);
+    for (size_t i = 0; i < s->n; i++)
+        for (size_t j = 0; j < s->n; j++)
+            if (!same(out[i * s->n + j], gram[order[i] * s->n + order[j]]))
+                return false;
+    return true;
+}
+
+/* The ways of computing that some test has gone through. */
+static bool seen[2][4][2];
+
+static void check(const char *name, const struct klr_kernel *kernel,
+                  const struct sample *s)
+{
+    static double gram[MOST_ROWS * MOST_ROWS];
+    struct klr_points *p = NULL;
+    struct klr_range all = {0, s->n};
+    char what[128];
+    snprintf(what, sizeof what, "%s, %s, gamma %g, coef0 %g, degree %d", name,
+             klr_kernel_names[kernel->type], kernel->gamma, kernel->coef0,
+             kernel->degree);
+    if (!ok(!klr_points_create(&p, kernel, &s->view, NULL, NULL), "%s", what))
+        return;
+    seen[p->form == SPARSE][p->term][p->compensated] = true;
+    klr_gram(p, all, p, whole(&all), KLR_DOUBLE, gram, s->n);
+    double most = worst(kernel, gram, s, s);
+    ok(most <= 1, "%.2g of the allowed error", most);
+    ok(is_symmetric(gram, s->n), "symmetric to the last bit");
+    ok(float_is_rounded(p, gram), "floats are rounded doubles");
+    ok(partition_is_free(p, gram), "blocks have no influence");
+    ok(diagonal_agrees(p, gram), "the diagonal agrees");
+    ok(order_is_free(kernel, s, gram), "positions have no influence");
+    klr_points_free(p);
+}
+
+static const struct klr_kernel kernels[] = {
+    {KLR_LINEAR, 0, 0, 0},        {KLR_POLYNOMIAL, 3, 0.5, 1},
+    {KLR_POLYNOMIAL, 0, 1, 0},    {KLR_POLYNOMIAL, 7, 0.01, 0},
+    {KLR_POLYNOMIAL, 2, 0.3, -1}, {KLR_RBF, 0, 0.03, 0},
+    {KLR_RBF, 0, 1, 0},           {KLR_RBF, 0, 1e-18, 0},
+    {KLR_RBF, 0, 1e9, 0},         {KLR_SIGMOID, 0, 0.05, -0.5},
+    {KLR_SIGMOID, 0, 1, 0},       {KLR_SIGMOID, 0, 1e-17, 0.25},
+    {KLR_LAPLACIAN, 0, 0.03, 0},  {KLR_LAPLACIAN, 0, 1, 0},
+    {KLR_LAPLACIAN, 0, 1e-9, 0},
+};
+enum { KERNELS = sizeof kernels / sizeof *kernels };
+
+static void test_accuracy(void)
+{
+    for (size_t q = 0; q < KINDS; q++) {
+        struct sample s;
+        sample_make(&s, &kinds[q]);
+        for (size_t t = 0; t < KERNELS; t++)
+            check(kinds[q].name, &kernels[t], &s);
+        sample_free(&s);
+    }
+    for (int sparse = 0; sparse < 2; sparse++) {
+        const char *form = sparse ? "sparse" : "dense";
+        ok(seen[sparse][PRODUCT][0], "%s products were tested", form);
+        ok(seen[sparse][PRODUCT][1], "%s compensated products", form);
+        ok(seen[sparse][SQUARE][0], "%s squared differences", form);
+        ok(seen[sparse][ABSOLUTE][0], "%s absolute differences", form);
+    }
+    ok(seen[1][OVERLAP][0], "sparse overlaps");
+}
+
+/* Base: the even features up to d - 20. Left rows: all features, row 0 much
+ * larger, row 1 much smaller, row 2 without a common feature, row 3 as base
+ * row 3. Row by row they give the same bits as together. */
+static void check_like(const struct kind *kind, const struct klr_kernel *kernel)
+{
+    struct sample s, base;
+    static double gram[MOST_ROWS * MOST_ROWS], one[MOST_ROWS];
+    struct klr_points *p = NULL, *q = NULL, *r = NULL;
+    bool equal = true;
+    sample_make(&s, kind);
+    sample_alloc(&base, s.n, s.d);
+    base.feature = kind->feature;
+    for (size_t t = 0; t < s.n * s.d; t++)
+        base.x[t] = t % s.d % 2 || t % s.d + 20 > s.d + s.d % 20 ? 0 : s.x[t];
+    for (size_t k = 0; k < s.d; k++) {
+        s.x[k] *= 1e6;
+        s.x[s.d + k] *= 1e-6;
+        s.x[2 * s.d + k] = k % 2 ? s.x[2 * s.d + k] : 0;
+        s.x[3 * s.d + k] = base.x[3 * s.d + k];
+    }
+    sample_pack(&s);
+    sample_pack(&base);
+    struct klr_range all = {0, s.n}, row = {0, 1}, third = {3, 4};
+    int code = klr_points_create(&p, kernel, &base.view, NULL, NULL);
+    code = code ? code : klr_points_create_like(&q, p, &s.view, NULL);
+    if (ok(!code, "left rows: %s, %s, gamma %g", kind->name,
+           klr_kernel_names[kernel->type], kernel->gamma)) {
+        klr_gram(q, all, p, whole(&all), KLR_DOUBLE, gram, s.n);
+        double most = worst(kernel, gram, &s, &base);
+        ok(most <= 1, "%.2g of the allowed error", most);
+        for (size_t i = 0; i < s.n && equal; i++) {
+            struct klr_features x = s.view;
+            x.n = 1;
+            x.start += i;
+            equal = !klr_points_create_like(&r, p, &x, NULL);
+            klr_gram(r, row, p, whole(&all), KLR_DOUBLE, one, s.n);
+            equal = equal && !memcmp(one, gram + i * s.n, s.n * sizeof *one);
+            r = klr_points_free(r);
+        }
+        ok(equal, "alone or together: the same bits");
+        klr_gram(p, third, p, whole(&all), KLR_DOUBLE, one, s.n);
+        ok(!memcmp(one, gram + 3 * s.n, s.n * sizeof *one),
+           "a row of the base has the bits that it has there");
+    }
+    klr_points_free(p);
+    klr_points_free(q);
+    sample_free(&s);
+    sample_free(&base);
+}
+
+static void test_like(void)
+{
+    for (size_t k = 0; k < KINDS; k++)
+        for (size_t t = 0; t < KERNELS && kinds[k].d > 7; t++)
+            check_like(&kinds[k], &kernels[t]);
+}
+
+/* ---- exponentials, powers, overflow ---- */
+
+static void test_exp(void)
+{
+    double most = 0;
+    bool alike = true;
+    for (int t = 0; t < 200000; t++) {
+        double x = t < 100000 ? -708 * uniform() : -pow(10, -20 * uniform());
+        vector pair = vector_exp((vector){x, -1});
+        long double exact = expl(x);
+        most = fmax(most, fabs((double)((pair[0] - exact) / exact)));
+        vector swapped = vector_exp((vector){-2, x});
+        alike = alike && same(pair[0], swapped[1]);
+    }
+    ok(most <= 0x1p-51, "exp is within 2 ulp: %.3g", most);
+    ok(alike, "and depends on its argument alone");
+    vector ends = vector_exp((vector){0, -INFINITY});
+    ok(same(ends[0], 1) && same(ends[1], 0), "exp(0) = 1, exp(-inf) = 0");
+    ends = vector_exp((vector){-708.5, -1e300});
+    ok(same(ends[0], 0) && same(ends[1], 0), "0 below exp(-708)");
+    ok(kernel_power(-3, 5) == -243 && kernel_power(0, 0) == 1 &&
+           kernel_power(10, 400) == INFINITY,
+       "powers by squaring");
+}
+
+static void test_overflow(void)
+{
+    double x[4] = {1, 2, 1e200, -1e200}, gram[4];
+    int index[4] = {1, 2, 1, 2};
+    size_t start[3] = {0, 2, 4};
+    struct klr_features view = {2, 2, start, index, x};
+    static const struct klr_kernel bad[] = {{KLR_LINEAR, 0, 0, 0},
+                                            {KLR_POLYNOMIAL, 3, 1e-200, 0},
+                                            {KLR_SIGMOID, 0, 1e-200, 0}};
+    struct klr_points *p;
+    struct klr_error err;
+    for (int t = 0; t < 3; t++) {
+        int code = klr_points_create(&p, &bad[t], &view, NULL, &err);
+        ok(code == KLR_E_DATA && err.line == 2 && !p, "%s", err.message);
+    }
+    x[2] = 1e60, x[3] = 1;
+    struct klr_kernel cubic = {KLR_POLYNOMIAL, 3, 1, 0};
+    ok(klr_points_create(&p, &cubic, &view, NULL, &err) == KLR_E_DATA,
+       "a polynomial that overflows: %s", err.message);
+    x[2] = 1e200;
+    struct klr_kernel rbf = {KLR_RBF, 0, 1, 0};
+    struct klr_range all = {0, 2};
+    ok(!klr_points_create(&p, &rbf, &view, NULL, &err), "rbf takes 1e200");
+    klr_gram(p, all, p, whole(&all), KLR_DOUBLE, gram, 2);
+    ok(gram[0] == 1 && gram[1] == 0 && gram[2] == 0 && gram[3] == 1,
+       "infinite distances vanish, equal points do not");
+    klr_points_free(p);
+    struct klr_features none = {0, 0, start, index, x};
+    ok(!klr_points_create(&p, &rbf, &none, NULL, &err) &&
+           klr_points_count(p) == 0,
+       "no examples at all");
+    klr_points_free(p);
+}
+
+static void test_psd(void)
+{
+    static const struct {
+        struct klr_kernel kernel;
+        bool psd;
+    } cases[] = {
+        {{KLR_LINEAR, 0, 0, 0}, true},
+        {{KLR_POLYNOMIAL, 3, 1, 1}, true},
+        {{KLR_POLYNOMIAL, 3, 1, -1}, false},
+        {{KLR_POLYNOMIAL, 2, -1, 0}, false},
+        {{KLR_RBF, 0, 1, 0}, true},
+        {{KLR_SIGMOID, 0, 1, 0}, false},
+        {{KLR_PRECOMPUTED, 0, 0, 0}, true},
+        {{KLR_LAPLACIAN, 0, 1, 0}, true},
+    };
+    for (size_t t = 0; t < sizeof cases / sizeof *cases; t++)
+        ok(klr_kernel_is_psd(&cases[t].kernel) == cases[t].psd,
+           "%s: semidefinite or not", klr_kernel_names[cases[t].kernel.type]);
+}
+
+/* ---- precomputed ---- */
+
+static const struct klr_kernel given = {KLR_PRECOMPUTED, 0, 0, 0};
+
+static void test_precomputed(void)
+{
+    /* three examples with serial numbers 2, 3, 1; row 1 leaves out a zero */
+    static const size_t start[] = {0, 4, 7, 11};
+    static const int index[] = {0, 1, 2, 3, 0, 2, 3, 0, 1, 2, 3};
+    static const double value[] = {2, .1, .2, .3, 3, .3, .4, 1, .5, .1, 0};
+    struct klr_features x = {3, 3, start, index, value};
+    const double expected[9] = {.2, .3, .1, .3, .4, 0, .1, 0, .5};
+    const size_t order[] = {2, 0, 1};
+    struct klr_points *p, *left, *bare;
+    struct klr_range all = {0, 3}, last = {1, 3}, row = {0, 1};
+    double gram[9], diagonal[2];
+    float part[2];
+
+    ok(!klr_points_create(&p, &given, &x, NULL, NULL), "a given kernel");
+    klr_gram(p, all, p, whole(&all), KLR_DOUBLE, gram, 3);
+    ok(!memcmp(gram, expected, sizeof gram), "entries by serial number");
+    klr_gram(p, row, p, whole(&last), KLR_FLOAT, part, 2);
+    ok(part[0] == .3f && part[1] == .1f, "as float");
+    klr_gram_diagonal(p, whole(&last), diagonal);
+    ok(diagonal[0] == .4 && diagonal[1] == .5, "diagonal");
+    klr_points_free(p);
+
+    ok(!klr_points_create(&p, &given, &x, order, NULL), "in another order");
+    klr_gram(p, all, p, whole(&all), KLR_DOUBLE, gram, 3);
+    for (size_t t = 0; t < 9; t++)
+        if (gram[t] != expected[order[t / 3] * 3 + order[t % 3]])
+            gram[0] = NAN;
+    ok(gram[0] == .5, "entries by position");
+    klr_points_free(p);
+
+    /* support vectors: serial numbers 3 and 1 alone; a row to be tested */
+    static const size_t bare_start[] = {0, 1, 2}, test_start[] = {0, 3};
+    static const int bare_index[] = {0, 0}, test_index[] = {0, 1, 3};
+    static const double bare_value[] = {3, 1}, test_value[] = {0, 7, 8};
+    struct klr_features sv = {2, 0, bare_start, bare_index, bare_value};
+    struct klr_features test = {1, 3, test_start, test_index, test_value};
+    struct klr_range two = {0, 2};
+    ok(!klr_points_create(&bare, &given, &sv, NULL, NULL), "serials alone");
+    ok(!klr_points_create_like(&left, bare, &test, NULL), "a row to test");
+    klr_gram(left, row, bare, whole(&two), KLR_DOUBLE, gram, 2);
+    ok(gram[0] == 8 && gram[1] == 7, "its kernels with the support vectors");
+    klr_gram(bare, two, bare, whole(&two), KLR_DOUBLE, gram, 2);
+    ok(gram[0] == 0 && gram[3] == 0, "what is not there counts 0");
+    klr_points_free(left);
+    klr_points_free(bare);
+}
+
+static void test_precomputed_refusals(void)
+{
+    static const size_t start[] = {0, 2, 4};
+    static const struct {
+        int first;
+        double serial;
+        const char *message;
+    } cases[] = {
+        {1, 2,
+         "a precomputed kernel needs 0:SERIAL as the first feature of "
+         "every row"},
+        {0, 0, "serial number 0 is not an integer from 1 to 2"},
+        {0, -1, "serial number -1 is not an integer from 1 to 2"},
+        {0, 1.5, "serial number 1.5 is not an integer from 1 to 2"},
+        {0, 3, "serial number 3 is not an integer from 1 to 2"},
+        {0, 1e300, "serial number 1e+300 is not an integer from 1 to 2"},
+    };
+    for (size_t t = 0; t < sizeof cases / sizeof *cases; t++) {
+        int index[] = {0, 1, cases[t].first, 2};
+        double value[] = {1, 1, cases[t].serial, 1};
+        struct klr_features x = {2, 2, start, index, value};
+        struct klr_points *p;
+        struct klr_error err;
+        int code = klr_points_create(&p, &given, &x, NULL, &err);
+        ok(code == KLR_E_DATA && err.line == 2 && !p &&
+               !strcmp(err.message, cases[t].message),
+           "refused: %s", err.message);
+    }
+}
+
+/* ---- real data ---- */
+
+static void check_file(const char *folder, const char *name)
+{
+    enum { ROWS = 100 };
+    char path[1024];
+    struct klr_problem data;
+    struct sample s;
+    snprintf(path, sizeof path, "%s/%s.svm", folder, name);
+    if (klr_problem_read(&data, path, 0, NULL)) {
+        printf("# no %s\n", path);
+        return;
+    }
+    size_t n = data.n < ROWS ? data.n : ROWS;
+    sample_alloc(&s, n, (size_t)data.dimension);
+    for (size_t i = 0; i < n; i++) {
+        size_t row = i * data.n / n;
+        for (size_t t = data.start[row]; t < data.start[row + 1]; t++)
+            s.x[i * s.d + (size_t)data.index[t] - 1] = data.value[t];
+    }
+    klr_problem_free(&data);
+    sample_pack(&s);
+    double d = (double)s.d;
+    struct klr_kernel real[] = {
+        {KLR_LINEAR, 0, 0, 0},         {KLR_POLYNOMIAL, 3, 1 / d, 1},
+        {KLR_RBF, 0, 1 / d, 0},        {KLR_RBF, 0, 1e-4, 0},
+        {KLR_SIGMOID, 0, 1 / d, -0.5}, {KLR_LAPLACIAN, 0, 1 / d, 0},
+    };
+    for (size_t t = 0; t < sizeof real / sizeof *real; t++)
+        check(name, &real[t], &s);
+    sample_free(&s);
+}
+
+static void test_files(void)
+{
+    static const char *const names[] = {"magic", "coil2000", "german.numer",
+                                        "wdbc"};
+    const char *folder = getenv("KLR_DATA");
+    if (!folder)
+        ok(true, "unscaled files # SKIP KLR_DATA is not set");
+    for (size_t t = 0; folder && t < sizeof names / sizeof *names; t++)
+        check_file(folder, names[t]);
+}
+
+int main(void)
+{
+    test_accuracy();
+    test_like();
+    test_exp();
+    test_overflow();
+    test_psd();
+    test_precomputed();
+    test_precomputed_refusals();
+    test_files();
+    return done_testing();
+}

@@ -1,0 +1,290 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# klr-train: its defaults, what it prints where, how it ends early.
+use strict;
+use warnings;
+use lib 'tests/cli/lib';
+use KLR;
+use JSON::PP;
+use POSIX qw(mkfifo);
+use Test::More;
+
+my $dir = scratch();
+my $heart = get('heart_scale');
+put("$dir/heart", $heart);
+
+sub train
+{
+    my @arguments = map { split } @_;
+    return run(['klr-train', @arguments], cwd => $dir);
+}
+
+# The line of JSON that a run printed.
+sub json
+{
+    my ($run) = @_;
+    my $object = eval { decode_json($run->{out}) };
+    is($@, '', 'stdout is JSON') or diag($run->{out});
+    return $object // {};
+}
+
+sub model_lines
+{
+    my ($path) = @_;
+    return map { /^([a-z_A-Z]+) (.*)$/ ? ($1 => $2) : () }
+        split /\n/, get("$dir/$path");
+}
+
+# ---- Names and defaults ----
+
+{
+    mkdir "$dir/sub";
+    put("$dir/sub/data.txt", $heart);
+    my $run = train('sub/data.txt');
+    is($run->{exit}, 0, 'a run with defaults');
+    is($run->{out}, '', 'nothing on stdout');
+    like($run->{err}, qr/\Aklr-train: 270 examples, 13 features: converged after \d+ iterations
+klr-train: objective [\d.]+, relative duality gap [\de.-]+, \d+ support vectors
+klr-train: model saved to data\.txt\.model
+\z/, 'a summary on stderr');
+    my %model = model_lines('data.txt.model');
+    is($model{kernel_type}, 'rbf', 'the kernel');
+    cmp_ok(abs($model{gamma} * 13 - 1), '<', 1e-15, 'gamma is 1 / features');
+    is($model{label}, '1 -1', 'the larger label comes first');
+    is($model{model}, 'klr', 'the model is klr');
+    is($model{status}, 'converged', 'the status');
+}
+{
+    my $run = train('-q heart q.model');
+    is("$run->{exit}$run->{out}$run->{err}", '0', '-q is silent');
+}
+{
+    my $run = train('heart -');
+    is($run->{out}, get("$dir/q.model"), 'a model on stdout');
+    like($run->{err}, qr/^klr-train: model saved to stdout$/m, 'and it says so');
+}
+train('-q --positive -1 heart p.model');
+{
+    my %model = model_lines('p.model');
+    is($model{label}, '-1 1', '--positive');
+}
+
+# ---- Equal runs, and spellings of one run ----
+
+sub same
+{
+    my ($what, $one, $other) = @_;
+    train("-q $one heart one");
+    train("-q $other heart other");
+    is(get("$dir/one"), get("$dir/other"), $what);
+}
+same('the same bytes twice', '', '');
+same('the same bytes twice, svm', '-s svm', '-s svm');
+same('the cache does not matter', '-m 0.05', '-m 100');
+same('the cache does not matter, svm', '-s svm -m 0.05', '-s svm -m 100');
+same('-s 0 is svm', '-s 0', '-s svm');
+same('-s klr is the default', '-s klr', '');
+same('-t by name', '-t 2', '-t rbf');
+same('-t by the beginning of a name', '-t 1', '-t poly');
+same('-a auto is smo', '-a smo', '-a auto');
+same('-b 1 changes nothing for klr', '-b 1', '-b 0');
+same('long names', '-c 2 -g 0.25', '--cost 2 --gamma=0.25');
+same('the last one holds', '-c 3 -w1 9 -w1 2', '-w1 2 -c 3');
+same('weights are by number', '-w1 2', '-w+1.0 2');
+same('-g 0 is the default', '-g 0', '');
+{
+    my ($one, $other) = map { json(train("--json -q -e 1e-6 $_ heart w")) }
+        '-c 4', '-c 8 -w1 0.5 -w-1 0.5';
+    is($one->{objective}, $other->{objective}, 'weights multiply the cost');
+    my $more = json(train('--json -q -e 1e-6 -c 4 -w1 2 heart w'));
+    cmp_ok($more->{objective}, '>', $one->{objective}, 'a weight counts');
+}
+
+# ---- --json ----
+
+for my $model ('klr', 'svm') {
+    my $run = train("--json -q -s $model heart j");
+    my $json = json($run);
+    is(() = $run->{out} =~ /\n/g, 1, 'one line');
+    is(join(' ', sort keys %$json), 'dual gap iterations kernel_evals model n '
+            . 'n_sv objective seconds solver status', 'its keys');
+    is(join(' ', sort keys %{ $json->{seconds} }), 'read train write',
+        'the keys of seconds');
+    is("@$json{qw(model solver status n)}", "$model smo converged 270",
+        'what was done');
+    cmp_ok($json->{objective}, '>=', $json->{dual}, 'primal >= dual');
+    cmp_ok(abs(($json->{objective} - $json->{dual}) / $json->{objective}
+            - $json->{gap}), '<', 1e-12, 'the gap is theirs');
+    cmp_ok($json->{gap}, '<', 1e-3, 'the gap is small');
+    my %lines = model_lines('j');
+    is($json->{n_sv}, $lines{total_sv}, 'n_sv is the model\'s');
+    is($json->{iterations}, $lines{iterations}, 'so are the iterations');
+    cmp_ok($json->{kernel_evals}, '>', 0, 'kernel evaluations are counted');
+}
+{
+    my $json = json(train('--json -q -t sigmoid -r 1 heart j'));
+    ok(exists $json->{gap} && !defined $json->{gap},
+        'a kernel without duality has a gap of null');
+}
+
+# ---- --sv-indices ----
+
+{
+    train('-q -s svm --sv-indices heart i');
+    my %lines = model_lines('i');
+    my @rows = split / /, $lines{sv_indices};
+    is(@rows, $lines{total_sv}, 'as many rows as support vectors');
+    my @data = split /\n/, $heart;
+    my ($vectors) = get("$dir/i") =~ /^SV\n((?:[-\d].*\n)*)/m;
+    my @text = map { s/^\S+ //r =~ s/\s+$//r } split /\n/, $vectors;
+    my @expected = map { $data[$_ - 1] =~ s/^\S+ //r =~ s/\s+$//r } @rows;
+    is_deeply(\@text, \@expected, 'and they are the rows of the vectors');
+    unlike(get("$dir/one"), qr/sv_indices/, 'only when asked for');
+}
+
+# ---- -v ----
+
+{
+    my $run = train('-v 5 heart v');
+    is($run->{exit}, 0, '-v');
+    ok(!-e "$dir/v", 'writes no model');
+    is(() = $run->{out} =~ /Cross/g, 1, 'one line with Cross');
+    my ($accuracy) =
+        $run->{out} =~ /^Cross Validation Accuracy = ([\d.]+)%$/m;
+    cmp_ok($accuracy // 0, '>', 78, 'the accuracy');
+    cmp_ok($accuracy // 0, '<', 90, 'is that of heart');
+    my %value = $run->{out} =~ /^(.*\S) = ([\d.]+)$/mg;
+    is(join(', ', sort keys %value), 'AUC, Brier score, Log loss',
+        'and the metrics');
+    cmp_ok($value{'Log loss'} // 9, '<', log(2), 'better than a coin');
+    is(train('-v 5 heart')->{out}, $run->{out}, 'the same twice');
+    is(train('-v 5 --seed 1 heart')->{out}, $run->{out}, 'the seed is 1');
+    isnt(train('-v 5 --seed 2 heart')->{out}, $run->{out}, 'another seed');
+    my $json = json(train('-v 5 --json heart'));
+    is(sprintf('%g', 100 * $json->{accuracy}), $accuracy, '-v and --json');
+    $run = train('-s svm -v 5 heart');
+    unlike($run->{out}, qr/Log loss|nan/, 'no log loss without probabilities');
+    is(train('-q -v 5 heart')->{err}, '', '-v -q is silent on stderr');
+}
+
+# ---- Limits ----
+
+for my $limit (['--max-iter 7', 'iteration', 'iterations'],
+    ['--time-limit 1e-9', 'time', 'time'])
+{
+    my ($options, $status, $what) = @$limit;
+    my $run = train("--json -q $options -g 1 heart l");
+    is($run->{exit}, 0, "$options: exit status");
+    is(json($run)->{status}, "${status}_limit", "$options: status");
+    like($run->{err}, qr/\Aklr-train: warning: the limit of $what was reached: the model is usable but not optimal( \(relative duality gap [\d.e-]+\))?\n\z/,
+        "$options: a warning");
+    my %lines = model_lines('l');
+    is($lines{status}, "${status}_limit", "$options: status in the model");
+    $run = run(['klr-predict', 'heart_scale', "$dir/l", "$dir/o"]);
+    is($run->{exit}, 0, "$options: the model is usable");
+}
+is(json(train('--json -q --max-iter 7 heart l'))->{iterations}, 7,
+    '--max-iter is the number of iterations');
+
+# ---- Help ----
+
+for my $help ('--help', '-h', '-c 5 --help', '-h heart') {
+    my $run = train($help);
+    is($run->{exit}, 0, "$help: exit status");
+    is($run->{err}, '', "$help: stderr");
+    like($run->{out}, qr/\Ausage: klr-train \[options\] training_set \[model\]\n/,
+        "$help: stdout");
+}
+{
+    my $help = train('--help')->{out};
+    for my $letter (split //, 'sabtdgrcmehvq') {
+        like($help, qr/^  -$letter, --[a-z0-9-]+ /m, "help has -$letter");
+    }
+    like($help, qr/^  -c, --cost C .*\(default 1\)$/m, 'and live defaults');
+    is((grep { length > 79 } split /\n/, $help), 0, 'and 79 columns');
+}
+is(train('--version')->{out}, "klr-train 0.1.0\n", '--version');
+{
+    my $run = run(['klr-train']);
+    like($run->{err}, qr/\Ausage: klr-train .*\n.*--help/,
+        'a short usage without arguments');
+}
+
+# ---- Signals ----
+
+# Two classes that overlap wholly: no solver is done with this soon.
+{
+    my $seed = 1;
+    my $random = sub {
+        $seed = ($seed * 16807) % 2147483647;
+        return $seed / 2147483647;
+    };
+    put("$dir/long", join '', map {
+        my $y = $random->() < 0.5 ? 1 : -1;
+        join(' ', $y, map { sprintf '%d:%.6f', $_, $random->() } 1 .. 8) . "\n"
+    } 1 .. 3000);
+}
+my @long = qw(klr-train -c 1e6 -g 0.01 -e 1e-9 long);
+
+# Until stderr shows the pattern: a sign, not a time. The minutes only keep a
+# broken program from hanging the tests.
+sub wait_for
+{
+    my ($run, $sign) = @_;
+    for (1 .. 2400) {
+        return 1 if -e $run->{err_file} && get($run->{err_file}) =~ $sign;
+        select undef, undef, undef, 0.05;
+    }
+    kill 'KILL', $run->{pid};
+    return 0;
+}
+
+my $working = qr/^klr-train: .*iterations, violation/m;
+for my $signal (['INT', 130], ['TERM', 143]) {
+    my ($name, $exit) = @$signal;
+    my $run = start([@long, '--json', "$name.model"], cwd => $dir);
+    ok(wait_for($run, $working), "SIG$name: training shows progress");
+    kill $name, $run->{pid};
+    finish($run);
+    is($run->{exit}, $exit, "SIG$name: exit status");
+    is(json($run)->{status}, 'interrupted', "SIG$name: status");
+    like($run->{err}, qr/^klr-train: warning: training was interrupted: the model is usable but not optimal/m,
+        "SIG$name: a warning");
+    $run = run(['klr-predict', "$dir/long", "$dir/$name.model", "$dir/o"]);
+    is($run->{exit}, 0, "SIG$name: the model is usable");
+}
+{
+    my $run = start([@long, '-v', '3'], cwd => $dir);
+    ok(wait_for($run, $working), '-v: training shows progress');
+    kill 'INT', $run->{pid};
+    finish($run);
+    is($run->{exit}, 130, '-v: exit status');
+    is($run->{out}, '', '-v: no results');
+}
+# The model's file is a pipe that nobody reads: saving would wait for ever.
+{
+    mkfifo("$dir/pipe", 0600) or die "mkfifo: $!";
+    my $run = start([@long, 'pipe'], cwd => $dir);
+    ok(wait_for($run, $working), 'a second signal: training shows progress');
+    kill 'INT', $run->{pid};
+    ok(wait_for($run, qr/training was interrupted/),
+        'a second signal: the first ends training');
+    kill 'INT', $run->{pid};
+    finish($run);
+    is($run->{exit}, 130, 'a second signal ends the program');
+}
+# Nothing is trained yet: stdin is still open.
+{
+    mkfifo("$dir/data", 0600) or die "mkfifo: $!";
+    my $run = start(['klr-train', '-', 'early'], cwd => $dir,
+        stdin_file => "$dir/data");
+    open my $data, '>', "$dir/data" or die "$dir/data: $!";
+    syswrite $data, "1 1:1\n";
+    kill 'INT', $run->{pid};
+    finish($run);
+    is($run->{exit}, 130, 'a signal while reading: exit status');
+    ok(!-e "$dir/early", 'a signal while reading: no model');
+}
+
+done_testing();

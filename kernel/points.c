@@ -7,8 +7,8 @@
  * Errors, with u = 2^-53, at most t features in a row and R the largest |x|
  * (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1):
  *   - an inner product is off by at most t u |x| |z|. That serves the linear
- *     kernel, and the polynomial one while K_ii cannot cancel; tanh and
- *     polynomials that can cancel take compensated sums where it may not;
+ *     kernel, and the polynomial one while K_ii cannot cancel; polynomials that
+ *     can, and tanh where gamma t u |x| |z| is not small, take compensated sums;
  *   - |x|^2 + |z|^2 - 2 x'z is off by at most (t + 4) u (|x| + |z|)^2, so that
  *     exp(-gamma ..) is good while gamma 4 R^2 (t + 4) u is small. A left row
  *     from elsewhere with |x| > 2 R does no harm, since then exp(-gamma D) D is
@@ -131,27 +131,15 @@ static enum form choose_form(size_t n, size_t width, size_t nonzeros,
                : SPARSE;
 }
 
-/* True if sums of products in double may not keep the accuracy. */
-static bool choose_compensation(const struct klr_points *points,
-                                const struct klr_features *x)
+/* True if sums of products in double may not keep the accuracy. Of polynomials
+ * whose K_ii = (gamma |x|^2 + coef0)^degree may vanish that is so for any row. */
+static bool choose_compensation(const struct klr_points *points)
 {
     const struct klr_kernel *kernel = &points->kernel;
-    double largest = points->radius * points->radius, least = INFINITY;
-    double error = points_error(points, largest);
+    double square = points->radius * points->radius;
     if (kernel->type == KLR_SIGMOID)
-        return !(error <= ERROR_ALLOWED);
-    if (kernel->type != KLR_POLYNOMIAL || kernel->gamma * kernel->coef0 >= 0)
-        return false;
-    /* K_ii = (gamma |x_i|^2 + coef0)^degree may vanish */
-    for (size_t i = 0; i < x->n; i++) {
-        double square = 0;
-        for (size_t t = x->start[i]; t < x->start[i + 1]; t++)
-            square += x->value[t] * x->value[t];
-        least = fmin(least, fabs(kernel->gamma * square + kernel->coef0));
-    }
-    double most = fabs(kernel->gamma) * largest + fabs(kernel->coef0);
-    return !(kernel->degree * kernel_power(most, kernel->degree - 1) * error <=
-             ERROR_ALLOWED * kernel_power(least, kernel->degree));
+        return !(points_error(points, square) <= ERROR_ALLOWED);
+    return kernel->type == KLR_POLYNOMIAL && kernel->gamma * kernel->coef0 < 0;
 }
 
 static void points_choose(struct klr_points *points,
@@ -171,7 +159,7 @@ static void points_choose(struct klr_points *points,
         points->term = SQUARE;
     if (!distance) {
         points->radius = sqrt(largest);
-        points->compensated = choose_compensation(points, x);
+        points->compensated = choose_compensation(points);
     }
 }
 

@@ -786,13 +786,28 @@ static int load_check_record(struct loader *in)
     return 0;
 }
 
+/* Without our section nothing tells that the last number is whole but the end
+ * of its line. */
+static int load_check_end(struct loader *in)
+{
+    char feed;
+    int64_t end = in->line.offset + (in->line.end - in->line.text);
+    int code = klr_input_text(in->input, end, 1, &feed, in->err);
+    if (!code)
+        return 0;
+    return klr_fail_at(in->err, KLR_E_MODEL, in->line.number, 0,
+                       "the file ends within a line: it may be truncated");
+}
+
 /* What follows the last support vector: nothing, or klr_format ... end. */
 static int load_record(struct loader *in)
 {
     struct load_slice token;
     int got = load_text_line(in, &token);
-    if (got <= 0)
+    if (got < 0)
         return -got;
+    if (!got)
+        return load_check_end(in);
     const struct field *format = &model_fields[KEY_FORMAT];
     if ((size_t)(token.end - token.text) != strlen(format->name) ||
         memcmp(token.text, format->name, strlen(format->name)))
@@ -898,7 +913,7 @@ int klr_model_load(struct klr_model **out, const char *path,
     struct loader in = {.err = err};
     struct klr_model *model = NULL;
     *out = NULL;
-    int code = klr_input_open(&in.input, path, false, err);
+    int code = klr_input_open(&in.input, path, true, err);
     if (code || (code = load_section(&in, KEY_SVM_TYPE, KEY_SV)) ||
         (code = load_check_header(&in)) || (code = load_vectors(&in)) ||
         (code = load_record(&in)))

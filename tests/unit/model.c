@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Models go to files and come back bit for bit; LIBSVM's part of a file is
+ * LIBSVM's; features come verbatim from the training file.
+ */
+#include "solver.c"
+
+#include <unistd.h>
+
+#include "tests/tap.h"
+
+static struct klr_error err;
+static char folder[] = "/tmp/klr-model-XXXXXX";
+
+static const char *in_folder(const char *name)
+{
+    static char path[128];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+static bool save(const struct klr_model *model, const char *name, int flags)
+{
+    struct klr_output *out;
+    if (klr_output_open(&out, in_folder(name), &err))
+        return false;
+    if (klr_model_save(model, out, flags, &err)) {
+        klr_output_abandon(out);
+        return false;
+    }
+    return !klr_output_commit(out, &err);
+}
+
+/* The contents of a file, in a buffer that the next call uses again. */
+static const char *contents(const char *name)
+{
+    static char text[1 << 20];
+    FILE *file = fopen(in_folder(name), "r");
+    text[file ? fread(text, 1, sizeof text - 1, file) : 0] = '\0';
+    if (file)
+        fclose(file);
+    return text;
+}
+
+static void spit(const char *name, const char *text)
+{
+    FILE *file = fopen(in_folder(name), "w");
+    fputs(text, file);
+    fclose(file);
+}
+
+/* Three classes, one of them without support vectors, awkward numbers. */
+static double label[] = {-1.5, 2, 1e10};
+static double rho[] = {0.1, -1.0 / 3, 5e-324};
+static double prob_a[] = {-1, -1.0 / 7, -1}, prob_b[] = {0, 1e-17, -0.0};
+static size_t class_sv[] = {2, 0, 1};
+static double coef[] = {0.1 + 0.2, 1, -1, 1.7976931348623157e308, 4e-320, -2};
+static size_t start[] = {0, 2, 2, 3};
+static int index_of[] = {1, 7, 2147483647};
+static double value[] = {-0.1, 1e-300, 3};
+static size_t sv_row[] = {4, 0, 11};
+
+static struct klr_model sample(void)
+{
+    return (struct klr_model){
+        .type = KLR_MODEL_KLR,
+        .kernel = {KLR_POLYNOMIAL, 4, 1.0 / 3, -0.7},
+        .k = 3,
+        .pairs = 3,
+        .label = label,
+        .rho = rho,
+        .prob_a = prob_a,
+        .prob_b = prob_b,
+        .n_sv = 3,
+        .class_sv = class_sv,
+        .coef = coef,
+        .start = start,
+        .index = index_of,
+        .value = value,
+        .dimension = 2147483647,
+        .sv_row = sv_row,
+        .has_record = true,
+        .record = {KLR_SOLVER_SMO, KLR_TIME_LIMIT, 1e-3, 1.0 / 9, 2.5e-7,
+                   1234567890123},
+    };
+}
+
+static bool same(const void *a, const void *b, size_t count, size_t size)
+{
+    return a && b && memcmp(a, b, count * size) == 0;
+}
+
+static void test_round_trip(void)
+{
+    struct klr_model model = sample(), *back = NULL;
+    ok(save(&model, "model", KLR_SAVE_SV_INDICES), "saved");
+    ok(!klr_model_load(&back, in_folder("model"), &err), "loaded: %s",
+       err.message);
+    if (!back)
+        return;
+    ok(back->type == KLR_MODEL_KLR && back->kernel.type == KLR_POLYNOMIAL &&
+           back->kernel.degree == 4 && back->kernel.gamma == 1.0 / 3 &&
+           back->kernel.coef0 == -0.7,
+       "type and kernel");
+    ok(back->k == 3 && back->pairs == 3 && back->n_sv == 3 &&
+           same(back->label, label, 3, sizeof *label) &&
+           same(back->rho, rho, 3, sizeof *rho) &&
+           same(back->prob_a, prob_a, 3, sizeof *prob_a) &&
+           same(back->prob_b, prob_b, 3, sizeof *prob_b) &&
+           same(back->class_sv, class_sv, 3, sizeof *class_sv),
+       "classes, bit for bit");
+    ok(same(back->coef, coef, 6, sizeof *coef) &&
+           same(back->start, start, 4, sizeof *start) &&
+           same(back->index, index_of, 3, sizeof *index_of) &&
+           same(back->value, value, 3, sizeof *value) &&
+           back->dimension == 2147483647,
+       "support vectors, bit for bit");
+    ok(back->has_record && back->record.solver == KLR_SOLVER_SMO &&
+           back->record.status == KLR_TIME_LIMIT && back->record.eps == 1e-3 &&
+           back->record.cost == 1.0 / 9 && back->record.gap == 2.5e-7 &&
+           back->record.iterations == 1234567890123 &&
+           same(back->sv_row, sv_row, 3, sizeof *sv_row),
+       "our own section");
+    char *first = strdup(contents("model"));
+    ok(save(back, "again", KLR_SAVE_SV_INDICES) &&
+           !strcmp(first, contents("again")),
+       "saved again it is the same text");
+    free(first);
+    klr_model_free(back);
+}
+
+static void test_text(void)
+{
+    struct klr_model model = sample();
+    model.kernel = (struct klr_kernel){.type = KLR_RBF, .gamma = 0.25};
+    model.record.gap = NAN;
+    save(&model, "model", 0);
+    const char *text = contents("model");
+    ok(strstr(text, "svm_type c_svc\nkernel_type rbf\ngamma 0.25\nnr_class 3\n"
+                    "total_sv 3\nrho 0.1 ") == text,
+       "the header begins as LIBSVM's");
+    ok(strstr(text, "\nlabel -1.5 2 10000000000\nprobA -1 ") &&
+           strstr(text, "\nnr_sv 2 0 1\nSV\n"),
+       "and goes on so");
+    ok(strstr(text, "\nstatus time_limit\neps 0.001\n") &&
+           !strstr(text, "\ngap ") && !strstr(text, "\nsv_indices") &&
+           !strcmp(text + strlen(text) - 5, "\nend\n"),
+       "an unknown gap and unwanted rows are left out");
+    model.prob_a = NULL;
+    model.prob_b = NULL;
+    model.type = KLR_MODEL_SVM;
+    model.has_record = false;
+    save(&model, "model", 0);
+    text = contents("model");
+    ok(!strstr(text, "prob") && !strstr(text, "klr_format"),
+       "a model without probabilities or record is LIBSVM's alone");
+    struct klr_model *back = NULL;
+    ok(!klr_model_load(&back, in_folder("model"), &err) && !back->has_record &&
+           !klr_model_has_probabilities(back),
+       "and loads");
+    klr_model_free(back);
+}
+
+static void test_kernels(void)
+{
+    static const char *const lines[KLR_KERNEL_TYPES] = {
+        "linear\nnr_class",
+        "polynomial\ndegree 3\ngamma 0.5\ncoef0 -1\nnr_class",
+        "rbf\ngamma 0.5\nnr_class",
+        "sigmoid\ngamma 0.5\ncoef0 -1\nnr_class",
+        "precomputed\nnr_class",
+        "laplacian\ngamma 0.5\nnr_class",
+    };
+    size_t two_start[] = {0, 2, 4}, serial_start[] = {0, 3, 6};
+    int two_index[] = {1, 9, 1, 2}, serial_index[] = {0, 1, 2, 0, 1, 2};
+    double two_value[] = {2, 0.5, 1, 1, 1, 0.5};
+    struct klr_model model = sample(), *back;
+    size_t counts[] = {1, 1};
+    model.k = 2;
+    model.pairs = 1;
+    model.n_sv = 2;
+    model.class_sv = counts;
+    model.value = two_value;
+    for (int type = 0; type < KLR_KERNEL_TYPES; type++) {
+        model.kernel = (struct klr_kernel){.type = (enum klr_kernel_type)type,
+                                           .degree = 3,
+                                           .gamma = 0.5,
+                                           .coef0 = -1};
+        bool precomputed = type == KLR_PRECOMPUTED;
+        model.start = precomputed ? serial_start : two_start;
+        model.index = precomputed ? serial_index : two_index;
+        save(&model, "model", 0);
+        back = NULL;
+        ok(strstr(contents("model"), lines[type]) &&
+               !klr_model_load(&back, in_folder("model"), &err) &&
+               back->kernel.type == model.kernel.type &&
+               klr_model_reader_flags(back) ==
+                   (precomputed ? KLR_READ_INDEX_ZERO : 0),
+           "kernel %s", klr_kernel_names[type]);
+        if (precomputed)
+            ok(strstr(contents("model"), "0:2 \n") &&
+                   strstr(contents("model"), "0:1 \n"),
+               "of a precomputed kernel the serial number alone");
+        klr_model_free(back);
+    }
+}
+
+/* Rows of a training file, with more text than one window holds. */
+static void test_verbatim(void)
+{
+    enum { ROWS = 12000 };
+    struct klr_problem problem;
+    struct klr_model model = sample(), *back = NULL;
+    FILE *file = fopen(in_folder("data"), "w");
+    for (int i = 0; i < ROWS; i++)
+        fprintf(file, "%d qid:3\t1:%d.50e0  7:+.%d # %d\n", i % 2, i, i, i);
+    fclose(file);
+    ok(!klr_problem_read(&problem, in_folder("data"), KLR_READ_KEEP, &err),
+       "a training file");
+    size_t counts[] = {ROWS / 2, 3}, n = ROWS / 2 + 3;
+    model.k = 2;
+    model.pairs = 1;
+    model.n_sv = n;
+    model.class_sv = counts;
+    model.problem = &problem;
+    model.sv_row = malloc(n * sizeof *model.sv_row);
+    model.coef = malloc(n * sizeof *model.coef);
+    for (size_t i = 0; i < n; i++) {
+        model.sv_row[i] = i < ROWS / 2 ? 2 * i : ROWS / 2 - i + 11;
+        model.coef[i] = 0.5;
+    }
+    problem.length[8] = UINT32_MAX; /* as if too long to be copied */
+    model.start = calloc(n + 1, sizeof *model.start);
+    for (size_t i = 5; i <= n; i++)
+        model.start[i] = 2; /* features of vector 4 alone: row 8 */
+    ok(save(&model, "model", 0), "saved: %s", err.message);
+    const char *at = strstr(contents("model"), "\nSV\n");
+    bool good = at != NULL;
+    at = at ? at + 4 : "";
+    for (size_t i = 0; i < n && good; i++) {
+        char line[80];
+        size_t row = model.sv_row[i];
+        snprintf(line, sizeof line, "0.5 1:%zu.50e0  7:+.%zu\n", row, row);
+        good = row == 8 ? strncmp(at, "0.5 1:-0.1 7:1e-300 \n", 21) == 0
+                        : strncmp(at, line, strlen(line)) == 0;
+        at = strchr(at, '\n') + 1;
+    }
+    ok(good, "features are copied as they were written");
+    ok(!klr_model_load(&back, in_folder("model"), &err) &&
+           back->value[0] == 0.5 && back->value[back->start[1]] == 2.5 &&
+           back->value[back->start[1] + 1] == 0.2,
+       "and read back as numbers");
+    klr_model_free(back);
+
+    ok(!truncate(in_folder("data"), 1000) && !save(&model, "model", 0) &&
+           err.code == KLR_E_IO &&
+           !strcmp(err.message, "training file: the file has become shorter "
+                                "while it was read"),
+       "a training file that became shorter: %s", err.message);
+    free(model.start);
+    free(model.coef);
+    free(model.sv_row);
+    klr_problem_free(&problem);
+}
+
+static void test_libsvm(void)
+{
+    struct klr_model *model = NULL;
+    spit("model",
+         "svm_type c_svc\r\nkernel_type linear\r\nnr_class 2\r\n"
+         "total_sv 0\r\nrho -0.5\r\nlabel 3 -1\r\nnr_sv 0 0\r\nSV\r\n");
+    ok(!klr_model_load(&model, in_folder("model"), &err) &&
+           klr_model_n_sv(model) == 0 && klr_model_classes(model) == 2 &&
+           klr_model_labels(model)[0] == 3,
+       "CRLF, and no support vectors: %s", err.message);
+    struct klr_predictor *predictor = NULL;
+    double answer = 0, decision = 0;
+    size_t row[] = {0, 1};
+    int feature[] = {5};
+    double one[] = {1};
+    struct klr_features x = {1, 5, row, feature, one};
+    ok(model && !klr_predictor_create(&predictor, model, &err) &&
+           !klr_predict(predictor, &x, &answer, &decision, NULL, &err) &&
+           answer == 3 && decision == 0.5,
+       "it predicts by rho alone");
+    ok(predictor &&
+           klr_predict(predictor, &x, &answer, NULL, one, &err) == KLR_E_USAGE,
+       "and has no probabilities");
+    klr_predictor_free(predictor);
+    klr_model_free(model);
+}
+
+static void test_pairs(void)
+{
+    size_t next = 0;
+    bool good = true;
+    for (size_t a = 0; a < 7; a++)
+        for (size_t b = a + 1; b < 7; b++)
+            good &= pair_index(7, a, b) == next++;
+    ok(good && next == 21, "pairs are counted (0,1), (0,2) .. (5,6)");
+}
+
+int main(void)
+{
+    if (!mkdtemp(folder))
+        return 1;
+    test_pairs();
+    test_round_trip();
+    test_text();
+    test_kernels();
+    test_verbatim();
+    test_libsvm();
+    for (const char *const *name =
+             (const char *const[]){"model", "again", "data", NULL};
+         *name; name++)
+        unlink(in_folder(*name));
+    ok(rmdir(folder) == 0, "nothing else is left behind");
+    return done_testing();
+}

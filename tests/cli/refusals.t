@@ -14,10 +14,26 @@ my $good = join '', map { ($_ % 2 ? '+1' : '-1') . " 1:$_ 2:0.5\n" } 1 .. 8;
 
 my %usage = (
     train   => '(usage: klr-train [options] training_set [model])',
+    predict => '(usage: klr-predict [options] test_set model [output])',
+    scale   => '(usage: klr-scale [options] data)',
 );
 
-# [what, [command...], {file => text}, exit status, stderr]. A command without
-# operands that needs some gets "d m", d being the good data.
+# A plain C-SVC as LIBSVM writes it, without probabilities, and its range file.
+my $svm = <<'MODEL';
+svm_type c_svc
+kernel_type linear
+nr_class 2
+total_sv 2
+rho 0
+label 1 -1
+nr_sv 1 1
+SV
+1 1:1
+-1 1:-1
+MODEL
+my $ranges = "x\n-1 1\n1 1 8\n2 0 0.5\n";
+
+# Run the command among the files, good data d, and what else there is.
 sub refused
 {
     my ($what, $command, $files, $exit, $message) = @_;
@@ -250,6 +266,95 @@ SKIP: {
         is("$run->{exit} $run->{err}", '1 klr-train: stdout: cannot '
                 . ($arguments =~ /-$/ ? 'write: ' : 'be written: ')
                 . "No space left on device\n", "$arguments >/dev/full");
+    }
+}
+
+# ---- klr-predict ----
+
+my @predictions = (
+    # arguments, exit status, message
+    ['d', 2, "operands are missing $usage{predict}"],
+    ['d m o x', 2, "one operand too many: 'x' $usage{predict}"],
+    ['-b 2 d m', 2, "option -b: '2' is not one of 0, 1, auto"],
+    ['-b 1 d m', 2, '-b 1: the model has no probabilities'],
+    ['-b 1 --decision d m', 2, '--decision and -b 1 exclude each other'],
+    ['--json d m', 2, '--json and the predictions cannot both go to stdout'],
+    ['- -', 2, 'test set and model cannot both come from stdin'],
+    ['--descision d m', 2,
+     'unknown option --descision (did you mean --decision?)'],
+    ['--unlabeled d m', 2,
+     'unknown option --unlabeled (did you mean --unlabelled?)'],
+    ['-v 5 d m', 2, 'unknown option -v'],
+    ['nil m', 1, 'nil: cannot open: No such file or directory'],
+    ['d nil', 1, 'nil: cannot open: No such file or directory'],
+    ['/usr m', 1, '/usr: cannot read: Is a directory'],
+    ['d /usr', 1, '/usr: cannot read: Is a directory'],
+    ['d m nil/o', 1, 'nil/o: cannot write: No such file or directory'],
+    ['d m /usr', 1, '/usr: cannot write: Is a directory'],
+    ['f m o', 1, "f:2:3: feature 'x:1': the index is not a whole number"],
+    ['u m o', 1, "u:1:1: missing label before '1:1'"],
+);
+for my $case (@predictions) {
+    my ($arguments, $exit, $message) = @$case;
+    refused("klr-predict $arguments",
+        ['klr-predict', split / /, $arguments],
+        { m => $svm, f => "1 1:1\n1 x:1\n", u => "1:1\n" }, $exit,
+        "klr-predict: $message");
+}
+
+# ---- klr-scale ----
+
+my @scalings = (
+    ['-l 0', 2, "operands are missing $usage{scale}"],
+    ['d e', 2, "one operand too many: 'e' $usage{scale}"],
+    ['-l a d', 2, "option -l: 'a' is not a number"],
+    ['-u inf d', 2, "option -u: 'inf' is not a number"],
+    ['-l 2 d', 2, 'options -l, -u: the lower limit 2 is not below the upper '
+        . 'limit 1'],
+    ['-y 1 1 d', 2, 'option -y: the lower limit 1 is not below the upper '
+        . 'limit 1'],
+    ['-y 0 b d', 2, "option -y: 'b' is not a number"],
+    ['d -y 0', 2, 'option -y needs more values (LOWER UPPER)'],
+    ['-r r -l 0 d', 2, 'options -r and -l exclude each other'],
+    ['-r r -s s d', 2, 'options -r and -s exclude each other'],
+    ['-r r --standardize d', 2,
+     'options -r and --standardize exclude each other'],
+    ['-s - d', 2, 'the ranges (-s) cannot go to stdout'],
+    ['--standardise d', 2,
+     'unknown option --standardise (did you mean --standardize?)'],
+    ['nil', 1, 'nil: cannot open: No such file or directory'],
+    ['-r nil d', 1, 'nil: cannot open: No such file or directory'],
+    ['-s nil/s d', 1, 'nil/s: cannot write: No such file or directory'],
+    ['f', 1, "f:2:3: feature '1:z': not a number"],
+    ['-s s f', 1, "f:2:3: feature '1:z': not a number"],
+    ['e', 1, 'e: no examples'],
+    ['-r f d', 1, 'f:1: not a section: y, x or z'],
+);
+for my $case (@scalings) {
+    my ($arguments, $exit, $message) = @$case;
+    refused("klr-scale $arguments", ['klr-scale', split / /, $arguments],
+        { r => $ranges, f => "1 1:1\n1 1:z\n", e => '' }, $exit,
+        "klr-scale: $message");
+}
+SKIP: {
+    skip 'there is no /dev/full', 4 if !-c '/dev/full';
+    my $dir = scratch();
+    put("$dir/d", $good);
+    put("$dir/m", $svm);
+    my $full = 'cannot write: No space left on device';
+    for my $case (
+        ['klr-predict d m /dev/full', "/dev/full: $full"],
+        ['klr-predict d m', "stdout: $full"],
+        ['klr-scale d', "stdout: $full"],
+        ['klr-predict -q --json d m o', 'stdout: cannot be written: No space '
+            . 'left on device'])
+    {
+        my ($command, $message) = @$case;
+        my $run = run([split / /, $command], cwd => $dir,
+            stdout_file => '/dev/full');
+        my ($name) = split / /, $command;
+        is("$run->{exit} $run->{err}", "1 $name: $message\n",
+            "$command >/dev/full");
     }
 }
 

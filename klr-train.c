@@ -121,12 +121,6 @@ static int choose_model_path(struct train *train, const char *given,
     return 0;
 }
 
-/* How messages call a file that is written. */
-static const char *output_name(const char *path)
-{
-    return strcmp(path, "-") == 0 ? "stdout" : path;
-}
-
 /* -1, or the exit status: everything that can be refused without the data. */
 static int prepare(struct train *train, const struct cli_program *program,
                    const char *const *operand)
@@ -139,7 +133,7 @@ static int prepare(struct train *train, const struct cli_program *program,
     if (choose_model_path(train, operand[1], &err))
         return cli_fail(program, NULL, &err);
     if (klr_output_check(train->model_path, &err))
-        return cli_fail(program, output_name(train->model_path), &err);
+        return cli_fail(program, cli_output_name(train->model_path), &err);
     return -1;
 }
 
@@ -202,15 +196,7 @@ static void print_summary(const struct train *train,
         fprintf(stderr, "relative duality gap %.2g, ", report->gap);
     fprintf(stderr, "%zu support vectors\n", report->n_sv);
     fprintf(stderr, "%s: model saved to %s\n", program->name,
-            output_name(train->model_path));
-}
-
-static void json_real(const char *key, double value)
-{
-    char text[KLR_REAL_SIZE] = "null";
-    if (isfinite(value))
-        klr_format_real(text, value);
-    printf("\"%s\": %s, ", key, text);
+            cli_output_name(train->model_path));
 }
 
 /* The keys that training and validation share; the caller closes the line. */
@@ -220,9 +206,9 @@ static void json_begin(const struct train *train)
     printf("{\"model\": \"%s\", \"solver\": \"%s\", \"status\": \"%s\", ",
            klr_model_names[train->params.model],
            klr_solver_names[report->solver], klr_status_names[report->status]);
-    json_real("objective", report->primal);
-    json_real("dual", report->dual);
-    json_real("gap", report->gap);
+    cli_json_real("objective", report->primal, ", ");
+    cli_json_real("dual", report->dual, ", ");
+    cli_json_real("gap", report->gap, ", ");
     printf("\"iterations\": %lld, \"kernel_evals\": %llu, \"n\": %zu, ",
            report->iterations, report->kernel_evals, train->problem.n);
 }
@@ -245,10 +231,10 @@ static void print_validation(const struct train *train,
     }
     json_begin(train);
     printf("\"folds\": %lld, ", train->params.folds);
-    json_real("accuracy", values->accuracy);
-    json_real("log_loss", values->log_loss);
-    json_real("brier", values->brier);
-    json_real("auc", values->auc);
+    cli_json_real("accuracy", values->accuracy, ", ");
+    cli_json_real("log_loss", values->log_loss, ", ");
+    cli_json_real("brier", values->brier, ", ");
+    cli_json_real("auc", values->auc, ", ");
     json_end(train);
 }
 
@@ -287,7 +273,7 @@ static int save(struct train *train, const struct cli_program *program)
             code = klr_output_commit(out, &err);
     }
     train->seconds.write = klr_seconds() - begin;
-    return code ? cli_fail(program, output_name(train->model_path), &err)
+    return code ? cli_fail(program, cli_output_name(train->model_path), &err)
                 : CLI_OK;
 }
 

@@ -49,6 +49,8 @@ int cli_parse(const struct cli_program *program, int argc, char **argv,
  * "stdin"), and the exit status for the code: CLI_USAGE or CLI_FAILURE. */
 int cli_fail(const struct cli_program *program, const char *file,
              const struct klr_error *err);
+/* How messages call a file that is written: "-" is "stdout". */
+const char *cli_output_name(const char *path);
 void cli_warn(const struct cli_program *program, const char *format, ...)
     KLR_PRINTF(2, 3);
 
@@ -75,6 +77,10 @@ void cli_progress_end(struct cli_progress *progress); /* clears the line */
 
 /* Log loss, Brier score and AUC, a line each, those that are known. */
 void cli_print_metrics(FILE *out, const struct klr_metric_values *values);
+
+/* '"key": value' on stdout for a line of JSON; null if the value is not finite.
+ * `after` follows. */
+void cli_json_real(const char *key, double value, const char *after);
 
 /* Write out what stdout holds; a failure (a full disk, a closed pipe) is
  * reported and gives CLI_FAILURE, else `status` is returned. */

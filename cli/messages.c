@@ -24,6 +24,11 @@ int cli_fail(const struct cli_program *program, const char *file,
     return err->code == KLR_E_USAGE ? CLI_USAGE : CLI_FAILURE;
 }
 
+const char *cli_output_name(const char *path)
+{
+    return strcmp(path, "-") == 0 ? "stdout" : path;
+}
+
 void cli_warn(const struct cli_program *program, const char *format, ...)
 {
     va_list args;

@@ -10,9 +10,13 @@ cd "$(dirname "$0")/.."
 
 repeat=${REPEAT:-5}
 bin=${KLR_BIN:-.}
-: "${KLR_DATA:?is not set: it names the folder with magic.svm, usps.svm, a9a.svm}"
+: "${KLR_DATA:?is not set: it names the folder of magic.svm, usps.svm, a9a.svm}"
+fail() {
+    echo "$*" >&2
+    exit 1
+}
 for peer in svm-train svm-predict; do
-    command -v "$peer" >/dev/null || { echo "$peer is not installed" >&2; exit 1; }
+    command -v "$peer" >/dev/null || fail "$peer is not installed"
 done
 export KLR_THREADS=1 OMP_NUM_THREADS=1
 scratch=$(mktemp -d)
@@ -21,7 +25,7 @@ trap 'rm -rf "$scratch"' EXIT
 # Seconds of a command; its output is in $scratch/said.
 seconds() {
     local begin=$EPOCHREALTIME
-    "$@" >"$scratch/said" 2>"$scratch/error" || { cat "$scratch/error" >&2; exit 1; }
+    "$@" >"$scratch/said" 2>"$scratch/error" || fail "$(cat "$scratch/error")"
     local end=$EPOCHREALTIME
     awk -v a="$begin" -v b="$end" 'BEGIN { printf "%.4f\n", b - a }'
 }
@@ -33,41 +37,48 @@ median() {
 
 # The number that --json gives for a key, or that svm-train's lines add up to.
 from_json() { sed -n "s/.*\"$1\": *\([0-9.e+-]*\).*/\1/p" "$2"; }
-iterations() { sed -n 's/.*#iter = \([0-9]*\).*/\1/p' "$1" | awk '{ s += $1 } END { print s }'; }
+iterations() { awk -F '= ' '/#iter/ { sum += $2 } END { print sum }' "$1"; }
 
 row() { # set, what, ours, theirs, iterations, theirs, evaluations
     awk -v a="$3" -v b="$4" -v head="| $1 | $2 |" -v tail="| $5 | $6 | $7 |" \
         'BEGIN { printf "%s %s | %s | %.2f %s\n", head, a, b, a / b, tail }'
 }
 
-# set, training file, test file, kernel options
+# Run a command; its time is added to time.NAME, its output is said.NAME.
+timed() {
+    local name=$1
+    shift
+    seconds "$@" >>"$scratch/time.$name"
+    mv "$scratch/said" "$scratch/said.$name"
+}
+
+# set, training file, test file, options of training
 compare() {
-    local name=$1 train=$2 test=$3 s=$scratch
+    local set=$1 train=$2 test=$3 s=$scratch
     shift 3
+    local ours=("$bin/klr-train" -q --json -m 4000 "$@")
     rm -f "$s"/time.*
+    timed klr "${ours[@]}" -s klr "$train" "$s/klr"
     for _ in $(seq "$repeat"); do
-        seconds svm-train -m 4000 "$@" "$train" "$s/theirs" >>"$s/time.train.theirs"
-        cp "$s/said" "$s/said.theirs"
-        seconds "$bin/klr-train" -q --json -s svm -m 4000 "$@" "$train" "$s/ours" \
-            >>"$s/time.train.ours"
-        cp "$s/said" "$s/said.ours"
-        seconds "$bin/klr-train" -q --json -s klr -m 4000 "$@" "$train" "$s/klr" \
-            >>"$s/time.train.klr"
-        cp "$s/said" "$s/said.klr"
-        seconds svm-predict "$test" "$s/theirs" "$s/out" >>"$s/time.predict.theirs"
-        seconds "$bin/klr-predict" "$test" "$s/theirs" "$s/out" \
-            >>"$s/time.predict.ours"
-        seconds "$bin/klr-predict" "$test" "$s/klr" "$s/out" >>"$s/time.predict.klr"
+        timed peer svm-train -m 4000 "$@" "$train" "$s/peer"
+        timed svm "${ours[@]}" -s svm "$train" "$s/svm"
+        timed peer.predict svm-predict "$test" "$s/peer" "$s/out"
+        timed svm.predict "$bin/klr-predict" "$test" "$s/peer" "$s/out"
+        timed klr.predict "$bin/klr-predict" "$test" "$s/klr" "$s/out"
     done
-    local theirs; theirs=$(median "$s/time.train.theirs")
-    for model in ours klr; do
-        row "$name" "train -s ${model/ours/svm}" "$(median "$s/time.train.$model")" \
-            "$theirs" "$(from_json iterations "$s/said.$model")" \
-            "$(iterations "$s/said.theirs")" "$(from_json kernel_evals "$s/said.$model")"
+    local peer
+    peer=$(median "$s/time.peer")
+    for model in svm klr; do
+        row "$set" "train -s $model" "$(median "$s/time.$model")" "$peer" \
+            "$(from_json iterations "$s/said.$model")" \
+            "$(iterations "$s/said.peer")" \
+            "$(from_json kernel_evals "$s/said.$model")"
     done
-    theirs=$(median "$s/time.predict.theirs")
-    row "$name" "predict svm-train's model" "$(median "$s/time.predict.ours")" "$theirs" - - -
-    row "$name" "predict klr model" "$(median "$s/time.predict.klr")" "$theirs" - - -
+    peer=$(median "$s/time.peer.predict")
+    row "$set" "predict, svm-train's model" "$(median "$s/time.svm.predict")" \
+        "$peer" - - -
+    row "$set" "predict, klr model" "$(median "$s/time.klr.predict")" \
+        "$peer" - - -
 }
 
 prepare() { # set: files $scratch/NAME and $scratch/NAME.t
@@ -83,14 +94,16 @@ prepare() { # set: files $scratch/NAME and $scratch/NAME.t
     a9a)
         cp "$KLR_DATA/a9a.svm" "$scratch/a9a"
         cp "$KLR_DATA/a9a.t.svm" "$scratch/a9a.t" ;;
-    *) echo "no such set: $1" >&2; exit 1 ;;
+    *) fail "no such set: $1" ;;
     esac
 }
 
-echo "$(nproc) processors, $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1);" \
-    "medians of $repeat runs, seconds of whole processes, one thread"
+processor=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
+echo "$processor, $(nproc) processors. Medians of $repeat runs, seconds of" \
+    "whole processes, one thread; training of klr: one run."
 echo
-echo "| set | task | klr | LIBSVM | ratio | iterations | LIBSVM's | kernel evaluations |"
+echo "| set | task | klr | LIBSVM | ratio | iterations | LIBSVM's" \
+    "| kernel evaluations |"
 echo "|---|---|---|---|---|---|---|---|"
 [ $# -gt 0 ] || set -- magic usps a9a
 for set; do

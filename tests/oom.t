@@ -41,7 +41,8 @@ my %case = (
     'validation' => [ 'klr-train', '-q', '-s', 'klr', '-v', 3, "$dir/three" ],
     'predict probabilities' =>
         [ 'klr-predict', "$dir/three", "$dir/klr.three", 'old' ],
-    'predict labels' => [ 'klr-predict', "$dir/three", "$dir/svm.three", 'old' ],
+    'predict labels' =>
+        [ 'klr-predict', "$dir/three", "$dir/svm.three", 'old' ],
     'predict, two classes' =>
         [ 'klr-predict', '-b', 1, "$dir/two", "$dir/klr.two", 'old' ],
     'scale' => [ 'klr-scale', '-l', 0, '-s', 'old', "$dir/two" ],
@@ -49,7 +50,8 @@ my %case = (
     'standardize' => [ 'klr-scale', '--standardize', "$dir/two" ],
 );
 
-# One run in a fresh folder: exit, out, err, the counts, and what is there after.
+# One run in a fresh folder: exit, out, err, the counts, and what is there
+# after.
 sub attempt
 {
     my ($command, %fail) = @_;
@@ -69,8 +71,9 @@ sub attempt
     @$run{qw(allocations failed live)} =
         $report =~ /^allocations (\d+) failed (\d+) live (\d+)$/;
     $run->{out} =~ s/"seconds": \{.*?\}//; # these differ from run to run
-    $run->{files} = join '|', map { "$_=" . get($_) } sort glob("$folder/{,.}*[a-z]*");
-    unlink "$dir/report", glob("$folder/{,.}*[a-z]*");
+    my @files = glob("$folder/{,.}*[a-z]*");
+    $run->{files} = join '|', map { "$_=" . get($_) } sort @files;
+    unlink "$dir/report", @files;
     rmdir $folder or die "$folder: $!";
     return $run;
 }
@@ -84,8 +87,8 @@ sub wrong
     return '' if $sound && $run->{exit} == 0 && $run->{out} eq $sound->{out}
         && $run->{files} eq $sound->{files};
     return "exit $run->{exit}: $run->{err}" if $run->{exit} != 1;
-    return "says: $run->{err}"
-        unless $run->{err} =~ /\A[^\n]*(out of memory|Cannot allocate)[^\n]*\n\z/i;
+    return "says: $run->{err}" unless $run->{err} =~
+        /\A[^\n]*(out of memory|Cannot allocate)[^\n]*\n\z/i;
     return "files: $run->{files}" unless $run->{files} =~ /^[^|]*old=old\n$/;
     return '';
 }
@@ -95,7 +98,8 @@ for my $name (sort keys %case) {
     my $sound = attempt($command);
     is($sound->{exit}, 0, "$name: runs") or diag($sound->{err});
     is($sound->{live}, 0, "$name: everything is freed");
-    cmp_ok($sound->{allocations} // 0, '>', 3, "$name: allocations are counted");
+    cmp_ok($sound->{allocations} // 0, '>', 3,
+        "$name: allocations are counted");
     for my $all (0, 1) {
         my @fail = $all ? (FAILALLOC_ALL => 1) : ();
         my $count = attempt($command, @fail)->{allocations} // 0;

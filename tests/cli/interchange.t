@@ -150,7 +150,8 @@ sub decisions
     $largest = 0;
     for my $p (0 .. $#pair) {
         put("$dir/pair", $pair[$p]);
-        run([ peer('svm-predict'), '-b', 1, $data, "$dir/pair", "$dir/theirs" ]);
+        run([ peer('svm-predict'), '-b', 1, $data, "$dir/pair",
+                "$dir/theirs" ]);
         my @theirs = rows("$dir/theirs");
         for my $i (0 .. $#judge) {
             my $sigma = 1 / (1 + exp -$ours[$i][$p]);
@@ -241,7 +242,8 @@ SKIP: {
     }
     for my $data ($heart, $wine) {
         run([ peer('svm-train'), '-q', $data, "$dir/model" ]);
-        same($data =~ s{.*/}{}r . ' by svm-train', "$dir/model", 0, 0, 0, $data);
+        same($data =~ s{.*/}{}r . ' by svm-train', "$dir/model", 0, 0, 0,
+            $data);
     }
 }
 

@@ -52,7 +52,8 @@ for my $program (qw(klr-scale klr-train klr-predict)) {
         skip 'groff is not installed', 1 unless $groff;
         my $lint = run([ $groff, '-ww', '-mdoc', '-Tascii', '-z',
                 "docs/$program.1" ]);
-        skip 'groff has no mdoc here', 1 if $lint->{err} =~ /can't open|macro file/;
+        skip 'groff has no mdoc here', 1
+            if $lint->{err} =~ /can't open|macro file/;
         is($lint->{err}, '', "$program: groff -ww");
     }
 }

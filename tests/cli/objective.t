@@ -45,7 +45,8 @@ my $dir = scratch();
     ok($klr->{gap} > 1e-3 && $klr->{violation} > 0.1,
         'evaluator: it is no optimum elsewhere');
     # Weights of the classes enter C_i: alpha_i = C_i sigma(-y_i f_i) again.
-    ($klr) = evaluate('klr', $data, $model->(0.5), 2 * $cost, '1=0.5', '-1=0.5');
+    ($klr) = evaluate('klr', $data, $model->(0.5), 2 * $cost, '1=0.5',
+        '-1=0.5');
     ok(abs($klr->{gap}) < 1e-13, 'evaluator: class weights');
 }
 
@@ -55,7 +56,8 @@ my %set = (
     skewed => clusters(seed => 2, labels => [ 3, 3, 3, 3, 7 ], n => 150, d => 4,
         zeros => 0.5),
 );
-$set{twice} = $set{skewed} . join "\n", (split /\n/, $set{skewed})[ 0 .. 59 ], '';
+$set{twice} = $set{skewed}
+    . join "\n", (split /\n/, $set{skewed})[ 0 .. 59 ], '';
 put("$dir/$_", $set{$_}) for keys %set;
 
 for my $name (sort keys %set) {

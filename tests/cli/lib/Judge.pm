@@ -17,13 +17,14 @@ our @EXPORT = qw(clusters scaled evaluate trained svm_cell klr_cell
 # [-1, 1] of four decimals, a share of which are zero and left out. As text.
 sub clusters
 {
-    my (%arg) = @_; # seed, labels (with repeats for larger classes), n, d, zeros
+    my (%arg) = @_; # seed, labels (repeated for larger classes), n, d, zeros
     srand $arg{seed};
     my ($text, %centre) = ('');
     my $zeros = $arg{zeros} // 0;
     for my $i (0 .. $arg{n} - 1) {
         my $label = $arg{labels}[$i % @{ $arg{labels} }];
-        my $centre = $centre{$label} //= [ map { rand(0.8) - 0.4 } 1 .. $arg{d} ];
+        my $centre = $centre{$label} //=
+            [ map { rand(0.8) - 0.4 } 1 .. $arg{d} ];
         $text .= $label;
         for my $j (1 .. $arg{d}) {
             my $value = $centre->[$j - 1] + 0.6 * (rand() + rand() - 1);

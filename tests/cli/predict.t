@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# klr-predict: layouts, metrics, odd test sets, pipes and failures; and its
+# answers for svm-train's models against svm-predict's.
+use strict;
+use warnings;
+use lib 'tests/cli/lib';
+use Cwd 'abs_path';
+use Test::More;
+use IO::Select;
+use IPC::Open3;
+use List::Util qw(max sum);
+use JSON::PP ();
+use Symbol 'gensym';
+use KLR;
+use Judge;
+
+my $dir = scratch();
+
+# f(x) = x_1 - 2 x_2 - 0.25; p = sigma(f); classes 5 and -1.
+put("$dir/klr", <<'MODEL');
+svm_type c_svc
+kernel_type linear
+nr_class 2
+total_sv 2
+rho 0.25
+label 5 -1
+probA -1
+probB 0
+nr_sv 1 1
+SV
+1 1:1
+-1 2:2
+klr_format 1
+model klr
+solver smo
+status converged
+eps 0.001
+cost 1
+iterations 2
+end
+MODEL
+put("$dir/svm", get("$dir/klr") =~ s/prob.*\n//gr =~ s/model klr/model svm/r);
+put("$dir/test", "5 1:1\n-1 2:1 # one\n5\n\n-1 1:0.25 7:3\n");
+my $predictions = <<'END';
+labels 5 -1
+5 0.679178699 0.320821301
+-1 0.0953494649 0.904650535
+-1 0.437823499 0.562176501
+5 0.5 0.5
+END
+my $accuracy = "Accuracy = 50% (2/4) (classification)\n";
+my @losses = map { -log } 0.679178699, 0.904650535, 0.437823499, 0.5;
+my @errors = map { (1 - $_)**2 } 0.679178699, 0.904650535, 0.437823499, 0.5;
+my $metrics = $accuracy . sprintf "Log loss = %.6g\nBrier score = %.6g\n"
+    . "AUC = 0.75\n", sum(@losses) / 4, sum(@errors) / 4;
+
+sub predict
+{
+    my ($want, $name, @command) = @_;
+    my $option = ref $command[-1] ? pop @command : {};
+    my $run = run([ 'klr-predict', @command ], cwd => $dir, %$option);
+    is("$run->{exit}|$run->{out}|$run->{err}", $want, $name);
+    return;
+}
+
+# ---- layouts ----
+
+predict("0|$predictions|$metrics", 'predictions on stdout, metrics on stderr',
+    'test', 'klr');
+predict("0|$metrics|", 'predictions in a file, metrics on stdout', 'test', 'klr',
+    'out');
+is(get("$dir/out"), $predictions, 'the file');
+predict("0|$predictions|", '-q', '-q', 'test', 'klr', '-');
+predict("0|5\n-1\n-1\n5\n|$metrics", '-b 0: the same labels', '-b', 0, 'test',
+    'klr');
+predict("0|5 0.75\n-1 -2.25\n-1 -0.25\n5 0\n|$metrics", '--decision',
+    '--decision', 'test', 'klr');
+predict("0|5\n-1\n-1\n-1\n|Accuracy = 75% (3/4) (classification)\nAUC = 0.75\n",
+    'without probabilities: labels', 'test', 'svm');
+predict("0|5 0.75\n-1 -2.25\n-1 -0.25\n-1 0\n|Accuracy = 75% (3/4)"
+        . " (classification)\nAUC = 0.75\n",
+    '--decision of a model without probabilities', '--decision', 'test', 'svm');
+predict("2||klr-predict: -b 1: the model has no probabilities\n",
+    '-b 1 of a model without', '-b', 1, 'test', 'svm');
+predict("2||klr-predict: --decision and -b 1 exclude each other\n",
+    '--decision -b 1', '--decision', '-b', 1, 'test', 'klr');
+
+# ---- JSON ----
+
+predict("2||klr-predict: --json and the predictions cannot both go to stdout\n",
+    '--json without a file', '--json', 'test', 'klr');
+my $run = run([ 'klr-predict', '--json', 'test', 'klr', 'out' ], cwd => $dir);
+my $json = JSON::PP::decode_json($run->{out});
+ok($run->{out} =~ /\A[^\n]*\n\z/ && $json->{rows} == 4 && $json->{labelled} == 4
+        && $json->{correct} == 2 && $json->{accuracy} == 0.5
+        && abs($json->{log_loss} - sum(@losses) / 4) < 1e-8
+        && abs($json->{brier} - sum(@errors) / 4) < 1e-8
+        && $json->{auc} == 0.75,
+    'metrics as a line of JSON')
+    or diag($run->{out}, $run->{err});
+$run = run([ 'klr-predict', '--json', '-q', '--unlabelled', '-', 'klr', 'out' ],
+    cwd => $dir, stdin => "1:1\n");
+is($run->{out}, '{"rows": 1, "labelled": 0, "correct": 0, "accuracy": null,'
+    . qq( "log_loss": null, "brier": null, "auc": null}\n), 'nothing known');
+
+# ---- odd test sets ----
+
+predict("0|5 0.75\n-1 -2.25\n5 0.75\n|Accuracy = 100% (1/1) (classification)\n"
+        . "Log loss = " . sprintf('%.6g', $losses[0]) . "\nBrier score = "
+        . sprintf('%.6g', $errors[0]) . "\n",
+    '--unlabelled, rows with and without label', '--unlabelled', '--decision',
+    '-', 'klr', { stdin => "1:1\n2:1\n5 1:1\n" });
+predict("1|labels 5 -1\n5 0.679178699 0.320821301\n|klr-predict: stdin:2:1:"
+        . " missing label before '1:1'\n",
+    'unlabelled rows have to be announced', '-', 'klr',
+    { stdin => "5 1:1\n1:1\n" });
+predict("0|labels 5 -1\n|klr-predict: warning: stdin: no rows\n", 'no rows', '-',
+    'klr', { stdin => "# nothing\n\n" });
+predict("0|-1\n-1\n|Accuracy = 50% (1/2) (classification)\n"
+        . "Log loss = 0.575939\nBrier score = 0.191689\n",
+    'labels that the model lacks are wrong', '-b', 0, '-', 'klr',
+    { stdin => "7 2:0\n-1\n" });
+$run = run([ 'klr-predict', '-q', '-', 'svm' ], cwd => $dir,
+    stdin => "5 qid:3 1:1 2147483647:1\n-1 1:0");
+is("$run->{exit} $run->{out}$run->{err}",
+    "0 5\n-1\nklr-predict: warning: stdin: qid is ignored\n",
+    'qid, a far feature, no last line feed');
+
+# ---- failures ----
+
+put("$dir/out", "old\n");
+put("$dir/bad", "5 1:1\n-1 2:1\n5 1:x\n");
+predict("1||klr-predict: bad:3:3: feature '1:x': not a number\n",
+    'bad input', 'bad', 'klr', 'out');
+is(get("$dir/out"), "old\n", 'leaves the old predictions alone');
+predict("1||klr-predict: bad:3:3: feature '1:x': not a number\n",
+    'bad input', 'bad', 'klr', 'new');
+predict("1|5\n-1\n|klr-predict: bad:3:3: feature '1:x': not a number\n",
+    'a pipe gets the rows before it', '-b', 0, 'bad', 'klr');
+predict("1||klr-predict: none: cannot open: No such file or directory\n",
+    'no test set', 'none', 'klr', 'new');
+predict("1||klr-predict: none: cannot open: No such file or directory\n",
+    'no model', 'test', 'none', 'new');
+predict("1||klr-predict: none/new: cannot write: No such file or directory\n",
+    'no folder', 'test', 'klr', 'none/new');
+predict("2||klr-predict: test set and model cannot both come from stdin\n",
+    'one stdin', '-', '-');
+put("$dir/huge", get("$dir/klr") =~ s/^1 1:1$/1e308 1:1/mr);
+predict("1||klr-predict: stdin:3: the decision value overflows\n",
+    'a decision value that overflows', '-', 'huge', 'new',
+    { stdin => "5 1:1\n\n5 1:10\n5 1:1\n" });
+ok(!-e "$dir/new" && !glob("$dir/.klr*"), 'nothing is left behind');
+SKIP: {
+    skip 'no /dev/full', 3 unless -w '/dev/full';
+    predict("1||klr-predict: /dev/full: cannot write: No space left on device\n",
+        'a full disk', 'test', 'klr', '/dev/full');
+    predict("1||klr-predict: stdout: cannot write: No space left on device\n",
+        'stdout on a full disk', 'test', 'klr', { stdout_file => '/dev/full' });
+    my ($full) = run([ 'klr-predict', 'test', 'klr', 'out' ], cwd => $dir,
+        stdout_file => '/dev/full');
+    is("$full->{exit} $full->{err}", "1 klr-predict: stdout: cannot be written:"
+        . " No space left on device\n", 'metrics on a full disk');
+}
+
+# ---- pipes ----
+
+# Rows go out before the program waits for more.
+sub converse
+{
+    my ($pid, $in, $out) = @_;
+    local $SIG{PIPE} = 'IGNORE';
+    my $ready = IO::Select->new($out);
+    my ($text, $good) = ('', 1);
+    for my $case ([ "5 1:1\n", 2 ], [ "-1 2:1\n5\n", 4 ], [ "-1 1:0.2", 4 ],
+        [ "5 7:3\n", 5 ])
+    {
+        syswrite $in, $case->[0];
+        while (($text =~ tr/\n//) < $case->[1]) {
+            last unless $ready->can_read(30) && sysread $out, $text, 4096,
+                length $text;
+        }
+        $good &&= ($text =~ tr/\n//) == $case->[1];
+    }
+    ok($good && $text eq $predictions, 'a row in, a row out, before the end')
+        or diag($text);
+    close $in;
+    ok(!sysread($out, $text, 4096), 'the end comes with the end of the input');
+    waitpid $pid, 0;
+    is($?, 0, 'and with success');
+    return;
+}
+my ($in, $out, $err) = (undef, undef, gensym);
+my $pid = open3($in, $out, $err, bin('klr-predict'), '-q', '-', "$dir/klr");
+converse($pid, $in, $out);
+
+# Whoever reads has left.
+$err = gensym;
+$pid = open3($in, $out, $err, bin('klr-predict'), '-', "$dir/klr");
+close $out;
+{
+    local $SIG{PIPE} = 'IGNORE';
+    syswrite $in, "5 1:1\n";
+}
+my $message = <$err> // '';
+close $in;
+waitpid $pid, 0;
+is(($? >> 8) . " $message",
+    "1 klr-predict: stdout: cannot write: Broken pipe\n", 'a closed pipe');
+
+# Many rows, more than any batch; the same whatever the blocks.
+my $state = 1;
+my $many = join '', map {
+    $state = ($state * 1103515245 + 12345) % 2147483648;
+    sprintf "%d 1:%.4f 2:%.4f\n", $state % 3 ? 5 : -1, $state / 2**30 - 1,
+        $state % 1000 / 1000
+} 1 .. 20000;
+put("$dir/many", $many);
+$run = run([ 'klr-predict', '--decision', 'many', 'klr' ], cwd => $dir);
+my (@f, $apart) = map { (split)[1] } split /\n/, $run->{out};
+my @x = map { [ map { (split /:/)[1] // 0 } split ] } split /\n/, $many;
+$apart = max map { abs($f[$_] - ($x[$_][1] - 2 * $x[$_][2] - 0.25)) } 0 .. $#x;
+ok(@f == 20000 && $apart < 1e-12, "20000 rows: decision values within $apart");
+my $slow = run([ 'sh', '-c',
+        'dd if=many bs=997 2>dd | '
+        . abs_path(bin('klr-predict')) . ' --decision - klr' ],
+    cwd => $dir);
+is($slow->{out}, $run->{out}, 'the same through a pipe in pieces');
+
+# ---- against svm-predict ----
+
+# Rows of [label, numbers...].
+sub table { return map { [ split ' ' ] } grep { !/^labels/ } split /\n/, get($_[0]) }
+
+sub compare
+{
+    my ($name, $data, $test, $probable, @options) = @_;
+    my $peer = run([ peer('svm-train'), '-q', -b => $probable, @options, $data,
+            "$dir/model" ]);
+    BAIL_OUT("svm-train: $peer->{err}") if $peer->{exit};
+    $peer = run([ peer('svm-predict'), -b => $probable, $test, "$dir/model",
+            "$dir/theirs" ]);
+    my $ours = run([ 'klr-predict', -b => $probable, $test, "$dir/model",
+            "$dir/ours" ]);
+    is($ours->{exit}, 0, "$name: loads") or diag($ours->{err});
+    is((split /\n/, $ours->{out})[0], (split /\n/, $peer->{out})[0],
+        "$name: accuracy") if !$probable || $name =~ /^two/;
+    my @ours = table("$dir/ours");
+    my @theirs = table("$dir/theirs");
+    my ($largest, $labels) = (0, abs(@ours - @theirs));
+    for my $i (0 .. $#ours) {
+        my ($label, @p) = @{ $ours[$i] };
+        my ($other, @q) = @{ $theirs[$i] };
+        my @sorted = sort { $b <=> $a } @q;
+        $largest = max $largest, map { abs($p[$_] - $q[$_]) } 0 .. $#q;
+        $labels++ if $label != $other && (!@q || $sorted[0] - $sorted[1] > 1e-2);
+    }
+    my $bound = $name =~ /^two/ ? 1.01e-6 : 5e-3;
+    is($labels, 0, "$name: labels of " . @ours . ' rows');
+    ok($largest <= $bound, "$name: probabilities within $largest")
+        if $probable;
+    return;
+}
+
+SKIP: {
+    skip 'svm-train and svm-predict are not installed', 1
+        unless peer('svm-train') && peer('svm-predict');
+    my %labels = (two => [ -3, 8, 8 ], three => [ 4, 1, -2, 1 ]);
+    for my $set (sort keys %labels) {
+        put("$dir/train", clusters(seed => 31, labels => $labels{$set}, n => 150,
+                d => 6, zeros => 0.3));
+        put("$dir/other", clusters(seed => 32, labels => $labels{$set}, n => 700,
+                d => 8, zeros => 0.3));
+        for my $kernel ([ 't=0', -t => 0 ],
+            [ 't=1', -t => 1, -g => 0.5, -r => 1, -d => 2 ],
+            [ 't=2', -t => 2, -g => 0.5 ],
+            [ 't=3', -t => 3, -g => 0.125, -r => 0.25 ])
+        {
+            my ($t, @options) = @$kernel;
+            compare("$set classes, $t, -b $_", "$dir/train", "$dir/other", $_,
+                @options) for 0, 1;
+        }
+    }
+    for my $name (qw(glass iris segment)) {
+        my $path = data("$name.svm") // next;
+        compare("$name, -b $_", $path, $path, $_) for 0, 1;
+    }
+}
+
+done_testing();

@@ -129,6 +129,12 @@ static double make_cancelling(size_t i, size_t k, const double *above)
     return k == 6 ? uniform() : k % 2 && i % 2 ? -h : h;
 }
 
+/* One row is large, where no other has a value. */
+static double make_large_row(size_t i, size_t k, const double *above)
+{
+    (void)above;
+    return k == 0 ? (i == 5 ? 1e4 : 0) : 0.3 * (2 * uniform() - 1);
+}
 /* |x|^2 - 1, hence K_ii of (x'z - 1)^d, is some 1e-13. */
 static double make_sphere(size_t i, size_t k, const double *above)
 {
@@ -158,6 +164,7 @@ static const struct kind {
     {"sparse clusters", 40, 130, make_sparse_clusters, NULL},
     {"near duplicates", 40, 17, make_twins, NULL},
     {"cancelling products", 30, 7, make_cancelling, NULL},
+    {"one large row", 30, 21, make_large_row, NULL},
     {"unit sphere", 30, 16, make_sphere, NULL},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };

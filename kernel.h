@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
 
@@ -79,8 +80,7 @@ int klr_points_create(struct klr_points **out, const struct klr_kernel *kernel,
  * above; the serial number of a precomputed row may be anything. */
 int klr_points_create_like(struct klr_points **out,
                            const struct klr_points *base,
-                           const struct klr_features *x,
-                           struct klr_error *err);
+                           const struct klr_features *x, struct klr_error *err);
 
 struct klr_points *klr_points_free(struct klr_points *points); /* NULL */
 
@@ -122,13 +122,18 @@ struct klr_cache *klr_cache_free(struct klr_cache *cache); /* NULL */
  * The pointer stays valid until two other keys have been asked for. */
 void *klr_cache_row(struct klr_cache *cache, size_t key, bool *hit);
 
-/* The columns become the old columns keep[0..length), ascending: every cached
- * row is compacted in place, and the arena is divided anew. */
-void klr_cache_compact(struct klr_cache *cache, const size_t *keep,
-                       size_t length);
+/* A column that rows did not have. */
+#define KLR_NO_COLUMN SIZE_MAX
 
-/* Forget all rows; from now on they have `length` elements, at most as many as
- * at creation. */
-void klr_cache_reset(struct klr_cache *cache, size_t length);
+/* Completes the row of `key`: its new columns are to be filled in. */
+typedef void klr_cache_fill(void *context, size_t key, void *row);
+
+/* The columns become the old columns from[0..length), ascending, with new ones
+ * between them where from[t] is KLR_NO_COLUMN. Every cached row is rearranged
+ * in place; the arena is divided anew, and rows that no longer fit are
+ * forgotten, the least recently used first. `fill` is called for each row if
+ * there are new columns, and may be NULL if there are none. */
+void klr_cache_remap(struct klr_cache *cache, const size_t *from, size_t length,
+                     klr_cache_fill *fill, void *context);
 
 #endif

@@ -125,27 +125,80 @@ void *klr_cache_row(struct klr_cache *cache, size_t key, bool *hit)
     return cache->arena + slot * cache->length * cache->element;
 }
 
-/* Slots shrink and move down, elements move down within them: going upwards,
- * nothing is overwritten before it has moved. */
-void klr_cache_compact(struct klr_cache *cache, const size_t *keep,
-                       size_t length)
+/* The row of slot `from` moves to the free slot `to`. */
+static void cache_move(struct klr_cache *cache, uint32_t from, uint32_t to)
 {
-    size_t element = cache->element;
+    size_t row = cache->length * cache->element;
+    uint32_t older = cache->older[from], newer = cache->newer[from];
+    memcpy(cache->arena + to * row, cache->arena + from * row, row);
+    *(older == CACHE_NONE ? &cache->least : &cache->newer[older]) = to;
+    *(newer == CACHE_NONE ? &cache->most : &cache->older[newer]) = to;
+    cache->older[to] = older;
+    cache->newer[to] = newer;
+    cache->key_of[to] = cache->key_of[from];
+    cache->slot_of[cache->key_of[to]] = to;
+}
+
+static void cache_drop_least(struct klr_cache *cache)
+{
+    uint32_t slot = cache->least;
+    cache_unlink(cache, slot);
+    cache->slot_of[cache->key_of[slot]] = CACHE_NONE;
+    if (slot != --cache->used)
+        cache_move(cache, cache->used, slot);
+}
+
+/* Pack the columns that stay: elements and rows move down, so going upwards
+ * nothing is overwritten before it has moved. Returns how many stay. */
+static size_t cache_pack(struct klr_cache *cache, const size_t *from,
+                         size_t length)
+{
+    size_t element = cache->element, stay = 0;
     char *to = cache->arena;
+    for (size_t t = 0; t < length; t++)
+        stay += from[t] != KLR_NO_COLUMN;
     for (size_t slot = 0; slot < cache->used; slot++) {
-        const char *from = cache->arena + slot * cache->length * element;
+        const char *row = cache->arena + slot * cache->length * element;
         for (size_t t = 0, run; t < length; t += run) {
-            for (run = 1; t + run < length && keep[t + run] == keep[t] + run;)
+            run = 1;
+            if (from[t] == KLR_NO_COLUMN)
+                continue;
+            while (t + run < length && from[t + run] == from[t] + run)
                 run++;
-            memmove(to, from + keep[t] * element, run * element);
+            memmove(to, row + from[t] * element, run * element);
             to += run * element;
         }
     }
-    cache_divide(cache, length);
+    return stay;
 }
 
-void klr_cache_reset(struct klr_cache *cache, size_t length)
+/* Make room for new columns in packed rows of `stay` elements: everything moves
+ * up, so going downwards nothing is overwritten before it has moved. */
+static void cache_spread(struct klr_cache *cache, const size_t *from,
+                         size_t length, size_t stay)
 {
+    size_t element = cache->element;
+    const char *packed = cache->arena + cache->used * stay * element;
+    for (size_t slot = cache->used; slot-- > 0;) {
+        char *row = cache->arena + slot * length * element;
+        for (size_t t = length; t-- > 0;)
+            if (from[t] != KLR_NO_COLUMN) {
+                packed -= element;
+                memmove(row + t * element, packed, element);
+            }
+    }
+}
+
+void klr_cache_remap(struct klr_cache *cache, const size_t *from, size_t length,
+                     klr_cache_fill *fill, void *context)
+{
+    size_t row = length * cache->element;
+    while (cache->used > 0 && cache->used * row > cache->bytes)
+        cache_drop_least(cache);
+    size_t stay = cache_pack(cache, from, length);
+    if (stay < length)
+        cache_spread(cache, from, length, stay);
     cache_divide(cache, length);
-    cache_forget(cache);
+    for (size_t slot = 0; stay < length && slot < cache->used; slot++)
+        fill(context, cache->key_of[slot], cache->arena + slot * row);
 }

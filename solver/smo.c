@@ -20,7 +20,9 @@
  *
  * Shrinking (hinge only): variables at a bound that cannot take part in a step
  * are set aside. Examples in work stand first, in their original order, and
- * rows of K are computed and cached for them alone.
+ * rows of K are computed and cached for them alone. Bringing the others back
+ * costs about a pass over K, so they are set aside at most every n steps, when
+ * the loops over a row have cost about as much.
  */
 #include "solver/internal.h"
 
@@ -46,7 +48,11 @@ struct smo {
     struct smo *spare;           /* the same arrays, to permute into */
     struct klr_range *range;     /* (n) */
     struct klr_set columns;      /* positions in work */
-    size_t *keep;                /* (n) */
+    size_t *position;            /* (n) by local index */
+    size_t *column;              /* (n) columns that cached rows had before */
+    struct klr_range *missing_range; /* (n) */
+    struct klr_set missing;          /* positions that they did not have */
+    void *missing_row;               /* (n) */
     struct klr_cache *cache;
     enum klr_precision precision; /* of the cached rows */
     struct klr_progress progress;
@@ -98,6 +104,11 @@ static double smo_product(const struct smo *smo, size_t i)
 }
 
 /* ---- rows and loops over them ---- */
+
+static size_t smo_element(const struct smo *smo)
+{
+    return smo->precision == KLR_FLOAT ? sizeof(float) : sizeof(double);
+}
 
 static const void *smo_row(struct smo *smo, size_t i)
 {
@@ -320,70 +331,120 @@ static void smo_set_columns(struct smo *smo, size_t active)
     smo->columns = set_of(smo->range, count);
 }
 
-/* Set aside what is at a bound and beyond the others: those that can only fall
- * with s above `most`, and those that can only rise with s below `least`. */
-static void smo_shrink(struct smo *smo, double most, double least)
+static void smo_extremes(const struct smo *smo, double *most, double *least)
 {
-    size_t kept = 0, aside = 0;
+    *most = -INFINITY;
+    *least = INFINITY;
     for (size_t k = 0; k < smo->active; k++) {
-        bool out = (smo->side[k] == SMO_CAN_FALL && smo->s[k] > most) ||
-                   (smo->side[k] == SMO_CAN_RISE && smo->s[k] < least);
-        if (!out)
-            smo->keep[kept++] = k;
-        else
-            smo_copy(smo, k, smo->spare, smo->active - ++aside);
+        if (smo->side[k] & SMO_CAN_RISE)
+            *most = fmax(*most, smo->s[k]);
+        if (smo->side[k] & SMO_CAN_FALL)
+            *least = fmin(*least, smo->s[k]);
     }
-    if (aside == 0)
-        return;
-    for (size_t k = 0; k < kept; k++)
-        smo_copy(smo, smo->keep[k], smo->spare, k);
-    smo_take_spare(smo, smo->active);
-    smo_set_columns(smo, kept);
-    klr_cache_compact(smo->cache, smo->keep, kept);
 }
 
-/* All examples come back to work, in their original order, with s anew. */
-static int smo_unshrink(struct smo *smo, struct klr_error *err)
+/* New columns of a cached row: smo->missing are their positions. */
+static void smo_fill(void *context, size_t key, void *row)
 {
-    if (smo->active == smo->n)
-        return 0;
-    size_t n = smo->n, missing = 0, support = 0, active = smo->active;
-    struct klr_range *range = klr_alloc(2 * n, sizeof *range, err);
-    double *work = klr_alloc(2 * n, sizeof *work, err);
-    int code = range && work ? 0 : KLR_E_MEMORY;
+    struct smo *smo = context;
+    size_t element = smo_element(smo);
+    operator_row(smo->problem->op, smo->position[key], smo->missing,
+                 smo->precision, smo->missing_row);
+    for (size_t k = 0, next = 0; k < smo->active; k++)
+        if (smo->column[k] == KLR_NO_COLUMN)
+            memcpy((char *)row + k * element,
+                   (char *)smo->missing_row + next++ * element, element);
+}
+
+/* Of the first `count` examples, which have the columns column[k] in cached
+ * rows, set aside those that are at a bound and beyond the others: they can
+ * only fall and have s above `most`, or only rise and have s below `least`. */
+static void smo_restrict(struct smo *smo, size_t count, double most,
+                         double least)
+{
+    size_t kept = 0, aside = 0, missing = 0;
+    for (size_t k = 0; k < count; k++) {
+        bool out = (smo->side[k] == SMO_CAN_FALL && smo->s[k] > most) ||
+                   (smo->side[k] == SMO_CAN_RISE && smo->s[k] < least);
+        if (out) {
+            smo_copy(smo, k, smo->spare, count - ++aside);
+            continue;
+        }
+        smo_copy(smo, k, smo->spare, kept);
+        smo->column[kept++] = smo->column[k];
+        if (smo->column[k] == KLR_NO_COLUMN) {
+            size_t p = smo->example[k].position;
+            smo->missing_range[missing++] = (struct klr_range){p, p + 1};
+        }
+    }
+    smo_take_spare(smo, count);
+    smo_set_columns(smo, kept);
+    smo->missing = set_of(smo->missing_range, missing);
+    klr_cache_remap(smo->cache, smo->column, kept, smo_fill, smo);
+}
+
+static void smo_shrink(struct smo *smo, double most, double least)
+{
+    for (size_t k = 0; k < smo->active; k++)
+        smo->column[k] = k;
+    smo_restrict(smo, smo->active, most, least);
+}
+
+/* All examples in their original order, with s anew where it was not kept. */
+static int smo_restore(struct smo *smo, struct klr_error *err)
+{
+    size_t n = smo->n, missing = 0, support = 0;
+    struct klr_range *from = klr_alloc(n, sizeof *from, err);
+    double *beta = klr_alloc(n, sizeof *beta, err);
+    double *product = klr_alloc(n, sizeof *product, err);
+    int code = from && beta && product ? 0 : KLR_E_MEMORY;
     if (code)
         goto done;
-    struct klr_range *from = range, *to = range + n;
-    double *beta = work, *product = work + n;
     for (size_t k = 0; k < n; k++) {
-        smo->keep[smo->example[k].local] = k >= active;
-        smo_copy(smo, k, smo->spare, smo->example[k].local);
+        size_t local = smo->example[k].local;
+        smo->column[local] = k < smo->active ? k : KLR_NO_COLUMN;
+        smo_copy(smo, k, smo->spare, local);
     }
     smo_take_spare(smo, n);
+    smo->active = n;
     for (size_t k = 0; k < n; k++) {
         const struct smo_example *e = &smo->example[k];
         struct klr_range here = {e->position, e->position + 1};
-        if (smo->keep[k])
-            to[missing++] = here;
+        if (smo->column[k] == KLR_NO_COLUMN)
+            smo->missing_range[missing++] = here;
         if (e->alpha > 0) {
             beta[support] = e->y * e->alpha;
             from[support++] = here;
         }
     }
-    operator_apply(smo->problem->op, set_of(to, missing), set_of(from, support),
-                   beta, 1, smo->precision, product);
+    operator_apply(smo->problem->op, set_of(smo->missing_range, missing),
+                   set_of(from, support), beta, 1, smo->precision, product);
     for (size_t k = 0, next = 0; k < n; k++)
-        if (smo->keep[k]) {
+        if (smo->column[k] == KLR_NO_COLUMN) {
             const struct smo_example *e = &smo->example[k];
-            smo->s[k] = -product[next++] -
-                        e->y * conjugate_slope(smo->model, e->alpha, e->cost);
+            double slope = conjugate_slope(smo->model, e->alpha, e->cost);
+            smo->s[k] = -product[next++] - e->y * slope;
         }
-    smo_set_columns(smo, n);
-    klr_cache_reset(smo->cache, n);
 done:
-    klr_free(range);
-    klr_free(work);
+    klr_free(from);
+    klr_free(beta);
+    klr_free(product);
     return code;
+}
+
+/* Look at all examples again and go on with those that matter. *optimal tells
+ * that nothing violates by more than eps: then all stay in work. */
+static int smo_resume(struct smo *smo, bool *optimal, struct klr_error *err)
+{
+    double most, least;
+    int code = smo_restore(smo, err);
+    if (code)
+        return code;
+    smo_extremes(smo, &most, &least);
+    *optimal = most - least <= smo->eps;
+    if (!*optimal)
+        smo_restrict(smo, smo->n, most, least);
+    return 0;
 }
 
 /* ---- objectives ---- */
@@ -394,7 +455,7 @@ static void smo_objectives(const struct smo *smo, double *u, double *y,
                            double *cost, struct solution *solution)
 {
     double quadratic = 0, conjugate = 0, loss = 0;
-    double most = -INFINITY, least = INFINITY, free_sum = 0;
+    double most, least, free_sum = 0;
     size_t n = smo->n, free_count = 0;
     for (size_t k = 0; k < n; k++) {
         const struct smo_example *e = &smo->example[k];
@@ -403,15 +464,12 @@ static void smo_objectives(const struct smo *smo, double *u, double *y,
         cost[k] = e->cost;
         quadratic += e->y * e->alpha * u[k];
         conjugate += conjugate_value(smo->model, e->alpha, e->cost);
-        if (smo->side[k] & SMO_CAN_RISE)
-            most = fmax(most, smo->s[k]);
-        if (smo->side[k] & SMO_CAN_FALL)
-            least = fmin(least, smo->s[k]);
         if (smo->side[k] == (SMO_CAN_RISE | SMO_CAN_FALL)) {
             free_sum += smo->s[k];
             free_count++;
         }
     }
+    smo_extremes(smo, &most, &least);
     /* svm: on the margin y f = 1, that is rho = -s; between them otherwise */
     double rho = smo->model == KLR_MODEL_KLR ? best_rho(n, y, cost, u)
                  : free_count > 0            ? -free_sum / (double)free_count
@@ -481,8 +539,7 @@ static enum klr_precision smo_choose_precision(const struct smo *smo)
 
 static int smo_create_cache(struct smo *smo, struct klr_error *err)
 {
-    size_t element =
-        smo->precision == KLR_FLOAT ? sizeof(float) : sizeof(double);
+    size_t element = smo_element(smo);
     double need = (double)smo->n * (double)smo->n * (double)element;
     double most = smo->problem->params->cache_mb * 1048576.0;
     if (most == 0)
@@ -559,12 +616,16 @@ static int smo_create(struct smo *smo, struct smo *spare,
     smo->spare = spare;
     if (!smo_arrays(smo, n, err) || !smo_arrays(spare, n, err) ||
         !(smo->range = klr_alloc(n, sizeof *smo->range, err)) ||
-        !(smo->keep = klr_alloc(n, sizeof *smo->keep, err)))
+        !(smo->position = klr_alloc(n, sizeof *smo->position, err)) ||
+        !(smo->column = klr_alloc(n, sizeof *smo->column, err)) ||
+        !(smo->missing_range = klr_alloc(n, sizeof *smo->missing_range, err)) ||
+        !(smo->missing_row = klr_alloc(n, sizeof(double), err)))
         return KLR_E_MEMORY;
     operator_diagonal(problem->op, problem->set, smo->s);
     for (size_t r = 0; r < problem->set.count; r++)
         for (size_t p = problem->set.range[r].begin;
-             p < problem->set.range[r].end; p++, k++)
+             p < problem->set.range[r].end; p++, k++) {
+            smo->position[k] = p;
             smo->example[k] = (struct smo_example){
                 .local = k,
                 .position = p,
@@ -572,6 +633,7 @@ static int smo_create(struct smo *smo, struct smo *spare,
                 .cost = problem->cost[k],
                 .diagonal = smo->s[k],
             };
+        }
     smo_set_columns(smo, n);
     smo->precision = smo_choose_precision(smo);
     smo->progress.target = smo->eps;
@@ -583,7 +645,10 @@ static void smo_free(struct smo *smo)
     smo_free_arrays(smo);
     smo_free_arrays(smo->spare);
     klr_free(smo->range);
-    klr_free(smo->keep);
+    klr_free(smo->position);
+    klr_free(smo->column);
+    klr_free(smo->missing_range);
+    klr_free(smo->missing_row);
     klr_cache_free(smo->cache);
 }
 
@@ -595,9 +660,9 @@ static int smo_descend(struct smo *smo, enum klr_status *status,
 {
     const struct binary *problem = smo->problem;
     bool shrinking = smo->model == KLR_MODEL_SVM && problem->params->shrinking;
-    bool unshrunk = false;
+    bool resumed = false, optimal;
     int code;
-    size_t period = smo->n < 1000 ? smo->n : 1000, due = period;
+    size_t period = smo->n, due = period;
     for (;;) {
         double least = INFINITY, most;
         size_t i = smo_first(smo), j = smo->n;
@@ -611,28 +676,28 @@ static int smo_descend(struct smo *smo, enum klr_status *status,
         if (j == smo->n || most - least <= smo->eps) {
             if (smo->active == smo->n)
                 return 0;
-            if ((code = smo_unshrink(smo, err)))
+            if ((code = smo_resume(smo, &optimal, err)) || optimal)
                 return code;
-            due = 1;
             continue;
         }
         *status = clock_check(problem->clock, problem->params, &smo->progress,
                               smo_gap, smo);
         if (*status != KLR_CONVERGED)
-            return smo_unshrink(smo, err);
+            return smo_restore(smo, err);
         if (shrinking && --due == 0) {
             due = period;
-            if (!unshrunk && most - least <= 10 * smo->eps) {
-                unshrunk = true;
-                if ((code = smo_unshrink(smo, err)))
+            if (!resumed && most - least <= 10 * smo->eps) {
+                resumed = true;
+                if ((code = smo_resume(smo, &optimal, err)) || optimal)
                     return code;
+            } else {
+                smo_shrink(smo, most, least);
             }
-            smo_shrink(smo, most, least);
             continue;
         }
         if (!smo_step(smo, i, j, row_i, smo_row(smo, j))) {
             *status = KLR_PRECISION_LIMIT;
-            return smo_unshrink(smo, err);
+            return smo_restore(smo, err);
         }
         smo->progress.iterations++;
     }

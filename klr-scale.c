@@ -30,9 +30,10 @@ struct limits {
     double lower, upper, min, max;
 };
 
-/* What the first pass sees of a feature. */
+/* What is seen of a feature. */
 struct feature {
-    size_t count;           /* rows that have it; 1 if a range file does */
+    bool known;             /* by the first pass or the range file */
+    size_t count;           /* rows that have it */
     double min, max;        /* over those rows */
     double mean, deviation; /* deviation: sum of squares until all is seen */
     size_t column;          /* its place from 1; 0: it is not written */
@@ -81,8 +82,6 @@ struct scale {
     size_t zeros_length, zeros_capacity;
     struct label_text label[LABELS];
     size_t nonzeros_read, nonzeros_written;
-    size_t unknown;    /* values of features that the range file lacks */
-    int first_unknown; /* the first one's index */
     bool has_qid;
 };
 
@@ -260,6 +259,7 @@ static int learn_columns(struct scale *scale, struct klr_error *err)
             struct feature *f = &scale->table.page[i][j];
             if (f->count == 0)
                 continue;
+            f->known = true;
             learn_zeros(f, scale->rows);
             if (f->min < f->max && !scale->standardize)
                 code =
@@ -433,7 +433,7 @@ static int ranges_feature(struct ranges *in, struct scale *scale)
     struct feature *feature = table_add(&scale->table, index, in->err);
     if (!feature)
         return KLR_E_MEMORY;
-    feature->count = 1;
+    feature->known = true;
     if (!scale->standardize && number[1] == number[2])
         return 0; /* it never changed: not written */
     return add_column(scale, index, number[1], number[2], in->err);
@@ -624,7 +624,7 @@ static void put_zeros(struct scale *scale, struct klr_output *out, size_t begin,
 }
 
 static int put_feature(struct scale *scale, struct klr_output *out,
-                       const struct column *column, double v,
+                       const struct column *column, double v, long line,
                        struct klr_error *err)
 {
     char text[sizeof column->name + KLR_REAL_SIZE];
@@ -632,9 +632,9 @@ static int put_feature(struct scale *scale, struct klr_output *out,
     if (mapped == 0)
         return 0;
     if (!isfinite(mapped))
-        return klr_fail(err, KLR_E_DATA,
-                        "feature %d: the value %g is scaled out of range",
-                        column->index, v);
+        return klr_fail_at(err, KLR_E_DATA, line, 0,
+                           "feature %d: the value %g is scaled out of range",
+                           column->index, v);
     memcpy(text, column->name, sizeof column->name);
     size_t length = column->length;
     length += (size_t)format_feature(scale, text + length, mapped);
@@ -644,14 +644,19 @@ static int put_feature(struct scale *scale, struct klr_output *out,
     return 0;
 }
 
-/* The place of a feature from 1; 0: it is not written. */
-static size_t find_column(struct scale *scale, int index, double v)
+/* The place of a feature from 1, or 0: it is not written. One that the range
+ * file lacks is watched: whether it changes. */
+static int find_column(struct scale *scale, int index, double v, size_t *place,
+                       struct klr_error *err)
 {
-    const struct feature *feature = table_find(&scale->table, index);
-    if (feature && feature->count > 0)
-        return feature->column;
-    if (v != 0 && scale->unknown++ == 0)
-        scale->first_unknown = index;
+    struct feature *feature = table_find(&scale->table, index);
+    if (!feature)
+        feature = table_add(&scale->table, index, err);
+    if (!feature)
+        return KLR_E_MEMORY;
+    if (!feature->known)
+        learn_value(feature, v, false);
+    *place = feature->column;
     return 0;
 }
 
@@ -660,15 +665,17 @@ static int put_features(struct scale *scale, struct klr_output *out,
 {
     size_t next = 0; /* column */
     for (size_t i = 0; i < row->count; i++) {
-        size_t place = find_column(scale, row->index[i], row->value[i]);
-        if (place == 0)
-            continue;
-        put_zeros(scale, out, next, place - 1);
-        int code = put_feature(scale, out, &scale->column[place - 1],
-                               row->value[i], err);
+        size_t place;
+        double v = row->value[i];
+        int code = find_column(scale, row->index[i], v, &place, err);
+        if (!code && place > 0) {
+            const struct column *column = &scale->column[place - 1];
+            put_zeros(scale, out, next, place - 1);
+            code = put_feature(scale, out, column, v, row->line.number, err);
+            next = place;
+        }
         if (code)
             return code;
-        next = place;
     }
     put_zeros(scale, out, next, scale->columns);
     scale->nonzeros_read += row->count;
@@ -687,10 +694,8 @@ static int put_row(struct scale *scale, struct klr_output *out,
     }
     scale->has_qid |= row->has_qid;
     int code = put_features(scale, out, row, err);
-    if (code)
-        return klr_fail_at(err, code, row->line.number, 0, "%s", err->message);
     klr_put(out, "\n", 1);
-    return 0;
+    return code;
 }
 
 /* All rows; what is written leaves before waiting for more to read. */
@@ -710,6 +715,7 @@ static int put_rows(struct scale *scale, struct klr_reader *reader,
             return scale->file = "stdout", KLR_E_IO;
         rows++;
     }
+    scale->rows = rows;
     if (got == 0 && rows == 0)
         return klr_fail(err, KLR_E_DATA, "no examples");
     return -got;
@@ -797,21 +803,39 @@ static int settle_options(struct scale *scale, struct klr_error *err)
     return code;
 }
 
-static void warn(const struct scale *scale, const struct cli_program *program)
+/* Features of the data that the range file lacks, as it does those that never
+ * changed when it was made; here they do. */
+static void warn_unknown(struct scale *scale, const struct cli_program *program)
+{
+    size_t unknown = 0;
+    int first = 0;
+    for (size_t i = 0; i < scale->table.pages; i++)
+        for (int j = 0; scale->table.page[i] && j < PAGE; j++) {
+            struct feature *f = &scale->table.page[i][j];
+            if (f->known || f->count == 0)
+                continue;
+            learn_zeros(f, scale->rows);
+            if (f->min < f->max && unknown++ == 0)
+                first = (int)i * PAGE + j;
+        }
+    if (unknown)
+        cli_warn(program,
+                 "features left out because %s lacks them: %zu, the first is "
+                 "%d",
+                 scale->options.restore, unknown, first);
+}
+
+static void warn(struct scale *scale, const struct cli_program *program)
 {
     if (scale->has_qid)
         cli_warn(program, "query ids (qid:) are left out");
-    if (scale->unknown)
-        cli_warn(program,
-                 "%zu values of features that %s lacks are left out; the "
-                 "first is of feature %d",
-                 scale->unknown, scale->options.restore, scale->first_unknown);
+    if (scale->options.restore)
+        warn_unknown(scale, program);
     if (scale->nonzeros_written > scale->nonzeros_read && !scale->standardize)
         cli_warn(program,
-                 "%zu features are written for %zu read, because zeros are "
-                 "scaled too; features that are not negative keep their zeros "
-                 "with -l 0",
-                 scale->nonzeros_written, scale->nonzeros_read);
+                 "zeros are scaled too: %zu features become %zu; with -l 0 "
+                 "zeros stay zeros where no feature is negative",
+                 scale->nonzeros_read, scale->nonzeros_written);
 }
 
 /* The ranges, from their file or from the data, which may have to be saved. */

@@ -1,0 +1,326 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# klr-scale: what it writes, its range files, stdin and stdout, what it refuses;
+# byte for byte against svm-scale where that is installed (tests/long/scale.t
+# does the same for every data set in $KLR_DATA).
+use strict;
+use warnings;
+use lib 'tests/cli/lib';
+use Test::More;
+use KLR;
+use SvmScale;
+
+my $dir = scratch();
+
+my $data = put("$dir/data", <<'END');
+1 1:1 2:5 3:7 5:0.333333333333
+-1 1:3 2:5 4:-2
++2.5 1:2.123456789 2:5 3:0
+END
+
+# Runs klr-scale; `name`, options, then the expected output.
+sub scales
+{
+    my ($name, $options, $out, %more) = @_;
+    my $run = run([ 'klr-scale', @$options ], %more);
+    is($run->{exit}, 0, "$name: exit status") or diag($run->{err});
+    is($run->{out}, $out, "$name: output");
+    is($run->{err}, $more{err} // '', "$name: messages");
+    return $run;
+}
+
+# Runs it to see it fail with exactly this message and nothing on stdout.
+sub refuses
+{
+    my ($options, $exit, $message, %more) = @_;
+    my $run = run([ 'klr-scale', @$options ], %more);
+    $run->{err} =~ s/\Q$dir\E/DIR/g;
+    is($run->{err}, "klr-scale: $message\n", $message);
+    is($run->{exit}, $exit, "  exits $exit");
+    is($run->{out}, '', '  writes nothing');
+}
+
+sub denser
+{
+    my ($before, $after) = @_;
+    return "klr-scale: warning: zeros are scaled too: $before features become "
+        . "$after; with -l 0 zeros stay zeros where no feature is negative\n";
+}
+my $denser = denser(10, 12);
+
+# ---- What is written ----
+
+my $scaled = <<'END';
+1 1:-1 3:1 4:1 5:1 
+-1 1:1 3:-1 4:-1 5:-1 
+2.5 1:0.123457 3:-1 4:1 5:-1 
+END
+scales('defaults', [$data], $scaled, err => $denser);
+scales('limits', [ '-l', 0, '-u', '100', $data ], <<'END');
+1 3:100 4:100 5:100 
+-1 1:100 
+2.5 1:56.1728 4:100 
+END
+scales('labels', [ qw(-y -1 1 --lower=0 --upper 1), $data ], <<'END');
+0.14285714285714279 3:1 4:1 5:1 
+-1 1:1 
+1 1:0.561728 4:1 
+END
+scales('round-trip digits', [ '-l', 0, '--exact', $data ], <<'END');
+1 3:1 4:1 5:1 
+-1 1:1 
+2.5 1:0.5617283945 4:1 
+END
+scales('exact limits', [ qw(-l 0.1 -u 0.9 -y 0.1 0.9 --exact), $data ],
+    <<'END', err => $denser);
+0.55714285714285716 1:0.1 3:0.9 4:0.9 5:0.9 
+0.1 1:0.9 3:0.1 4:0.1 5:0.1 
+0.9 1:0.54938271560000007 3:0.1 4:0.9 5:0.1 
+END
+scales('single precision limits', [ qw(-l 0 -y 0.1 0.9), $data ], <<'END');
+0.55714284415755955 3:1 4:1 5:1 
+0.10000000149011612 1:1 
+0.89999997615814209 1:0.561728 4:1 
+END
+my $standard = put("$dir/standard", <<'END');
+1 1:2 2:1
+1 1:4 2:1
+2 1:4 2:1 3:2
+2 1:4 2:1
+3 1:5 2:1
+3 1:5 2:1
+4 1:7 2:1
+4 1:9 2:1 3:2
+END
+scales('standardised', [ '--standardize', $standard ], <<'END');
+1 1:-1.5 3:-0.57735 
+1 1:-0.5 3:-0.57735 
+2 1:-0.5 3:1.73205 
+2 1:-0.5 3:-0.57735 
+3 3:-0.57735 
+3 3:-0.57735 
+4 1:1 3:-0.57735 
+4 1:2 3:1.73205 
+END
+scales('one row', ['-'], "1 \n", stdin => "1 1:5\n");
+scales('numbers near the ends of double', [ '-', '-l', '-1', '--exact' ],
+    <<'END', err => denser(4, 6), stdin => "1 1:-1.5e308 2:4e-324\n2 1:1.5e308\n3 1:0.75e308\n");
+1 1:-1 2:1 
+2 1:1 2:-1 
+3 1:0.5 2:-1 
+END
+my $input = "\xEF\xBB\xBF# head\r\n1 qid:3 1:1\r\n\r\n2\t1:2 # x\r\n3 1:1.5";
+scales('all that is accepted', ['-'], "1 1:-1 \n2 1:1 \n3 \n",
+    stdin => $input,
+    err => "klr-scale: warning: query ids (qid:) are left out\n");
+scales('rows without label', [ '--unlabelled', '-' ], "1:-1 \n3 1:1 \n",
+    stdin => "1:1\n3 1:2\n");
+
+# ---- stdin, stdout ----
+
+scales('stdin from a file', ['-'], $scaled, stdin_file => $data,
+    err => $denser);
+{
+    my $program = bin('klr-scale');
+    my $text = `cat '$data' | '$program' - 2>'$dir/err' | cat`;
+    is($text, $scaled, 'a pipe is kept for the second pass');
+    my $many = join('', map { "1 1:$_ 2:@{[ $_ * $_ ]}\n" } 1 .. 100000);
+    put("$dir/many", $many);
+    $text = `cat '$dir/many' | '$program' - | md5sum`;
+    is($text, `'$program' '$dir/many' | md5sum`, 'so is a long one');
+}
+
+# ---- Range files ----
+
+my $ranges = "$dir/ranges";
+scales('with -s', [ '-s', $ranges, $data ], $scaled, err => $denser);
+is(get($ranges), <<'END', 'the range file');
+x
+-1 1
+1 1 3
+3 0 7
+4 -2 0
+5 0 0.33333333333300003
+END
+scales('with -r', [ '-r', $ranges, $data ], $scaled, err => $denser);
+scales('other data with -r', [ '-r', $ranges, '-' ],
+    "1 1:-1 3:-1 4:1 5:-1 \n-1 1:5 3:-1 4:3 5:-1 \n",
+    stdin => "1 1:1 6:1 7:0\n-1 1:7 2:5 4:2\n",
+    err => "klr-scale: warning: features left out because $ranges lacks them: "
+        . "2, the first is 2\n" . denser(6, 8));
+run([ 'klr-scale', qw(-l 0 -u 1 -y -1 1 -s), $ranges, $data ]);
+is(get($ranges), <<'END', 'the range file with labels');
+y
+-1 1
+-1 2.5
+x
+0 1
+1 1 3
+3 0 7
+4 -2 0
+5 0 0.33333333333300003
+END
+scales('labels with -r', [ '-r', $ranges, '-' ], "3 4:1 \n-1 1:1 4:1 \n",
+    stdin => "6 1:1\n-1 1:3\n", err => denser(2, 3));
+run([ 'klr-scale', '--standardize', '-s', $ranges, $standard ]);
+is(get($ranges), "z\n1 5 2\n3 0.5 0.8660254037844386\n",
+    'the range file of --standardize');
+scales('--standardize with -r', [ '-r', $ranges, '-' ],
+    "1 1:-2 3:0.57735 \n", stdin => "1 1:1 3:1\n");
+put($ranges, "x \r\n\r\n0\t10\r\n 2  1 3 \r\n3 4 4");
+scales('a range file with other blanks', [ '-r', $ranges, '-' ],
+    "1 2:5 \n2 2:10 \n", stdin => "1 2:2 3:5\n2 2:3\n");
+
+# With -r a row leaves as soon as it came.
+{
+    pipe(my $from, my $to) or die $!;
+    pipe(my $back, my $out) or die $!;
+    my $pid = fork() // die $!;
+    if (!$pid) {
+        open(STDIN, '<&', $from) && open(STDOUT, '>&', $out) or exit 99;
+        close $_ for $from, $to, $back, $out;
+        exec bin('klr-scale'), '-r', $ranges, '-' or exit 99;
+    }
+    close $from;
+    close $out;
+    for my $value (2, 3) {
+        syswrite $to, "1 2:$value\n";
+        sysread $back, my $line, 100;
+        is($line, '1 2:' . ($value == 2 ? 5 : 10) . " \n", 'a row at a time');
+    }
+    close $to;
+    waitpid $pid, 0;
+    is($?, 0, 'and its end');
+}
+
+# ---- Refusals ----
+
+my $usage = 2;
+refuses([ '-l', 1, '-u', 1, $data ], $usage,
+    'options -l, -u: the lower limit 1 is not below the upper limit 1');
+refuses([ '-l', 2, $data ], $usage,
+    'options -l, -u: the lower limit 2 is not below the upper limit 1');
+refuses([ qw(-y 1 0), $data ], $usage,
+    'option -y: the lower limit 1 is not below the upper limit 0');
+refuses([ qw(-y 1 x), $data ], $usage, "option -y: 'x' is not a number");
+refuses([ '-r', 'x', '-l', 0, $data ], $usage,
+    'options -r and -l exclude each other');
+refuses([ '-r', 'x', '-u', 2, $data ], $usage,
+    'options -r and -u exclude each other');
+refuses([ qw(-r x -y 0 1), $data ], $usage,
+    'options -r and -y exclude each other');
+refuses([ qw(-r x -s y), $data ], $usage,
+    'options -r and -s exclude each other');
+refuses([ qw(-r x --standardize), $data ], $usage,
+    'options -r and --standardize exclude each other');
+refuses([ qw(-u 3 --standardize), $data ], $usage,
+    'options --standardize and -u exclude each other');
+refuses([ qw(-s -), $data ], $usage, 'the ranges (-s) cannot go to stdout');
+
+refuses(["$dir/none"], 1, 'DIR/none: cannot open: No such file or directory');
+refuses([$dir], 1, 'DIR: cannot read: Is a directory');
+refuses(['-'], 1, 'stdin: no examples', stdin => "# x\n");
+refuses([ '-r', $ranges, '-' ], 1, 'stdin: no examples', stdin => '');
+refuses(['-'], 1, "stdin:2:3: feature '1:x': not a number",
+    stdin => "1 1:1\n2 1:x\n");
+refuses([ '--unlabelled', qw(-y 0 1 -) ], 1, 'stdin: no labels to scale',
+    stdin => "1:1\n");
+refuses([ '-r', "$dir/none", $data ], 1,
+    'DIR/none: cannot open: No such file or directory');
+{
+    my $run = run([ 'klr-scale', '-s', "$dir/no/ranges", $data ]);
+    is($run->{exit}, 1, 'a range file in no folder');
+    like($run->{err}, qr{^klr-scale: \Q$dir\E/no/ranges: .*No such file},
+        'is refused with its name');
+}
+put("$dir/tiny", "x\n0 1\n1 0 1e-300\n");
+refuses([ '-r', "$dir/tiny", '-' ], 1,
+    'stdin:1: feature 1: the value 1e+300 is scaled out of range',
+    stdin => "1 1:1e300\n");
+
+# A disk that is full.
+SKIP: {
+    skip '/dev/full is not there', 5 unless -c '/dev/full';
+    my $run = run([ 'klr-scale', $data ], stdout_file => '/dev/full');
+    is($run->{exit}, 1, 'stdout is full');
+    is($run->{err}, "klr-scale: stdout: cannot write: No space left on "
+            . "device\n", 'and that is said');
+    $run = run([ 'klr-scale', '-s', '/dev/full', $data ]);
+    is($run->{exit}, 1, 'the range file is full');
+    is($run->{err}, "klr-scale: /dev/full: cannot write: No space left on "
+            . "device\n", 'and that is said');
+    is($run->{out}, '', 'before anything is written');
+}
+
+# A failure leaves an old range file as it was.
+put("$dir/old", 'old');
+run([ 'klr-scale', '-s', "$dir/old", '-' ], stdin => "1 1:1\nx\n");
+is(get("$dir/old"), 'old', 'an old range file survives a failure');
+
+# ---- Malformed range files ----
+
+for my $case (
+    [ '', "0: the file ends before the section x or z" ],
+    [ "y\n0 1\n0 1\n", "3: the file ends before the section x or z" ],
+    [ "w\n", "1: not a section: y, x or z" ],
+    [ "1 2 3\n", "1: not a section: y, x or z" ],
+    [ "y\n0 1\n0 1\ny\n", "4: not a section: y, x or z" ],
+    [ "x\n", "1: two numbers expected: lower and upper limit" ],
+    [ "x\n0\n", "2: two numbers expected: lower and upper limit" ],
+    [ "x\n0 1 2\n", "2: two numbers expected: lower and upper limit" ],
+    [ "x\n0 inf\n", "2: two numbers expected: lower and upper limit" ],
+    [ "x\n1 1\n", "2: the lower limit is not below the upper one" ],
+    [ "y\n0 1\nx\n", "3: two numbers expected: least and largest label" ],
+    [ "y\n0 1\n2 1\n", "3: the least label is above the largest" ],
+    [ "x\n0 1\n1 2\n",
+        "3: three numbers expected: a feature's index and its range" ],
+    [ "x\n0 1\n1 2 3 4\n",
+        "3: three numbers expected: a feature's index and its range" ],
+    [ "x\n0 1\n1 nan 3\n",
+        "3: three numbers expected: a feature's index and its range" ],
+    [ "x\n0 1\n0 2 3\n",
+        "3: the index is not a whole number from 1 to 2147483647" ],
+    [ "x\n0 1\n1.5 2 3\n",
+        "3: the index is not a whole number from 1 to 2147483647" ],
+    [ "x\n0 1\n2147483648 2 3\n",
+        "3: the index is not a whole number from 1 to 2147483647" ],
+    [ "x\n0 1\n2 0 1\n2 0 1\n", "4: indices must ascend" ],
+    [ "x\n0 1\n\n2 1 0\n", "4: the minimum is above the maximum" ],
+    [ "z\n2 1 0\n", "2: the deviation is not above 0" ],
+    [ "z\n0 1\n", "2: three numbers expected: a feature's index and its range" ],
+) {
+    my ($text, $message) = @$case;
+    put("$dir/bad", $text);
+    $message =~ s/^0://;
+    refuses([ '-r', "$dir/bad", $data ], 1, "DIR/bad:$message");
+}
+
+# ---- Against svm-scale ----
+
+my @options = ([], [qw(-l 0)], [qw(-l -0.37 -u 11.3 -y -1.7 2.9)]);
+my $svm_scale = peer('svm-scale');
+SKIP: {
+    skip 'svm-scale is not installed', 12 unless $svm_scale;
+    my $edges = put("$dir/edges", <<'END');
+0.1 1:1e-7 2:123456789 3:-5e-320 4:1 5:-3 7:1e-5
+0.1 1:0.5 2:3 3:0 4:1 5:-2 6:5
+1e20 1:0.2 2:3.5 4:1 5:-1 6:-0.5 7:0.00012345678
+-7.25 1:0.2000005 2:1e8 4:1 5:-2.00001 6:1.5 7:0.0001
+END
+    for my $file ($data, $standard, $edges) {
+        compare_scaling($svm_scale, $file, @$_)
+            for @options, [qw(-l -1e-30 -u 1e30)];
+    }
+}
+SKIP: {
+    my @names = qw(heart.svm diabetes.svm german.numer.svm ionosphere.svm
+        sonar.svm a1a.svm splice.svm glass.svm iris.svm wdbc.svm);
+    my @files = grep { defined } map { data($_) } @names;
+    skip 'svm-scale is not installed', 30 unless $svm_scale;
+    skip 'KLR_DATA is not set', 30 unless @files;
+    for my $file (@files) {
+        compare_scaling($svm_scale, $file, @$_) for @options;
+    }
+}
+
+done_testing();

@@ -2,7 +2,8 @@
 #
 # Every allocation of a run fails: number N alone, then N and all after it, for
 # every N. The run must end with exit status 1 and one line that says so, leave
-# no block behind, and each file as it was or as a sound run leaves it. Run by `make check-oom`.
+# no block behind, and each file as it was or as a sound run leaves it. Run by
+# `make check-oom`.
 #
 # Allocations are the programs' own. A second round counts those of libc too
 # (buffers of stdio): there a failure need not matter, so success with the right

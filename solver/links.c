@@ -27,7 +27,7 @@ static double softplus(double z)
 }
 
 /* A (m, m) x = b by Gaussian elimination with partial pivoting; x replaces b. */
-static void solve_dense(size_t m, double *a, double *b)
+static void couple_solve(size_t m, double *a, double *b)
 {
     for (size_t c = 0; c < m; c++) {
         size_t pivot = c;
@@ -57,7 +57,7 @@ static void solve_dense(size_t m, double *a, double *b)
 }
 
 /* The system [Q e; e' 0] [p; -mu] = [0; 1], (k + 1)^2 and (k + 1). */
-static void coupling_system(size_t k, const double *r, double *a, double *b)
+static void couple_system(size_t k, const double *r, double *a, double *b)
 {
     size_t m = k + 1;
     for (size_t i = 0; i < k; i++) {
@@ -76,7 +76,7 @@ static void coupling_system(size_t k, const double *r, double *a, double *b)
     b[k] = 1;
 }
 
-static void normalise(size_t k, double *p)
+static void couple_normalise(size_t k, double *p)
 {
     double sum = 0;
     for (size_t i = 0; i < k; i++)
@@ -86,7 +86,7 @@ static void normalise(size_t k, double *p)
 }
 
 /* p'Qp, as a sum of squares. */
-static double coupling_value(size_t k, const double *r, const double *p)
+static double couple_value(size_t k, const double *r, const double *p)
 {
     double sum = 0;
     for (size_t i = 0; i < k; i++)
@@ -97,16 +97,11 @@ static double coupling_value(size_t k, const double *r, const double *p)
     return sum;
 }
 
-/* Elimination leaves small components with a large relative error, and signs.
- * One sweep of p_i = (sum_j r_ij r_ji p_j + p'Qp) / Q_ii, which holds at the
- * optimum and has positive terms only, puts that right: small components follow
- * from large ones. */
-static void polish(size_t k, const double *r, double *p)
+/* p_i = (sum_j r_ij r_ji p_j + p'Qp) / Q_ii, which holds at the optimum and has
+ * positive terms only, for the small components. */
+static void couple_sweep(size_t k, const double *r, double *p)
 {
-    for (size_t i = 0; i < k; i++)
-        p[i] = fmax(p[i], 0);
-    normalise(k, p);
-    double value = coupling_value(k, r, p);
+    double value = couple_value(k, r, p);
     for (size_t i = 0; i < k; i++) {
         double sum = value, diagonal = 0;
         for (size_t j = 0; j < k; j++) {
@@ -118,7 +113,18 @@ static void polish(size_t k, const double *r, double *p)
         if (sum < 1e-3 * diagonal)
             p[i] = sum / diagonal;
     }
-    normalise(k, p);
+    couple_normalise(k, p);
+}
+
+/* Elimination leaves small components without their digits, and with signs; a
+ * few sweeps, in which they follow from larger ones, give them back. */
+static void couple_polish(size_t k, const double *r, double *p)
+{
+    for (size_t i = 0; i < k; i++)
+        p[i] = fmax(p[i], 0);
+    couple_normalise(k, p);
+    for (int sweep = 0; sweep < 4; sweep++)
+        couple_sweep(k, r, p);
 }
 
 static void couple_pairwise(size_t k, const double *r, double *p, double *work)
@@ -129,8 +135,8 @@ static void couple_pairwise(size_t k, const double *r, double *p, double *work)
         return;
     }
     double *b = work + (k + 1) * (k + 1);
-    coupling_system(k, r, work, b);
-    solve_dense(k + 1, work, b);
+    couple_system(k, r, work, b);
+    couple_solve(k + 1, work, b);
     memcpy(p, b, k * sizeof *p);
-    polish(k, r, p);
+    couple_polish(k, r, p);
 }

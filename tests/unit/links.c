@@ -127,6 +127,73 @@ static void test_consistent(void)
     ok(worst < 1e-9, "small probabilities keep their digits: %.1e", worst);
 }
 
+/* The optimality conditions, solved in long double. */
+static void solve_long(size_t k, const double *r, long double *b)
+{
+    enum { M = MOST + 1 };
+    long double a[M][M] = {{0}};
+    for (size_t i = 0; i < k; i++) {
+        for (size_t j = 0; j < k; j++) {
+            long double rji = r[j * k + i], rij = r[i * k + j];
+            if (j != i) {
+                a[i][i] += rji * rji;
+                a[i][j] = -rji * rij;
+            }
+        }
+        a[i][k] = a[k][i] = 1;
+        b[i] = 0;
+    }
+    b[k] = 1;
+    for (size_t c = 0; c <= k; c++) {
+        size_t pivot = c;
+        for (size_t i = c; i <= k; i++)
+            pivot = fabsl(a[i][c]) > fabsl(a[pivot][c]) ? i : pivot;
+        for (size_t j = 0; j <= k; j++) {
+            long double swap = a[c][j];
+            a[c][j] = a[pivot][j];
+            a[pivot][j] = swap;
+        }
+        long double swap = b[c];
+        b[c] = b[pivot];
+        b[pivot] = swap;
+        for (size_t i = 0; i <= k; i++) {
+            long double factor = i == c ? 0 : a[i][c] / a[c][c];
+            for (size_t j = c; j <= k; j++)
+                a[i][j] -= factor * a[c][j];
+            b[i] -= factor * b[c];
+        }
+    }
+    for (size_t i = 0; i <= k; i++)
+        b[i] /= a[i][i];
+}
+
+/* Classes on a line: pairwise log-odds are differences, each with an error. */
+static void test_small(size_t k)
+{
+    double r[MOST * MOST] = {0}, p[MOST], work[WORK], height[MOST];
+    double worst = 0, least = 1;
+    for (int trial = 0; trial < 300; trial++) {
+        long double q[MOST + 1];
+        for (size_t i = 0; i < k; i++)
+            height[i] = 20 * uniform();
+        for (size_t i = 0; i < k; i++)
+            for (size_t j = i + 1; j < k; j++) {
+                double f = (height[i] - height[j]) * (0.5 + uniform());
+                r[i * k + j] = sigmoid(f);
+                r[j * k + i] = sigmoid(-f);
+            }
+        couple_pairwise(k, r, p, work);
+        solve_long(k, r, q);
+        for (size_t i = 0; i < k; i++) {
+            least = fmin(least, p[i]);
+            if (p[i] > 1e-10)
+                worst = fmax(worst, (double)fabsl(p[i] / q[i] - 1));
+        }
+    }
+    ok(worst < 1e-10, "%zu classes, down to %.1e: relative error %.1e", k,
+       least, worst);
+}
+
 static void test_extremes(void)
 {
     double work[WORK], p[MOST];
@@ -150,6 +217,8 @@ int main(void)
     test_sigmoid();
     test_extremes();
     test_consistent();
+    for (size_t k = 3; k <= MOST; k++)
+        test_small(k);
     for (size_t k = 2; k <= MOST; k++) {
         test_coupling(k, 3, 0);
         test_coupling(k, 30, 0);

@@ -169,6 +169,15 @@ static void test_direct(void)
        "is written directly: %s", text);
     close(reader);
 
+    struct stat before, after;
+    int open_file = open("opened", O_RDWR | O_CREAT, 0600);
+    snprintf(text, sizeof text, "/dev/fd/%d", open_file);
+    ok(!fstat(open_file, &before) && !put(text, "x") &&
+           !stat("opened", &after) && before.st_ino == after.st_ino &&
+           after.st_size == 1,
+       "a regular file that is open, by its descriptor: not replaced");
+    close(open_file);
+
     int ends[2];
     ok(!pipe(ends) && signal(SIGPIPE, SIG_IGN) != SIG_ERR, "a pipe");
     snprintf(text, sizeof text, "/dev/fd/%d", ends[1]);

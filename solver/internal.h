@@ -225,6 +225,11 @@ static struct klr_kernel params_kernel(const struct klr_params *params,
 static int model_add_probabilities(struct klr_model *model,
                                    struct klr_error *err);
 static struct klr_features problem_features(const struct klr_problem *problem);
+/* operator_create on a problem; errors name the line of its file. */
+static int problem_operator(struct klr_operator *op,
+                            const struct klr_problem *problem,
+                            const struct klr_kernel *kernel,
+                            const size_t *order, struct klr_error *err);
 
 /* ---- answers: see predict.c ---- */
 

@@ -281,6 +281,7 @@ static void record_training(struct klr_model *model,
     const struct klr_params *params = training->params;
     if (!klr_kernel_is_psd(&model->kernel))
         report->gap = NAN;
+    report->solver = KLR_SOLVER_SMO;
     report->kernel_evals = training->op->evaluations;
     report->n_sv = model->n_sv;
     report->seconds = klr_seconds() - training->clock.begin;
@@ -306,6 +307,18 @@ static struct klr_features problem_features(const struct klr_problem *problem)
     };
 }
 
+static int problem_operator(struct klr_operator *op,
+                            const struct klr_problem *problem,
+                            const struct klr_kernel *kernel,
+                            const size_t *order, struct klr_error *err)
+{
+    struct klr_features x = problem_features(problem);
+    int code = operator_create(op, kernel, &x, order, err);
+    if (code && err && err->line > 0 && problem->line)
+        err->line = problem->line[err->line - 1];
+    return code;
+}
+
 int klr_train(const struct klr_problem *problem,
               const struct klr_params *params, struct klr_model **out,
               struct klr_report *report, struct klr_error *err)
@@ -313,7 +326,6 @@ int klr_train(const struct klr_problem *problem,
     struct layout layout = {0};
     struct klr_operator op = {0};
     struct training training = {0};
-    struct klr_features features = problem_features(problem);
     struct klr_model *model = klr_zalloc(1, sizeof *model, err);
     int code = model ? klr_params_check(params, err) : KLR_E_MEMORY;
     report_start(report);
@@ -322,8 +334,8 @@ int klr_train(const struct klr_problem *problem,
         goto done;
     model->type = (enum klr_model_type)params->model;
     model->kernel = params_kernel(params, problem->dimension);
-    if ((code = operator_create(&op, &model->kernel, &features, layout.order,
-                                err)) ||
+    if ((code = problem_operator(&op, problem, &model->kernel, layout.order,
+                                 err)) ||
         (code = training_create(&training, &op, params, &layout, err)) ||
         (code = model_allocate(model, &layout, err)))
         goto done;

@@ -539,13 +539,11 @@ static enum klr_precision smo_choose_precision(const struct smo *smo)
 
 static int smo_create_cache(struct smo *smo, struct klr_error *err)
 {
-    size_t element = smo_element(smo);
-    double need = (double)smo->n * (double)smo->n * (double)element;
     double most = smo->problem->params->cache_mb * 1048576.0;
     if (most == 0)
         most = 0.25 * (double)klr_memory_limit();
-    return klr_cache_create(&smo->cache, smo->n, smo->n, element,
-                            (size_t)fmin(need, most), err);
+    return klr_cache_create(&smo->cache, smo->n, smo->n, smo_element(smo),
+                            (size_t)fmin(most, (double)SIZE_MAX / 2), err);
 }
 
 /* alpha = 0 for the hinge; for the logistic loss the solution for K = 0:
@@ -622,6 +620,10 @@ static int smo_create(struct smo *smo, struct smo *spare,
         !(smo->missing_row = klr_alloc(n, sizeof(double), err)))
         return KLR_E_MEMORY;
     operator_diagonal(problem->op, problem->set, smo->s);
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(smo->s[i]))
+            return klr_fail(err, KLR_E_DATA,
+                            "the kernel overflows: scale the features");
     for (size_t r = 0; r < problem->set.count; r++)
         for (size_t p = problem->set.range[r].begin;
              p < problem->set.range[r].end; p++, k++) {

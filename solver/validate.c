@@ -156,7 +156,6 @@ int klr_cross_validate(const struct klr_problem *problem,
     struct layout layout = {0};
     struct klr_operator op = {0};
     struct validation v = {0};
-    struct klr_features features = problem_features(problem);
     struct klr_kernel kernel = params_kernel(params, problem->dimension);
     int code = klr_params_check(params, err);
     report_start(report);
@@ -164,7 +163,7 @@ int klr_cross_validate(const struct klr_problem *problem,
         (code = layout_create(&layout, problem, params->positive,
                               (size_t)params->folds, (uint64_t)params->seed,
                               err)) ||
-        (code = operator_create(&op, &kernel, &features, layout.order, err)) ||
+        (code = problem_operator(&op, problem, &kernel, layout.order, err)) ||
         (code = validation_create(&v, &op, params, &layout, err)))
         goto done;
     for (size_t f = 0; f < layout.folds; f++)

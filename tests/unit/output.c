@@ -263,7 +263,7 @@ static void test_formats(void)
 
 int main(void)
 {
-    char folder[] = "/tmp/klr-output-XXXXXX", command[64];
+    char folder[] = "/tmp/klr-output-XXXXXX", command[128];
     if (!mkdtemp(folder) || chdir(folder))
         return 1;
     test_files();

@@ -95,12 +95,6 @@ static const char predict_examples[] =
     "  klr-predict test model             predictions on stdout\n"
     "  ... | klr-predict --unlabelled - model | ...\n";
 
-/* How messages call a file that is written. */
-static const char *output_name(const char *path)
-{
-    return strcmp(path, "-") == 0 ? "stdout" : path;
-}
-
 /* ---- Making ready ---- */
 
 /* The parts of the command line that do not go together. */
@@ -192,7 +186,8 @@ static int open_files(struct predict *predict)
     if (klr_reader_open(&predict->reader, predict->data, flags, &err))
         return cli_fail(predict->program, predict->data, &err);
     if (klr_output_open(&predict->out, predict->output, &err))
-        return cli_fail(predict->program, output_name(predict->output), &err);
+        return cli_fail(predict->program, cli_output_name(predict->output),
+                        &err);
     return -1;
 }
 
@@ -326,21 +321,13 @@ static int predict_all(struct predict *predict)
             return cli_fail(predict->program, predict->data, &late);
         bool waiting = klr_input_would_block(klr_reader_input(predict->reader));
         if ((waiting || got < 0) && klr_output_flush(predict->out, &late))
-            return cli_fail(predict->program, output_name(predict->output),
+            return cli_fail(predict->program, cli_output_name(predict->output),
                             &late);
     }
     return got < 0 ? cli_fail(predict->program, predict->data, &err) : -1;
 }
 
 /* ---- Metrics ---- */
-
-static void json_real(const char *key, double value, const char *after)
-{
-    char text[KLR_REAL_SIZE] = "null";
-    if (isfinite(value))
-        klr_format_real(text, value);
-    printf("\"%s\": %s%s", key, text, after);
-}
 
 static void print_metrics(struct predict *predict)
 {
@@ -350,10 +337,10 @@ static void print_metrics(struct predict *predict)
     if (predict->options.json) {
         printf("{\"rows\": %llu, \"labelled\": %llu, \"correct\": %llu, ",
                predict->rows, values.count, values.correct);
-        json_real("accuracy", values.accuracy, ", ");
-        json_real("log_loss", values.log_loss, ", ");
-        json_real("brier", values.brier, ", ");
-        json_real("auc", values.auc, "}\n");
+        cli_json_real("accuracy", values.accuracy, ", ");
+        cli_json_real("log_loss", values.log_loss, ", ");
+        cli_json_real("brier", values.brier, ", ");
+        cli_json_real("auc", values.auc, "}\n");
     } else if (values.count && !predict->options.quiet) {
         fprintf(stream, "Accuracy = %g%% (%llu/%llu) (classification)\n",
                 100 * values.accuracy, values.correct, values.count);
@@ -368,7 +355,8 @@ static int finish(struct predict *predict)
     int code = klr_output_commit(predict->out, &err);
     predict->out = NULL;
     if (code)
-        return cli_fail(predict->program, output_name(predict->output), &err);
+        return cli_fail(predict->program, cli_output_name(predict->output),
+                        &err);
     if (predict->has_qid)
         cli_warn(predict->program, "%s: qid is ignored", data);
     if (!predict->rows)
@@ -388,7 +376,8 @@ static int run(struct predict *predict, const char *const *operand)
     if (check_options(predict, &err))
         return cli_fail(predict->program, NULL, &err);
     if (klr_output_check(predict->output, &err))
-        return cli_fail(predict->program, output_name(predict->output), &err);
+        return cli_fail(predict->program, cli_output_name(predict->output),
+                        &err);
     int status = load(predict);
     if (status < 0)
         status = open_files(predict);
@@ -413,10 +402,10 @@ int main(int argc, char **argv)
         .examples = predict_examples,
     };
     const char *operand[4];
+    cli_catch_signals();
     int status = cli_parse(&program, argc, argv, operand);
     if (status >= 0)
         return status;
-    cli_catch_signals();
     predict.program = &program;
     status = run(&predict, operand);
     klr_output_abandon(predict.out);

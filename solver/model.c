@@ -370,19 +370,22 @@ static bool load_token(struct loader *in, struct load_slice *token)
     return token->end > token->text;
 }
 
-/* KLR_E_MODEL at `at` in the line; the message quotes the text at..end, cut
- * where it is long, between `before` and `after`. */
+/* KLR_E_MODEL at `at` in the line; the message quotes the text at..end
+ * between `before` and `after`. */
 static int load_refuse(struct loader *in, const char *at, const char *end,
                        const char *before, const char *after)
 {
-    char quoted[44];
-    size_t n = 0, room = sizeof quoted - 4;
-    for (const char *c = at; c < end && n < room; c++)
-        quoted[n++] = *c >= ' ' && *c != 0x7f ? *c : '?';
-    strcpy(quoted + n, end - at > (ptrdiff_t)room ? "..." : "");
+    char text[KLR_QUOTED_SIZE + 1], quoted[KLR_QUOTED_SIZE];
+    size_t length = (size_t)(end - at);
+    if (length >= sizeof text)
+        length = sizeof text - 1; /* more than klr_quote shows */
+    memcpy(text, at, length);
+    text[length] = '\0';
+    for (size_t i = 0; i < length; i++)
+        text[i] = text[i] ? text[i] : '?';
     return klr_fail_at(in->err, KLR_E_MODEL, in->line.number,
-                       at - in->line.text + 1, "%s'%s'%s", before, quoted,
-                       after);
+                       at - in->line.text + 1, "%s%s%s", before,
+                       klr_quote(quoted, text), after);
 }
 
 /* KLR_E_MODEL at the values of a key of an earlier line. */

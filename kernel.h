@@ -92,14 +92,21 @@ enum klr_precision { KLR_FLOAT, KLR_DOUBLE };
  * from row to row; out is float or double as `precision` says. A float is the
  * rounded double. Columns follow each other without gaps. Every entry depends
  * on its two examples alone: any partition into blocks gives the same bits, and
- * K_ij = K_ji to the last bit. */
+ * K_ij = K_ji to the last bit. Points are not changed: threads may share them,
+ * each with a workspace of its own. */
 void klr_gram(const struct klr_points *a, struct klr_range rows,
               const struct klr_points *b, struct klr_set cols,
-              enum klr_precision precision, void *out, size_t stride);
+              enum klr_precision precision, void *out, size_t stride,
+              void *workspace);
+
+/* Bytes of workspace for calls with the right argument `b`, a multiple of 64.
+ * The caller aligns them to 64 and zeroes them once; then they are left alone
+ * between calls and serve for b only. */
+size_t klr_gram_workspace(const struct klr_points *b);
 
 /* out[i] = K_ii of the positions in `set`, in order. */
 void klr_gram_diagonal(const struct klr_points *points, struct klr_set set,
-                       double *out);
+                       double *out, void *workspace);
 
 /* True if the type and parameters guarantee a positive semidefinite Gram
  * matrix (a precomputed one is taken on trust). */

@@ -22,7 +22,7 @@ enum { RUNS = 7, ROWS = 64, COLS = 256 };
 struct bench {
     struct klr_points *points;
     size_t n;
-    void *out;
+    void *out, *workspace;
 };
 
 /* Entries computed by one run. */
@@ -36,7 +36,7 @@ static double by_rows(struct bench *bench, enum klr_precision precision)
     for (size_t i = 0; rows < 200 && rows < bench->n; rows++) {
         i = (i + 7919) % bench->n; /* neighbours may be alike */
         klr_gram(bench->points, (struct klr_range){i, i + 1}, bench->points,
-                 cols, precision, bench->out, bench->n);
+                 cols, precision, bench->out, bench->n, bench->workspace);
     }
     return (double)rows * (double)bench->n;
 }
@@ -49,7 +49,7 @@ static double by_blocks(struct bench *bench, enum klr_precision precision)
         struct klr_range piece = {j, j + COLS < bench->n ? j + COLS : bench->n};
         klr_gram(bench->points, (struct klr_range){0, rows}, bench->points,
                  (struct klr_set){&piece, 1, piece.end - piece.begin},
-                 precision, bench->out, COLS);
+                 precision, bench->out, COLS, bench->workspace);
     }
     return (double)rows * (double)bench->n;
 }
@@ -76,13 +76,15 @@ static double measure(struct bench *bench, bench_fn *run,
 static int bench_kernel(const struct klr_kernel *kernel,
                         const struct klr_features *x, struct klr_error *err)
 {
-    struct bench bench = {NULL, x->n, NULL};
+    struct bench bench = {NULL, x->n, NULL, NULL};
     size_t room = x->n > ROWS * COLS ? x->n : ROWS * COLS;
     double begin = klr_seconds();
     int code = klr_points_create(&bench.points, kernel, x, NULL, err);
     double seconds = klr_seconds() - begin;
     bench.out = klr_alloc(room, sizeof(double), err);
-    if (!code && bench.out)
+    bench.workspace =
+        code ? NULL : klr_zalloc(1, klr_gram_workspace(bench.points), err);
+    if (bench.workspace && bench.out)
         printf("%-11s %9.3f %10.2f %10.2f %10.2f %10.2f\n",
                klr_kernel_names[kernel->type], seconds,
                measure(&bench, by_rows, KLR_FLOAT),
@@ -91,6 +93,7 @@ static int bench_kernel(const struct klr_kernel *kernel,
                measure(&bench, by_blocks, KLR_DOUBLE));
     klr_points_free(bench.points);
     klr_free(bench.out);
+    klr_free(bench.workspace);
     return code;
 }
 

@@ -23,10 +23,10 @@ static void store_values(const double *values, size_t width,
  * where in each row of `sums` they begin. */
 static size_t gram_chunk(const struct klr_points *a, size_t row, size_t count,
                          const struct klr_points *b, size_t begin, size_t width,
-                         double sums[BLOCK][PITCH])
+                         double sums[BLOCK][PITCH], double *work)
 {
     size_t skip = b->form == DENSE ? begin % PANEL : 0;
-    block_sums(a, row, count, b, begin - skip, skip + width, sums);
+    block_sums(a, row, count, b, begin - skip, skip + width, sums, work);
     for (size_t r = 0; r < count; r++) {
         double *values = sums[r] + skip;
         memset(values + width, 0, LANES * sizeof(double));
@@ -34,7 +34,7 @@ static size_t gram_chunk(const struct klr_points *a, size_t row, size_t count,
             values_of_distances(a, row + r, b, begin, width, values);
         } else if (points_compensate(a, row + r, b)) {
             for (size_t c = 0; c < width; c++)
-                values[c] = compensated_argument(b, count, r, begin + c);
+                values[c] = compensated_argument(b, count, r, begin + c, work);
             values_of_arguments(&b->kernel, width, values);
         } else {
             values_of_products(&b->kernel, width, values);
@@ -46,24 +46,25 @@ static size_t gram_chunk(const struct klr_points *a, size_t row, size_t count,
 /* `count` rows of a against all of `cols`; out is the first row's. */
 static void gram_rows(const struct klr_points *a, size_t row, size_t count,
                       const struct klr_points *b, struct klr_set cols,
-                      enum klr_precision precision, void *out, size_t stride)
+                      enum klr_precision precision, void *out, size_t stride,
+                      double *work)
 {
     double sums[BLOCK][PITCH];
     size_t at = 0, width;
-    left_load(a, row, count, b);
+    left_load(a, row, count, b, work);
     for (size_t q = 0; q < cols.count; q++) {
         size_t end = cols.range[q].end;
         for (size_t j = cols.range[q].begin; j < end; j += width, at += width) {
             width = CHUNK - j % PANEL;
             if (width > end - j)
                 width = end - j;
-            size_t skip = gram_chunk(a, row, count, b, j, width, sums);
+            size_t skip = gram_chunk(a, row, count, b, j, width, sums, work);
             for (size_t r = 0; r < count; r++)
                 store_values(sums[r] + skip, width, precision, out,
                              r * stride + at);
         }
     }
-    left_clear(a, row, count, b);
+    left_clear(a, row, count, b, work);
 }
 
 static void gram_matrix(const struct klr_points *a, struct klr_range rows,
@@ -85,9 +86,16 @@ static void gram_matrix(const struct klr_points *a, struct klr_range rows,
     }
 }
 
+size_t klr_gram_workspace(const struct klr_points *b)
+{
+    size_t bytes = b->form == MATRIX ? 0 : b->width * BLOCK * sizeof(double);
+    return (bytes + 63) / 64 * 64;
+}
+
 void klr_gram(const struct klr_points *a, struct klr_range rows,
               const struct klr_points *b, struct klr_set cols,
-              enum klr_precision precision, void *out, size_t stride)
+              enum klr_precision precision, void *out, size_t stride,
+              void *workspace)
 {
     size_t element = precision == KLR_FLOAT ? sizeof(float) : sizeof(double);
     if (b->form == MATRIX) {
@@ -97,17 +105,18 @@ void klr_gram(const struct klr_points *a, struct klr_range rows,
     for (size_t i = rows.begin, count; i < rows.end; i += count) {
         count = rows.end - i < BLOCK ? 1 : BLOCK;
         gram_rows(a, i, count, b, cols, precision,
-                  (char *)out + (i - rows.begin) * stride * element, stride);
+                  (char *)out + (i - rows.begin) * stride * element, stride,
+                  workspace);
     }
 }
 
 void klr_gram_diagonal(const struct klr_points *points, struct klr_set set,
-                       double *out)
+                       double *out, void *workspace)
 {
     for (size_t q = 0; q < set.count; q++)
         for (size_t i = set.range[q].begin; i < set.range[q].end; i++) {
             struct klr_range one = {i, i + 1};
             klr_gram(points, one, points, (struct klr_set){&one, 1, 1},
-                     KLR_DOUBLE, out++, 1);
+                     KLR_DOUBLE, out++, 1, workspace);
         }
 }

@@ -99,7 +99,6 @@ struct klr_points {
     struct map map;   /* these features; empty in points made like others */
     double *size;     /* (n + PANEL); what a row adds to distances, with its
                          features outside the map; inner products: |x_i|^2 */
-    double *work;     /* (width, BLOCK) the left rows; 0 between calls */
     double *panel;    /* DENSE: (n / PANEL, width, PANEL) */
     size_t *start;    /* SPARSE: (n + 1) rows in CSR */
     int *column;      /* (start[n]) numbers of the features, ascending */
@@ -125,22 +124,23 @@ static int matrix_create(struct klr_points *points,
 
 /* ---- sums over features ---- */
 
-/* `count` (1 or BLOCK) rows of a from `row` on, spread out in b->work. */
+/* `count` (1 or BLOCK) rows of a from `row` on, spread out in `work`
+ * (width, BLOCK), which is 0 between calls in sparse form. */
 static void left_load(const struct klr_points *a, size_t row, size_t count,
-                      const struct klr_points *b);
+                      const struct klr_points *b, double *work);
 static void left_clear(const struct klr_points *a, size_t row, size_t count,
-                       const struct klr_points *b);
+                       const struct klr_points *b, double *work);
 
 /* sums[r][c], r < count, for the columns begin + c, c < width; `begin` is a
  * multiple of PANEL in dense form; width <= CHUNK. */
 static void block_sums(const struct klr_points *a, size_t row, size_t count,
                        const struct klr_points *b, size_t begin, size_t width,
-                       double sums[BLOCK][PITCH]);
+                       double sums[BLOCK][PITCH], const double *work);
 
 /* gamma x'z + coef0 with the error of one rounding, for column `j` of b and the
  * r-th of `count` rows loaded. */
 static double compensated_argument(const struct klr_points *b, size_t count,
-                                   size_t r, size_t j);
+                                   size_t r, size_t j, const double *work);
 
 /* ---- values: from sums to the kernel ---- */
 

@@ -172,8 +172,7 @@ static int points_allocate(struct klr_points *points,
     size_t nonzeros = n ? x->start[n] - x->start[0] : 0;
     points->n = n;
     points->size = klr_zalloc(n + PANEL, sizeof(double), err);
-    points->work = klr_zalloc(points->width, BLOCK * sizeof(double), err);
-    if (!points->size || !points->work)
+    if (!points->size)
         return KLR_E_MEMORY;
     if (points->form == DENSE) {
         if (points->width > SIZE_MAX / (PANEL * sizeof(double)))
@@ -318,7 +317,6 @@ struct klr_points *klr_points_free(struct klr_points *points)
     if (points) {
         map_free(&points->map);
         klr_free(points->size);
-        klr_free(points->work);
         klr_free(points->panel);
         klr_free(points->start);
         klr_free(points->column);

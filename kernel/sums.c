@@ -34,12 +34,11 @@ static size_t left_stride(const struct klr_points *b, size_t count)
 }
 
 static void left_load(const struct klr_points *a, size_t row, size_t count,
-                      const struct klr_points *b)
+                      const struct klr_points *b, double *work)
 {
     size_t stride = left_stride(b, count);
-    for (size_t r = 0; r < count; r++) {
+    for (size_t r = 0; r < count; r++, work++) {
         size_t i = row + r;
-        double *work = b->work + r;
         if (b->form == DENSE) {
             const double *x = a->panel + i / PANEL * PANEL * b->width;
             for (size_t k = 0; k < b->width; k++)
@@ -54,13 +53,13 @@ static void left_load(const struct klr_points *a, size_t row, size_t count,
 /* Dense rows overwrite all of the workspace, sparse ones clean up after
  * themselves. */
 static void left_clear(const struct klr_points *a, size_t row, size_t count,
-                       const struct klr_points *b)
+                       const struct klr_points *b, double *work)
 {
     size_t stride = left_stride(b, count);
     if (b->form == SPARSE)
         for (size_t i = row; i < row + count; i++)
             for (size_t t = a->start[i]; t < a->start[i + 1]; t++)
-                b->work[(size_t)a->column[t] * stride + (i - row)] = 0;
+                work[(size_t)a->column[t] * stride + (i - row)] = 0;
 }
 
 /* ---- dense ---- */
@@ -91,17 +90,18 @@ INLINE void panel_sums(enum term term, const size_t rows, const size_t span,
 
 /* As many accumulators as the smallest register file holds: 4 x 4 or 1 x 8. */
 INLINE void dense_sums(enum term term, size_t count, const struct klr_points *b,
-                       size_t begin, size_t width, double sums[BLOCK][PITCH])
+                       size_t begin, size_t width, double sums[BLOCK][PITCH],
+                       const double *work)
 {
     for (size_t c = 0; c < width; c += PANEL) {
         const double *panel = b->panel + (begin + c) * b->width;
         double *out = sums[0] + c;
         if (count == 1) {
-            panel_sums(term, 1, PANEL, b->width, b->work, panel, out);
+            panel_sums(term, 1, PANEL, b->width, work, panel, out);
         } else {
             const size_t half = PANEL / 2;
-            panel_sums(term, BLOCK, half, b->width, b->work, panel, out);
-            panel_sums(term, BLOCK, half, b->width, b->work, panel + half,
+            panel_sums(term, BLOCK, half, b->width, work, panel, out);
+            panel_sums(term, BLOCK, half, b->width, work, panel + half,
                        out + half);
         }
     }
@@ -112,7 +112,7 @@ INLINE void dense_sums(enum term term, size_t count, const struct klr_points *b,
 /* `vectors` vectors of left rows, of which `count` are in use. */
 INLINE void spread_sums(enum term term, const size_t vectors, size_t count,
                         const struct klr_points *b, size_t begin, size_t width,
-                        double sums[BLOCK][PITCH])
+                        double sums[BLOCK][PITCH], const double *work)
 {
     for (size_t c = 0; c < width; c++) {
         vector sum[BLOCK / LANES] = {{0}};
@@ -122,8 +122,7 @@ INLINE void spread_sums(enum term term, const size_t vectors, size_t count,
             vector v = vector_all(b->value[t]);
 #pragma GCC unroll 8
             for (size_t r = 0; r < vectors; r++)
-                sum[r] +=
-                    term_vector(term, ((const vector *)b->work)[at + r], v);
+                sum[r] += term_vector(term, ((const vector *)work)[at + r], v);
         }
         for (size_t r = 0; r < count; r++)
             sums[r][c] = sum[r / LANES][r % LANES];
@@ -132,12 +131,12 @@ INLINE void spread_sums(enum term term, const size_t vectors, size_t count,
 
 INLINE void sparse_sums(enum term term, size_t count,
                         const struct klr_points *b, size_t begin, size_t width,
-                        double sums[BLOCK][PITCH])
+                        double sums[BLOCK][PITCH], const double *work)
 {
     if (count == 1)
-        spread_sums(term, 1, 1, b, begin, width, sums);
+        spread_sums(term, 1, 1, b, begin, width, sums, work);
     else
-        spread_sums(term, BLOCK / LANES, BLOCK, b, begin, width, sums);
+        spread_sums(term, BLOCK / LANES, BLOCK, b, begin, width, sums, work);
 }
 
 static double term_difference(enum term term, double u, double v)
@@ -171,22 +170,22 @@ static double merge_sum(const struct klr_points *a, size_t i,
 
 static void block_sums(const struct klr_points *a, size_t row, size_t count,
                        const struct klr_points *b, size_t begin, size_t width,
-                       double sums[BLOCK][PITCH])
+                       double sums[BLOCK][PITCH], const double *work)
 {
     if (b->form == SPARSE && b->term == PRODUCT)
-        sparse_sums(PRODUCT, count, b, begin, width, sums);
+        sparse_sums(PRODUCT, count, b, begin, width, sums, work);
     else if (b->form == SPARSE && b->term == OVERLAP)
-        sparse_sums(OVERLAP, count, b, begin, width, sums);
+        sparse_sums(OVERLAP, count, b, begin, width, sums, work);
     else if (b->form == SPARSE)
         for (size_t r = 0; r < count; r++)
             for (size_t c = 0; c < width; c++)
                 sums[r][c] = merge_sum(a, row + r, b, begin + c);
     else if (b->term == PRODUCT)
-        dense_sums(PRODUCT, count, b, begin, width, sums);
+        dense_sums(PRODUCT, count, b, begin, width, sums, work);
     else if (b->term == SQUARE)
-        dense_sums(SQUARE, count, b, begin, width, sums);
+        dense_sums(SQUARE, count, b, begin, width, sums, work);
     else
-        dense_sums(ABSOLUTE, count, b, begin, width, sums);
+        dense_sums(ABSOLUTE, count, b, begin, width, sums, work);
 }
 
 /* ---- compensated ---- */
@@ -216,7 +215,7 @@ static struct pair pair_product(double a, double b)
 /* Algorithm Dot2 of Ogita, Rump & Oishi (2005), carried through to the sum
  * with coef0, where the inner product may cancel. */
 static double compensated_argument(const struct klr_points *b, size_t count,
-                                   size_t r, size_t j)
+                                   size_t r, size_t j, const double *work)
 {
     bool dense = b->form == DENSE;
     size_t stride = left_stride(b, count), step = dense ? PANEL : 1;
@@ -228,7 +227,7 @@ static double compensated_argument(const struct klr_points *b, size_t count,
     for (size_t t = begin; t < end; t++) {
         size_t k = dense ? t : (size_t)b->column[t];
         struct pair product =
-            pair_product(b->work[k * stride + r], value[t * step]);
+            pair_product(work[k * stride + r], value[t * step]);
         struct pair sum = pair_sum(dot.high, product.high);
         dot = (struct pair){sum.high, dot.low + (sum.low + product.low)};
     }

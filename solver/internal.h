@@ -65,7 +65,8 @@ struct klr_operator {
     struct klr_points *points;
     size_t n;
     unsigned long long evaluations; /* kernel entries computed so far */
-    void *tile;                     /* workspace of operator_apply */
+    void *tile;                     /* of operator_apply */
+    void *workspace;                /* of klr_gram */
 };
 
 static int operator_create(struct klr_operator *op, const struct klr_kernel *,

@@ -26,6 +26,10 @@ static int operator_create(struct klr_operator *op,
     op->tile = klr_alloc(TILE_ROWS * TILE_COLS, sizeof(double), err);
     int code = op->tile ? klr_points_create(&op->points, kernel, x, order, err)
                         : KLR_E_MEMORY;
+    if (!code) {
+        op->workspace = klr_zalloc(1, klr_gram_workspace(op->points), err);
+        code = op->workspace ? KLR_OK : KLR_E_MEMORY;
+    }
     if (code)
         operator_free(op);
     return code;
@@ -35,6 +39,7 @@ static void operator_free(struct klr_operator *op)
 {
     op->points = klr_points_free(op->points);
     op->tile = klr_free(op->tile);
+    op->workspace = klr_free(op->workspace);
 }
 
 /* ---- products ---- */
@@ -123,7 +128,8 @@ static void rows_product(struct klr_operator *op, const struct klr_points *left,
         struct klr_set piece = cut_piece(&cut, &next, cols, range);
         if (!piece.size)
             break;
-        klr_gram(left, rows, op->points, piece, precision, op->tile, TILE_COLS);
+        klr_gram(left, rows, op->points, piece, precision, op->tile, TILE_COLS,
+                 op->workspace);
         op->evaluations += height * piece.size;
         if (precision == KLR_FLOAT)
             tile_product(op->tile, KLR_FLOAT, height, piece.size, v, m, out);
@@ -172,12 +178,12 @@ static void operator_row(struct klr_operator *op, size_t i, struct klr_set cols,
                          enum klr_precision precision, void *out)
 {
     klr_gram(op->points, (struct klr_range){i, i + 1}, op->points, cols,
-             precision, out, cols.size);
+             precision, out, cols.size, op->workspace);
     op->evaluations += cols.size;
 }
 
 static void operator_diagonal(const struct klr_operator *op, struct klr_set set,
                               double *out)
 {
-    klr_gram_diagonal(op->points, set, out);
+    klr_gram_diagonal(op->points, set, out, op->workspace);
 }

@@ -240,6 +240,16 @@ static double excess(const struct klr_kernel *kernel, double value, wide exact,
 
 /* ---- checks ---- */
 
+/* The workspace of a single caller, zeroed for every call. */
+static void *room_for(const struct klr_points *p)
+{
+    static _Alignas(64) char room[1 << 20];
+    size_t bytes = klr_gram_workspace(p);
+    if (bytes > sizeof room)
+        abort();
+    return memset(room, 0, bytes);
+}
+
 static struct klr_set whole(const struct klr_range *range)
 {
     return (struct klr_set){range, 1, range->end - range->begin};
@@ -289,7 +299,7 @@ static bool float_is_rounded(const struct klr_points *p, const double *gram)
 {
     static float out[MOST_ROWS * MOST_ROWS];
     struct klr_range all = {0, p->n};
-    klr_gram(p, all, p, whole(&all), KLR_FLOAT, out, p->n);
+    klr_gram(p, all, p, whole(&all), KLR_FLOAT, out, p->n, room_for(p));
     for (size_t t = 0; t < p->n * p->n; t++) {
         float rounded = (float)gram[t];
         if (memcmp(&out[t], &rounded, sizeof rounded) != 0)
@@ -318,7 +328,7 @@ static bool partition_is_free(const struct klr_points *p, const double *gram)
         size_t stride = cols.size + 3;
         for (size_t t = 0; t < sizeof out / sizeof *out; t++)
             out[t] = -77;
-        klr_gram(p, rows, p, cols, KLR_DOUBLE, out, stride);
+        klr_gram(p, rows, p, cols, KLR_DOUBLE, out, stride, room_for(p));
         for (size_t i = rows.begin; i < rows.end; i++) {
             const double *got = out + (i - rows.begin) * stride;
             for (size_t q = 0; q < cols.count; q++)
@@ -338,7 +348,7 @@ static bool diagonal_agrees(const struct klr_points *p, const double *gram)
     struct klr_range range[2] = {{0, p->n / 2}, {p->n / 2 + 1, p->n}};
     struct klr_set set = {range, 2, p->n - 1};
     size_t at = 0;
-    klr_gram_diagonal(p, set, out);
+    klr_gram_diagonal(p, set, out, room_for(p));
     for (size_t i = 0; i < p->n; i++)
         if (i != p->n / 2 && !same(out[at++], gram[i * p->n + i]))
             return false;
@@ -356,7 +366,7 @@ static bool order_is_free(const struct klr_kernel *kernel,
     if (klr_points_create(&p, kernel, &s->view, order, NULL))
         return false;
     struct klr_range all = {0, s->n};
-    klr_gram(p, all, p, whole(&all), KLR_DOUBLE, out, s->n);
+    klr_gram(p, all, p, whole(&all), KLR_DOUBLE, out, s->n, room_for(p));
     klr_points_free(p);
     for (size_t i = 0; i < s->n; i++)
         for (size_t j = 0; j < s->n; j++)
@@ -381,7 +391,7 @@ static void check(const char *name, const struct klr_kernel *kernel,
     if (!ok(!klr_points_create(&p, kernel, &s->view, NULL, NULL), "%s", what))
         return;
     seen[p->form == SPARSE][p->term][p->compensated] = true;
-    klr_gram(p, all, p, whole(&all), KLR_DOUBLE, gram, s->n);
+    klr_gram(p, all, p, whole(&all), KLR_DOUBLE, gram, s->n, room_for(p));
     double most = worst(kernel, gram, s, s);
     ok(most <= 1, "%.2g of the allowed error", most);
     ok(is_symmetric(gram, s->n), "symmetric to the last bit");
@@ -450,7 +460,7 @@ static void check_like(const struct kind *kind, const struct klr_kernel *kernel)
     code = code ? code : klr_points_create_like(&q, p, &s.view, NULL);
     if (ok(!code, "left rows: %s, %s, gamma %g", kind->name,
            klr_kernel_names[kernel->type], kernel->gamma)) {
-        klr_gram(q, all, p, whole(&all), KLR_DOUBLE, gram, s.n);
+        klr_gram(q, all, p, whole(&all), KLR_DOUBLE, gram, s.n, room_for(p));
         double most = worst(kernel, gram, &s, &base);
         ok(most <= 1, "%.2g of the allowed error", most);
         for (size_t i = 0; i < s.n && equal; i++) {
@@ -458,12 +468,12 @@ static void check_like(const struct kind *kind, const struct klr_kernel *kernel)
             x.n = 1;
             x.start += i;
             equal = !klr_points_create_like(&r, p, &x, NULL);
-            klr_gram(r, row, p, whole(&all), KLR_DOUBLE, one, s.n);
+            klr_gram(r, row, p, whole(&all), KLR_DOUBLE, one, s.n, room_for(p));
             equal = equal && !memcmp(one, gram + i * s.n, s.n * sizeof *one);
             r = klr_points_free(r);
         }
         ok(equal, "alone or together: the same bits");
-        klr_gram(p, third, p, whole(&all), KLR_DOUBLE, one, s.n);
+        klr_gram(p, third, p, whole(&all), KLR_DOUBLE, one, s.n, room_for(p));
         ok(!memcmp(one, gram + 3 * s.n, s.n * sizeof *one),
            "a row of the base has the bits that it has there");
     }
@@ -487,7 +497,7 @@ static void test_large_left_row(void)
     int code = klr_points_create(&p, &kernel, &base, NULL, NULL);
     ok(!code && !klr_points_create_like(&q, p, &left, NULL),
        "a large left row");
-    klr_gram(q, one, p, whole(&two), KLR_DOUBLE, out, 2);
+    klr_gram(q, one, p, whole(&two), KLR_DOUBLE, out, 2, room_for(p));
     ok(fabs(out[0] - tanh(0.375)) < 1e-15 && fabs(out[1] - tanh(0.125)) < 1e-15,
        "its products do not cancel away: %g %g", out[0], out[1]);
     klr_points_free(p);
@@ -550,7 +560,7 @@ static void test_overflow(void)
     struct klr_kernel rbf = {KLR_RBF, 0, 1, 0};
     struct klr_range all = {0, 2};
     ok(!klr_points_create(&p, &rbf, &view, NULL, &err), "rbf takes 1e200");
-    klr_gram(p, all, p, whole(&all), KLR_DOUBLE, gram, 2);
+    klr_gram(p, all, p, whole(&all), KLR_DOUBLE, gram, 2, room_for(p));
     ok(gram[0] == 1 && gram[1] == 0 && gram[2] == 0 && gram[3] == 1,
        "infinite distances vanish, equal points do not");
     klr_points_free(p);
@@ -600,16 +610,16 @@ static void test_precomputed(void)
     float part[2];
 
     ok(!klr_points_create(&p, &given, &x, NULL, NULL), "a given kernel");
-    klr_gram(p, all, p, whole(&all), KLR_DOUBLE, gram, 3);
+    klr_gram(p, all, p, whole(&all), KLR_DOUBLE, gram, 3, room_for(p));
     ok(!memcmp(gram, expected, sizeof gram), "entries by serial number");
-    klr_gram(p, row, p, whole(&last), KLR_FLOAT, part, 2);
+    klr_gram(p, row, p, whole(&last), KLR_FLOAT, part, 2, room_for(p));
     ok(part[0] == .3f && part[1] == .1f, "as float");
-    klr_gram_diagonal(p, whole(&last), diagonal);
+    klr_gram_diagonal(p, whole(&last), diagonal, room_for(p));
     ok(diagonal[0] == .4 && diagonal[1] == .5, "diagonal");
     klr_points_free(p);
 
     ok(!klr_points_create(&p, &given, &x, order, NULL), "in another order");
-    klr_gram(p, all, p, whole(&all), KLR_DOUBLE, gram, 3);
+    klr_gram(p, all, p, whole(&all), KLR_DOUBLE, gram, 3, room_for(p));
     for (size_t t = 0; t < 9; t++)
         if (gram[t] != expected[order[t / 3] * 3 + order[t % 3]])
             gram[0] = NAN;
@@ -625,9 +635,9 @@ static void test_precomputed(void)
     struct klr_range two = {0, 2};
     ok(!klr_points_create(&bare, &given, &sv, NULL, NULL), "serials alone");
     ok(!klr_points_create_like(&left, bare, &test, NULL), "a row to test");
-    klr_gram(left, row, bare, whole(&two), KLR_DOUBLE, gram, 2);
+    klr_gram(left, row, bare, whole(&two), KLR_DOUBLE, gram, 2, room_for(bare));
     ok(gram[0] == 8 && gram[1] == 7, "its kernels with the support vectors");
-    klr_gram(bare, two, bare, whole(&two), KLR_DOUBLE, gram, 2);
+    klr_gram(bare, two, bare, whole(&two), KLR_DOUBLE, gram, 2, room_for(bare));
     ok(gram[0] == 0 && gram[3] == 0, "what is not there counts 0");
     klr_points_free(left);
     klr_points_free(bare);

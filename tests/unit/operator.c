@@ -155,7 +155,8 @@ int main(void)
     if (!ok(!operator_create(&op, &kernel, &features, NULL, &err), "create"))
         return done_testing();
     ok(op.n == N && op.evaluations == 0, "nothing computed yet");
-    klr_gram(op.points, all, op.points, set_of(&all, 1), KLR_DOUBLE, gram, N);
+    klr_gram(op.points, all, op.points, set_of(&all, 1), KLR_DOUBLE, gram, N,
+             op.workspace);
     for (size_t t = 0; t < N * N; t++)
         rounded[t] = (float)gram[t];
     test_apply(&op);

@@ -7,6 +7,8 @@
 #include "base/system.h"
 
 #include <fcntl.h>
+#include <sched.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,14 +43,54 @@ static size_t system_limit(const char *path)
     return end == text || limit > SIZE_MAX ? SIZE_MAX : (size_t)limit;
 }
 
+/* Processors that `quota` out of `period` microseconds make, rounded up. */
+static size_t system_share(long long quota, long long period)
+{
+    return quota <= 0 || period <= 0 ? SIZE_MAX
+                                     : (size_t)((quota - 1) / period + 1);
+}
+
+/* "quota period" of version 2; "max" is no quota. */
+static size_t system_quota(const char *path)
+{
+    char text[TEXT];
+    long long quota, period;
+    system_read(path, text);
+    return sscanf(text, "%lld %lld", &quota, &period) == 2
+               ? system_share(quota, period)
+               : SIZE_MAX;
+}
+
+/* Version 1 has the two in files; -1 is no quota, and ends as SIZE_MAX here. */
+static size_t system_old_quota(const char *path)
+{
+    char name[TEXT + 128];
+    long long quota = 0, period = 0;
+    char text[TEXT];
+    system_read(path, text);
+    sscanf(text, "%lld", &quota);
+    snprintf(name, sizeof name, "%.*s/cpu.cfs_period_us",
+             (int)(strrchr(path, '/') - path), path);
+    system_read(name, text);
+    sscanf(text, "%lld", &period);
+    return system_share(quota, period);
+}
+
+/* A limit of control groups: the file that tells it, in both versions. */
+struct system_resource {
+    const char *file, *controller, *old_file;
+    size_t (*read)(const char *path), (*read_old)(const char *path);
+};
+
 /* The least limit in `file` from the group `root``group` up to `root`. */
-static size_t system_group(const char *root, char *group, const char *file)
+static size_t system_group(const char *root, char *group, const char *file,
+                           size_t (*limit_of)(const char *path))
 {
     size_t least = SIZE_MAX;
     for (;;) {
         char path[TEXT + 128];
         snprintf(path, sizeof path, "%s%s/%s", root, group, file);
-        size_t limit = system_limit(path);
+        size_t limit = limit_of(path);
         if (limit < least)
             least = limit;
         char *slash = strrchr(group, '/');
@@ -58,23 +100,35 @@ static size_t system_group(const char *root, char *group, const char *file)
     }
 }
 
+/* True if `name` is one of the names in `list`, between commas. */
+static bool system_listed(const char *list, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *at = list; (at = strstr(at, name)); at += length)
+        if ((at == list || at[-1] == ',') && (at[length] == ',' || !at[length]))
+            return true;
+    return false;
+}
+
 /* Lines of /proc/self/cgroup are "number:controllers:/group"; version 2 has
  * the number 0 and no controllers. */
-static size_t system_groups(void)
+static size_t system_groups(const struct system_resource *resource)
 {
-    char text[TEXT], *rest = text, *line;
+    char text[TEXT], root[64], *rest = text, *line;
     size_t least = SIZE_MAX, limit = SIZE_MAX;
     system_read("/proc/self/cgroup", text);
+    snprintf(root, sizeof root, "/sys/fs/cgroup/%s", resource->controller);
     while ((line = strsep(&rest, "\n")) != NULL) {
         strsep(&line, ":");
         char *controllers = strsep(&line, ":");
         if (!controllers || !line)
             continue;
         if (!*controllers)
-            limit = system_group("/sys/fs/cgroup", line, "memory.max");
-        else if (strstr(controllers, "memory"))
-            limit = system_group("/sys/fs/cgroup/memory", line,
-                                 "memory.limit_in_bytes");
+            limit = system_group("/sys/fs/cgroup", line, resource->file,
+                                 resource->read);
+        else if (system_listed(controllers, resource->controller))
+            limit = system_group(root, line, resource->old_file,
+                                 resource->read_old);
         if (limit < least)
             least = limit;
     }
@@ -83,7 +137,14 @@ static size_t system_groups(void)
 
 size_t klr_memory_limit(void)
 {
-    size_t least = system_groups();
+    static const struct system_resource memory = {
+        .file = "memory.max",
+        .controller = "memory",
+        .old_file = "memory.limit_in_bytes",
+        .read = system_limit,
+        .read_old = system_limit,
+    };
+    size_t least = system_groups(&memory);
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     if (pages > 0 && page > 0 && (size_t)pages < least / (size_t)page)
         least = (size_t)pages * (size_t)page;
@@ -92,6 +153,26 @@ size_t klr_memory_limit(void)
         space.rlim_cur < least)
         least = (size_t)space.rlim_cur;
     return least;
+}
+
+size_t klr_processors(void)
+{
+    static const struct system_resource processor = {
+        .file = "cpu.max",
+        .controller = "cpu",
+        .old_file = "cpu.cfs_quota_us",
+        .read = system_quota,
+        .read_old = system_old_quota,
+    };
+    size_t least = system_groups(&processor);
+    cpu_set_t set;
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    /* a set too small for the machine is an error: then all are allowed */
+    if (!sched_getaffinity(0, sizeof set, &set))
+        online = CPU_COUNT(&set);
+    if (online > 0 && (size_t)online < least)
+        least = (size_t)online;
+    return least < SIZE_MAX && least > 0 ? least : 1;
 }
 
 double klr_seconds(void)

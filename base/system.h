@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What this process may use: memory and time.
+ * What this process may use: memory, processors, time.
  */
 #ifndef KLR_BASE_SYSTEM_H
 #define KLR_BASE_SYSTEM_H
@@ -10,6 +10,10 @@
 /* Bytes of memory this process may use: the machine's, or the limit of its
  * control group (v1 or v2) or address space (RLIMIT_AS) where that is less. */
 size_t klr_memory_limit(void);
+
+/* Processors this process may use: those it may be scheduled on, or the quota
+ * of its control group (v1 or v2), rounded up, where that is less; at least 1. */
+size_t klr_processors(void);
 
 /* Seconds on a clock that only goes forward. */
 double klr_seconds(void);

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The pool: threads sleep until a run is posted, join it, take turns until none
+ * is left, and sleep again. A run ends when its turns have ended, not when all
+ * threads have woken: one that comes too late finds nothing posted.
+ *
+ * Invariants, under the lock: turn is NULL unless a run is posted; `joined`
+ * threads work on it besides the caller. Only `next` is touched without.
+ */
+#include "base/threads.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "base/numbers.h"
+#include "base/option.h"
+#include "base/system.h"
+
+enum { THREAD_STACK = 1 << 20 };
+
+struct pool_thread {
+    struct klr_pool *pool;
+    size_t number; /* from 1; 0 is the caller */
+    pthread_t id;
+};
+
+struct klr_pool {
+    size_t size; /* threads, the caller included */
+    struct pool_thread *thread;
+    pthread_mutex_t lock;
+    pthread_cond_t posted, left;
+    bool closing;
+    unsigned long run; /* how many have been posted */
+    klr_pool_turn *turn;
+    void *context;
+    size_t count, joined;
+    atomic_size_t next;
+};
+
+/* ---- how many ---- */
+
+static int threads_wanted(long long threads, size_t *out, struct klr_error *err)
+{
+    const char *own = getenv("KLR_THREADS"),
+               *openmp = getenv("OMP_NUM_THREADS");
+    long long number = threads;
+    if (number == 0 && own && *own) {
+        char quoted[KLR_QUOTED_SIZE];
+        if (!klr_read_integer(own, &number) || number < 1 ||
+            number > KLR_THREADS_MAX)
+            return klr_fail(err, KLR_E_USAGE,
+                            "KLR_THREADS: %s is not a number from 1 to %d",
+                            klr_quote(quoted, own), KLR_THREADS_MAX);
+    }
+    /* another program's variable, a list for it: taken where it makes sense */
+    if (number == 0 && openmp)
+        number = strtoll(openmp, NULL, 10);
+    if (number < 1)
+        number = (long long)klr_processors();
+    *out = (size_t)(number < KLR_THREADS_MAX ? number : KLR_THREADS_MAX);
+    return 0;
+}
+
+/* ---- threads ---- */
+
+static void pool_take_turns(struct klr_pool *pool, klr_pool_turn *turn,
+                            void *context, size_t count, size_t number)
+{
+    size_t index;
+    while ((index = atomic_fetch_add(&pool->next, 1)) < count)
+        turn(context, index, number);
+}
+
+static void *pool_thread_main(void *argument)
+{
+    const struct pool_thread *self = argument;
+    struct klr_pool *pool = self->pool;
+    unsigned long seen = 0;
+    pthread_mutex_lock(&pool->lock);
+    for (;;) {
+        while (!pool->closing && (!pool->turn || pool->run == seen))
+            pthread_cond_wait(&pool->posted, &pool->lock);
+        if (pool->closing)
+            break;
+        seen = pool->run;
+        klr_pool_turn *turn = pool->turn;
+        void *context = pool->context;
+        size_t count = pool->count;
+        pool->joined++;
+        pthread_mutex_unlock(&pool->lock);
+        pool_take_turns(pool, turn, context, count, self->number);
+        pthread_mutex_lock(&pool->lock);
+        if (--pool->joined == 0)
+            pthread_cond_signal(&pool->left);
+    }
+    pthread_mutex_unlock(&pool->lock);
+    return NULL;
+}
+
+/* Start what the system gives of `threads`, with all signals blocked. */
+static void pool_start(struct klr_pool *pool, size_t threads)
+{
+    pthread_attr_t attributes;
+    sigset_t all, before;
+    if (threads < 2 || pthread_attr_init(&attributes))
+        return;
+    pthread_attr_setstacksize(&attributes, THREAD_STACK);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    while (pool->size < threads) {
+        struct pool_thread *thread = &pool->thread[pool->size];
+        *thread = (struct pool_thread){.pool = pool, .number = pool->size};
+        if (pthread_create(&thread->id, &attributes, pool_thread_main, thread))
+            break;
+        pool->size++;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+}
+
+int klr_pool_create(struct klr_pool **out, long long threads,
+                    struct klr_error *err)
+{
+    size_t wanted = 1;
+    *out = NULL;
+    int code = threads_wanted(threads, &wanted, err);
+    if (code)
+        return code;
+    struct klr_pool *pool = klr_zalloc(1, sizeof *pool, err);
+    if (!pool)
+        return KLR_E_MEMORY;
+    pool->thread = klr_alloc(wanted, sizeof *pool->thread, err);
+    if (!pool->thread) {
+        klr_free(pool);
+        return KLR_E_MEMORY;
+    }
+    pthread_mutex_init(&pool->lock, NULL);
+    pthread_cond_init(&pool->posted, NULL);
+    pthread_cond_init(&pool->left, NULL);
+    pool->size = 1;
+    pool_start(pool, wanted);
+    *out = pool;
+    return 0;
+}
+
+struct klr_pool *klr_pool_free(struct klr_pool *pool)
+{
+    if (!pool)
+        return NULL;
+    pthread_mutex_lock(&pool->lock);
+    pool->closing = true;
+    pthread_cond_broadcast(&pool->posted);
+    pthread_mutex_unlock(&pool->lock);
+    for (size_t t = 1; t < pool->size; t++)
+        pthread_join(pool->thread[t].id, NULL);
+    pthread_cond_destroy(&pool->left);
+    pthread_cond_destroy(&pool->posted);
+    pthread_mutex_destroy(&pool->lock);
+    klr_free(pool->thread);
+    return klr_free(pool);
+}
+
+size_t klr_pool_size(const struct klr_pool *pool)
+{
+    return pool ? pool->size : 1;
+}
+
+/* ---- runs ---- */
+
+void klr_pool_run(struct klr_pool *pool, size_t count, klr_pool_turn *turn,
+                  void *context)
+{
+    if (klr_pool_size(pool) == 1 || count < 2) {
+        for (size_t index = 0; index < count; index++)
+            turn(context, index, 0);
+        return;
+    }
+    pthread_mutex_lock(&pool->lock);
+    atomic_store(&pool->next, 0);
+    pool->turn = turn;
+    pool->context = context;
+    pool->count = count;
+    pool->run++;
+    pthread_cond_broadcast(&pool->posted);
+    pthread_mutex_unlock(&pool->lock);
+    pool_take_turns(pool, turn, context, count, 0);
+    pthread_mutex_lock(&pool->lock);
+    pool->turn = NULL;
+    while (pool->joined > 0)
+        pthread_cond_wait(&pool->left, &pool->lock);
+    pthread_mutex_unlock(&pool->lock);
+}

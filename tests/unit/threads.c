@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The pool: every turn is taken once, in ascending order, whatever the number
+ * of turns and threads; and how many threads there are.
+ */
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/system.h"
+#include "base/threads.h"
+#include "tests/tap.h"
+
+enum { MOST = 3000 };
+
+struct tally {
+    size_t size, count;
+    unsigned char taken[MOST]; /* plain: a turn has it to itself */
+    atomic_int bad;
+    atomic_int started; /* turns whose predecessor was handed out */
+    atomic_uint seen;   /* threads, as bits */
+};
+
+static void take(void *context, size_t index, size_t thread)
+{
+    struct tally *tally = context;
+    if (index >= tally->count || thread >= tally->size)
+        atomic_fetch_add(&tally->bad, 1);
+    else
+        tally->taken[index]++;
+    atomic_fetch_or(&tally->seen, 1u << thread);
+}
+
+static void test_all_taken(void)
+{
+    static const size_t counts[] = {0, 1, 2, 3, 7, 64, MOST};
+    for (long long threads = 1; threads <= 8; threads++) {
+        struct klr_pool *pool;
+        bool right = !klr_pool_create(&pool, threads, NULL) &&
+                     klr_pool_size(pool) == (size_t)threads;
+        for (int round = 0; right && round < 50; round++)
+            for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
+                static struct tally tally;
+                memset(&tally, 0, sizeof tally);
+                tally.size = klr_pool_size(pool);
+                tally.count = counts[c];
+                klr_pool_run(pool, tally.count, take, &tally);
+                right = right && !tally.bad;
+                for (size_t i = 0; i < MOST; i++)
+                    right = right && tally.taken[i] == (i < tally.count);
+            }
+        ok(right, "%lld threads take every turn once, run after run", threads);
+        klr_pool_free(pool);
+    }
+}
+
+/* A turn that waits for the one before it: ends only if turns are handed out
+ * in ascending order. */
+static void wait_for_previous(void *context, size_t index, size_t thread)
+{
+    struct tally *tally = context;
+    while ((size_t)atomic_load(&tally->started) != index)
+        sched_yield();
+    atomic_store(&tally->started, (int)index + 1);
+    (void)thread;
+}
+
+/* A turn that ends only when every thread is in one. */
+static void meet(void *context, size_t index, size_t thread)
+{
+    struct tally *tally = context;
+    atomic_fetch_or(&tally->seen, 1u << thread);
+    while (atomic_load(&tally->seen) != (1u << tally->size) - 1)
+        sched_yield();
+    (void)index;
+}
+
+static void test_order(void)
+{
+    static struct tally tally;
+    struct klr_pool *pool;
+    ok(!klr_pool_create(&pool, 4, NULL), "a pool of four");
+    klr_pool_run(pool, 1000, wait_for_previous, &tally);
+    ok(tally.started == 1000, "turns may wait for earlier ones");
+    tally.size = 4;
+    klr_pool_run(pool, 4, meet, &tally);
+    ok(tally.seen == 15, "all threads work at the same time");
+    klr_pool_free(pool);
+
+    memset(&tally, 0, sizeof tally);
+    tally.size = tally.count = 5;
+    klr_pool_run(NULL, 5, take, &tally);
+    ok(klr_pool_size(NULL) == 1 && tally.seen == 1 && tally.taken[4] == 1,
+       "no pool: the caller alone");
+    ok(!klr_pool_free(NULL), "free accepts NULL");
+}
+
+static size_t size_of(long long threads)
+{
+    struct klr_pool *pool;
+    size_t size =
+        klr_pool_create(&pool, threads, NULL) ? 0 : klr_pool_size(pool);
+    klr_pool_free(pool);
+    return size;
+}
+
+static void test_number(void)
+{
+    static const char *const bad[] = {"0", "-1", "x", "2x", "1025", " 2"};
+    struct klr_pool *pool;
+    struct klr_error err;
+    unsetenv("KLR_THREADS");
+    unsetenv("OMP_NUM_THREADS");
+    ok(klr_processors() >= 1, "%zu processors", klr_processors());
+    ok(size_of(0) == klr_processors(), "as many threads as processors");
+    setenv("OMP_NUM_THREADS", "3,2", 1);
+    ok(size_of(0) == 3, "OMP_NUM_THREADS, its first number");
+    setenv("KLR_THREADS", "2", 1);
+    ok(size_of(0) == 2, "KLR_THREADS comes first");
+    ok(size_of(5) == 5, "a number given comes before both");
+    for (size_t t = 0; t < sizeof bad / sizeof *bad; t++) {
+        setenv("KLR_THREADS", bad[t], 1);
+        ok(klr_pool_create(&pool, 0, &err) == KLR_E_USAGE && !pool &&
+               strstr(err.message, "KLR_THREADS") &&
+               strstr(err.message, bad[t]),
+           "refused: %s", err.message);
+    }
+    ok(size_of(2) == 2, "but only where it counts");
+    setenv("KLR_THREADS", "", 1);
+    setenv("OMP_NUM_THREADS", "many", 1);
+    ok(size_of(0) == klr_processors(), "what says nothing is ignored");
+    cpu_set_t all, one;
+    sched_getaffinity(0, sizeof all, &all);
+    CPU_ZERO(&one);
+    for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, &all) && !CPU_COUNT(&one))
+            CPU_SET(cpu, &one);
+    sched_setaffinity(0, sizeof one, &one);
+    ok(klr_processors() == 1, "bound to one processor");
+}
+
+int main(void)
+{
+    test_all_taken();
+    test_order();
+    test_number();
+    return done_testing();
+}

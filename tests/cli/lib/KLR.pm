@@ -11,7 +11,14 @@ use POSIX ();
 
 our @EXPORT = qw(bin tool start finish run scratch put get peer data);
 
-my @folders; # File::Temp objects: the folders go when the test ends
+# File::Temp objects. The folders go when the test ends, before perl takes its
+# modules apart in no order.
+my @folders;
+END
+{
+    local $?;
+    @folders = ();
+}
 
 # Programs under test are in $KLR_BIN, tools of the tests in $KLR_BUILD/tests.
 sub bin

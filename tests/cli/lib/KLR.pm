@@ -11,14 +11,7 @@ use POSIX ();
 
 our @EXPORT = qw(bin tool start finish run scratch put get peer data);
 
-# File::Temp objects. The folders go when the test ends, before perl takes its
-# modules apart in no order.
-my @folders;
-END
-{
-    local $?;
-    @folders = ();
-}
+my @folders; # File::Temp objects: the folders go when the test ends
 
 # Programs under test are in $KLR_BIN, tools of the tests in $KLR_BUILD/tests.
 sub bin
@@ -33,9 +26,11 @@ sub tool
     return ($ENV{KLR_BUILD} // 'build') . "/tests/$name";
 }
 
+# A new folder. Its name has the process in it: tests seed rand, and names that
+# come from rand alone would then be those of the same test beside it.
 sub scratch
 {
-    push @folders, File::Temp->newdir('klr-XXXXXX', TMPDIR => 1);
+    push @folders, File::Temp->newdir("klr-$$-XXXXXX", TMPDIR => 1);
     return $folders[-1]->dirname;
 }
 

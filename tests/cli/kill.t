@@ -58,7 +58,8 @@ sub start_saving
 
 # How long saving takes, undisturbed: the median of nine.
 my @took;
-while (@took < 9) {
+for (1 .. 200) {
+    last if @took == 9;
     put($model, $text[0]);
     my ($run, $begin) = start_saving(1);
     if (defined $begin) {
@@ -67,15 +68,16 @@ while (@took < 9) {
     }
     finish($run);
 }
+BAIL_OUT('no temporary file was seen beside the model') if @took < 9;
 my $duration = (sort { $a <=> $b } @took)[4];
 
-srand 5;
+my $random = uniform(5000);
 my %found = (old => 0, new => 0, neither => 0);
 my $interrupted = 0;
 for my $i (1 .. KILLS) {
     my $which = $i % 2; # what is being saved
     put($model, $text[ 1 - $which ]);
-    my $delay = rand(1.2) * $duration;
+    my $delay = 1.2 * $random->() * $duration;
     my ($run, $begin) = start_saving($which);
     if (defined $begin) {
         select undef, undef, undef, 0 while time < $begin + $delay;

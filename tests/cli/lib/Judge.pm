@@ -10,25 +10,37 @@ use JSON::PP ();
 use KLR;
 use Test::More;
 
-our @EXPORT = qw(clusters scaled evaluate trained svm_cell klr_cell
+our @EXPORT = qw(uniform clusters scaled evaluate trained svm_cell klr_cell
     kernel_options);
+
+# Numbers in (0, 1) by Park and Miller's generator, the same wherever Perl runs;
+# Perl's own stays as it is, for File::Temp to choose names by.
+sub uniform
+{
+    my ($state) = @_; # the seed, 1 .. 2^31 - 2
+    return sub {
+        $state = $state * 16807 % 2147483647;
+        return $state / 2147483647;
+    };
+}
 
 # Overlapping clusters around seeded centres: rows of `label`s, with features in
 # [-1, 1] of four decimals, a share of which are zero and left out. As text.
 sub clusters
 {
     my (%arg) = @_; # seed, labels (repeated for larger classes), n, d, zeros
-    srand $arg{seed};
+    my $random = uniform(1000 * $arg{seed});
     my ($text, %centre) = ('');
     my $zeros = $arg{zeros} // 0;
     for my $i (0 .. $arg{n} - 1) {
         my $label = $arg{labels}[$i % @{ $arg{labels} }];
         my $centre = $centre{$label} //=
-            [ map { rand(0.8) - 0.4 } 1 .. $arg{d} ];
+            [ map { 0.8 * $random->() - 0.4 } 1 .. $arg{d} ];
         $text .= $label;
         for my $j (1 .. $arg{d}) {
-            my $value = $centre->[$j - 1] + 0.6 * (rand() + rand() - 1);
-            my $keep = rand() >= $zeros;
+            my $noise = $random->() + $random->() - 1;
+            my $value = $centre->[$j - 1] + 0.6 * $noise;
+            my $keep = $random->() >= $zeros;
             $text .= sprintf ' %d:%.4f', $j, $value if $keep;
         }
         $text .= "\n";

@@ -142,7 +142,8 @@ for my $file (@files) {
     $run = run(['sh', '-c', "cat f | $program - p"], cwd => $dir);
     is($run->{exit}, 0, 'a pipe: exit status');
     is(get("$dir/p"), get("$dir/expected"), 'a pipe: the same model');
-    $run = run(['klr-train', '--', 'f', 'o'], cwd => $dir);
+    put("$dir/-f", $plain);
+    $run = run(['klr-train', '--', '-f', 'o'], cwd => $dir);
     is(get("$dir/o"), get("$dir/expected"), 'operands behind --');
 }
 

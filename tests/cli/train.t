@@ -261,6 +261,13 @@ for my $signal (['INT', 130], ['TERM', 143]) {
     finish($run);
     is($run->{exit}, 130, '-v: exit status');
     is($run->{out}, '', '-v: no results');
+    like($run->{err}, qr/^klr-train: warning: training was interrupted: no results/m,
+        '-v: a warning');
+}
+{
+    my $run = run([@long, '-q', '--time-limit', '1.5', 'q'], cwd => $dir);
+    like($run->{err}, qr/\Aklr-train: warning: the limit of time .*\n\z/,
+        '-q shows no progress');
 }
 # The model's file is a pipe that nobody reads: saving would wait for ever.
 {

@@ -142,6 +142,9 @@ static void sentences(void)
     refused(KIND, "7",
             "option -k: '7' is not one of smooth, smart, polynomial");
     refused(KIND, "", "option -k: '' is not one of smooth, smart, polynomial");
+    refused(KIND, "pol",
+            "option -k: 'pol' is not one of smooth, smart, polynomial "
+            "(did you mean 'polynomial'?)");
     refused(KIND, "sm",
             "option -k: 'sm' is not one of smooth, smart, polynomial "
             "(did you mean 'smooth'?)");

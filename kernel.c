@@ -11,4 +11,6 @@
 #include "kernel/sums.c"        /* sums over the features of two examples */
 #include "kernel/values.c"      /* the kernel function of these sums */
 #include "kernel/gram.c"        /* blocks of the Gram matrix */
+#include "kernel/linear.c"      /* products with the features */
+#include "kernel/product.c"     /* products with tiles of the matrix */
 #include "kernel/cache.c"       /* its most recently used rows */

@@ -108,6 +108,35 @@ size_t klr_gram_workspace(const struct klr_points *b);
 void klr_gram_diagonal(const struct klr_points *points, struct klr_set set,
                        double *out, void *workspace);
 
+/* ---- Products ----
+ * Vectors are taken by up to KLR_SLICE at once. */
+enum { KLR_TILE = 256, KLR_SLICE = 4 };
+
+/* A tile T (h, w), h and w at most KLR_TILE, with `pitch` elements from row to
+ * row, times m vectors (1 or KLR_SLICE) from either side:
+ *   forward (m, KLR_TILE)  = right T'   for right (m, KLR_TILE), or both NULL
+ *   backward (m, KLR_TILE) = left T     for left (m, KLR_TILE), or both NULL
+ * of which h, w, h, w elements of a row count; `right` holds zeros after its w
+ * elements up to a multiple of 4. Products and sums are of doubles, in an order
+ * that depends on h and w alone. */
+void klr_tile_multiply(const void *tile, enum klr_precision precision,
+                       size_t pitch, size_t h, size_t w, size_t m,
+                       const double *right, double *forward, const double *left,
+                       double *backward);
+
+/* X (n, width): the features in use of all examples, not for precomputed
+ * kernels; `stored` of its elements are kept. */
+size_t klr_points_width(const struct klr_points *points);
+size_t klr_points_stored(const struct klr_points *points);
+
+/* z += X[rows]' V and out = X[rows] Z, for m <= KLR_SLICE columns: v, out
+ * (|rows|, m; pitch apart), z (width, KLR_SLICE). Points made like others share
+ * their width. */
+void klr_points_multiply(const struct klr_points *points, struct klr_range rows,
+                         const double *v, size_t pitch, size_t m, double *z);
+void klr_points_expand(const struct klr_points *points, struct klr_range rows,
+                       const double *z, size_t m, double *out, size_t pitch);
+
 /* True if the type and parameters guarantee a positive semidefinite Gram
  * matrix (a precomputed one is taken on trust). */
 bool klr_kernel_is_psd(const struct klr_kernel *kernel);

@@ -13,6 +13,7 @@
 
 #include "base/memory.h"
 #include "base/numbers.h"
+#include "base/threads.h"
 #include "cli/cli.h"
 #include "solver.h"
 
@@ -23,6 +24,7 @@ enum { WITHOUT, WITH, AUTO }; /* -b */
 struct predict_options {
     int probability; /* -b */
     int decision, unlabelled, quiet, json;
+    long long threads;
 };
 
 /* Rows that wait for their answers. */
@@ -76,6 +78,15 @@ static const struct klr_option predict_table[] = {
      .name = "unlabelled",
      .offset = offsetof(struct predict_options, unlabelled),
      .help = "rows may lack the label"},
+    {.type = KLR_INTEGER,
+     .letter = 'j',
+     .name = "threads",
+     .argument = "N",
+     .offset = offsetof(struct predict_options, threads),
+     .min = 1,
+     .max = KLR_THREADS_MAX,
+     .help = "threads (default: KLR_THREADS, else OMP_NUM_THREADS, else the "
+             "processors there are)"},
     {.type = KLR_FLAG,
      .letter = 'q',
      .name = "quiet",
@@ -169,7 +180,8 @@ static int load(struct predict *predict)
         return cli_fail(predict->program, predict->model_path, &err);
     const struct klr_model *model = predict->model;
     if ((code = check_model(predict, &err)) ||
-        (code = klr_predictor_create(&predict->predictor, model, &err)) ||
+        (code = klr_predictor_create(&predict->predictor, model,
+                                     predict->options.threads, &err)) ||
         (code = klr_metrics_create(&predict->metrics, klr_model_classes(model),
                                    klr_model_labels(model), &err)) ||
         (code = batch_create(&predict->batch, model, &err)))

@@ -11,6 +11,7 @@
 /* problems */
 #include "solver/params.c"   /* parameters: ranges, defaults, checks */
 #include "solver/layout.c"   /* classes and folds: the order of the examples */
+#include "solver/strips.c"   /* parts of K: stored or computed */
 #include "solver/operator.c" /* K: products, rows, diagonal */
 
 /* solvers */

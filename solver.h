@@ -138,6 +138,7 @@ struct klr_params {
                               conditions; klr: Keerthi's tau, in log-odds */
     double cache_mb;      /* -m, MB; 0: what the problem needs, at most a
                               quarter of klr_memory_limit() */
+    long long threads;    /* -j; 0: as klr_pool_create chooses */
     int shrinking;        /* -h */
     int probability;      /* -b; accepted for LIBSVM's sake */
     long long folds;      /* -v; 0: none */
@@ -211,8 +212,10 @@ int klr_model_reader_flags(const struct klr_model *model); /* for test data */
 
 struct klr_predictor; /* a model made ready; refers to the model */
 
+/* `threads` as in klr_params. */
 int klr_predictor_create(struct klr_predictor **out,
-                         const struct klr_model *model, struct klr_error *err);
+                         const struct klr_model *model, long long threads,
+                         struct klr_error *err);
 struct klr_predictor *klr_predictor_free(struct klr_predictor *); /* NULL */
 
 /* For every row of x: the predicted label; decision values, one per pair of

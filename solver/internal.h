@@ -11,6 +11,8 @@
 #define KLR_SOLVER_INTERNAL_H
 
 #include <math.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,6 +22,7 @@
 #include "base/memory.h"
 #include "base/numbers.h"
 #include "base/system.h"
+#include "base/threads.h"
 #include "solver.h"
 
 /* ---- links: from decision values to probabilities ---- */
@@ -60,27 +63,114 @@ static size_t layout_class(const struct layout *layout, size_t c,
 
 /* ---- operator: K as solvers see it ---- */
 
+/* Rows worked on at once: what is computed stays in the nearer caches. */
+enum { KLR_STRIP = 64 };
+
+/* The positions of a set in one block of KLR_TILE positions: `size` of them,
+ * the first is `begin`, in range[range]; `offset` is its index in the set. */
+struct piece {
+    size_t size, range, begin, offset;
+};
+
+/* A part of K: float or double entries, `pitch` apart from row to row. */
+struct strip {
+    const void *entry;
+    enum klr_precision precision;
+    size_t pitch, rows, cols;
+};
+
+/* What one thread works with. */
+struct tile_work {
+    void *gram;   /* of klr_gram */
+    void *strip;  /* entries computed */
+    double *side; /* (4, KLR_SLICE, KLR_TILE) of klr_tile_multiply */
+    struct klr_range *rows, *cols; /* (KLR_TILE) cut from sets */
+    unsigned long long evaluations;
+};
+
+/* The lower triangle of K in square tiles of KLR_TILE positions, row by row;
+ * the first `stored` of them are kept once they have been computed. */
+struct tiles {
+    const struct klr_points *points;
+    size_t n, blocks, stored, threads;
+    float *tile;            /* (stored, KLR_TILE, KLR_TILE) */
+    unsigned char *filled;  /* (stored) */
+    struct tile_work *work; /* (threads) */
+};
+
+static int tiles_create(struct tiles *tiles, const struct klr_points *points,
+                        size_t threads, size_t budget, struct klr_error *err);
+static void tiles_free(struct tiles *tiles);
+/* piece (blocks): the set's part in each block. */
+static void tiles_divide(const struct tiles *tiles, struct klr_set set,
+                         struct piece *piece);
+static size_t tiles_size(const struct tiles *tiles, size_t i, size_t j);
+/* Compute the tile of blocks i >= j, if it is one to be kept and is not yet. */
+static void tiles_fill(struct tiles *tiles, size_t i, size_t j, size_t thread);
+/* The entries of row i in the columns, all of `block`, if their tile is
+ * filled. */
+static bool tiles_copy_row(const struct tiles *tiles, size_t i, size_t block,
+                           struct klr_set cols, float *out);
+
+/* Positions first .. first + count - 1 of a set's part in `block`. */
+struct cut {
+    struct klr_set set;
+    size_t block;
+    const struct piece *piece;
+    size_t first, count;
+};
+
+/* Its ranges, into `range` (KLR_TILE). */
+static struct klr_set cut_ranges(struct cut cut, struct klr_range *range);
+
+/* K[rows of left, cols] from a tile that is filled, if left is NULL and the
+ * block of rows is not above that of cols, or computed, into the thread's
+ * workspace. */
+static struct strip tiles_strip(struct tiles *tiles, size_t thread,
+                                const struct klr_points *left, struct cut rows,
+                                struct cut cols, enum klr_precision precision);
+/* forward (rows, m) += strip v, v (cols, m); backward (cols, m) += strip' w,
+ * w (rows, m); either pair may be NULL. Rows of m elements everywhere. */
+static void strip_multiply(const struct strip *strip, struct tile_work *work,
+                           size_t m, const double *v, double *forward,
+                           const double *w, double *backward);
+
 struct klr_operator {
     struct klr_kernel kernel;
     struct klr_points *points;
     size_t n;
     unsigned long long evaluations; /* kernel entries computed so far */
-    void *tile;                     /* of operator_apply */
-    void *workspace;                /* of klr_gram */
+    double passes;         /* entries multiplied or produced, over n^2 */
+    struct klr_pool *pool; /* or NULL */
+    struct tiles tiles;
+    struct piece *row, *col; /* (blocks) of the sets of a product */
+    size_t *met;             /* (blocks) those that have positions */
+    atomic_size_t *turn;     /* (blocks) contributions they have got */
+    size_t groups;           /* linear kernel: partial sums of X'V, else 0 */
+    double *partial;         /* (groups, width, KLR_SLICE) */
 };
 
+/* Tiles are kept in at most `budget` bytes; neither that nor the pool, which
+ * stays the caller's and may be NULL, changes a result. */
 static int operator_create(struct klr_operator *op, const struct klr_kernel *,
                            const struct klr_features *x, const size_t *order,
+                           struct klr_pool *pool, size_t budget,
                            struct klr_error *err);
 static void operator_free(struct klr_operator *op);
 
 /* out (|rows|, m) = K[rows, cols] V, V (|cols|, m), both row-major; sums are
- * accumulated in double, in a fixed order, over entries of the precision. */
+ * accumulated in double, in a fixed order, over entries of the precision; of
+ * the linear kernel, over features in double. */
 static void operator_apply(struct klr_operator *op, struct klr_set rows,
                            struct klr_set cols, const double *v, size_t m,
                            enum klr_precision precision, double *out);
 
-/* out (|cols|) = K[i, cols], float or double as `precision` says. */
+/* out (count, |cols|; stride elements apart) = K[i[..], cols], float or double
+ * as `precision` says; in one sweep over the columns. */
+static void operator_rows(struct klr_operator *op, const size_t *i,
+                          size_t count, struct klr_set cols,
+                          enum klr_precision precision, void *out,
+                          size_t stride);
 static void operator_row(struct klr_operator *op, size_t i, struct klr_set cols,
                          enum klr_precision precision, void *out);
 
@@ -230,7 +320,8 @@ static struct klr_features problem_features(const struct klr_problem *problem);
 static int problem_operator(struct klr_operator *op,
                             const struct klr_problem *problem,
                             const struct klr_kernel *kernel,
-                            const size_t *order, struct klr_error *err);
+                            const size_t *order, struct klr_pool *pool,
+                            size_t budget, struct klr_error *err);
 
 /* ---- answers: see predict.c ---- */
 

@@ -310,10 +310,11 @@ static struct klr_features problem_features(const struct klr_problem *problem)
 static int problem_operator(struct klr_operator *op,
                             const struct klr_problem *problem,
                             const struct klr_kernel *kernel,
-                            const size_t *order, struct klr_error *err)
+                            const size_t *order, struct klr_pool *pool,
+                            size_t budget, struct klr_error *err)
 {
     struct klr_features x = problem_features(problem);
-    int code = operator_create(op, kernel, &x, order, err);
+    int code = operator_create(op, kernel, &x, order, pool, budget, err);
     if (code && err && err->line > 0 && problem->line)
         err->line = problem->line[err->line - 1];
     return code;
@@ -324,6 +325,7 @@ int klr_train(const struct klr_problem *problem,
               struct klr_report *report, struct klr_error *err)
 {
     struct layout layout = {0};
+    struct klr_pool *pool = NULL;
     struct klr_operator op = {0};
     struct training training = {0};
     struct klr_model *model = klr_zalloc(1, sizeof *model, err);
@@ -334,8 +336,9 @@ int klr_train(const struct klr_problem *problem,
         goto done;
     model->type = (enum klr_model_type)params->model;
     model->kernel = params_kernel(params, problem->dimension);
-    if ((code = problem_operator(&op, problem, &model->kernel, layout.order,
-                                 err)) ||
+    if ((code = klr_pool_create(&pool, params->threads, err)) ||
+        (code = problem_operator(&op, problem, &model->kernel, layout.order,
+                                 pool, 0, err)) ||
         (code = training_create(&training, &op, params, &layout, err)) ||
         (code = model_allocate(model, &layout, err)))
         goto done;
@@ -351,6 +354,7 @@ int klr_train(const struct klr_problem *problem,
 done:
     training_free(&training);
     operator_free(&op);
+    klr_pool_free(pool);
     layout_free(&layout);
     *out = code ? klr_model_free(model) : model;
     return code;

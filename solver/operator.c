@@ -1,13 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The Gram matrix as solvers see it: products with vectors, rows, the diagonal.
- * Products are formed tile by tile, each tile computed where it is needed. A sum
- * over columns runs in the order of the set, with one accumulator: neither the
- * tiles nor the ranges into which a set is divided have an influence on it.
+ *
+ * Where rows and columns are the same set, each tile below the diagonal serves
+ * twice, T v_J into out_I and T' v_I into out_J. Of the b blocks that the set
+ * meets, the tiles (I, J), I >= J, are taken in waves (I + J) mod b = 0, 1, ..:
+ * a block takes part once in each, so that its contributions can come in the
+ * order of the waves whoever computes them, and there is no waiting but for the
+ * two blocks of a tile. Elsewhere a thread has rows of the result to itself.
+ * Either way sums run in an order that the sets alone determine.
+ *
+ * The linear kernel takes K V = X (X'V), unless there are more features than
+ * examples; sums over examples are divided into a fixed number of groups.
  */
 #include "solver/internal.h"
 
-enum { TILE_ROWS = 64, TILE_COLS = 256 }; /* at most 128 KB */
+enum { GROUPS_MOST = 16, GROUPS_BYTES = 8 << 20 };
 
 static struct klr_set set_of(const struct klr_range *range, size_t count)
 {
@@ -17,19 +25,49 @@ static struct klr_set set_of(const struct klr_range *range, size_t count)
     return set;
 }
 
+/* ---- making ready ---- */
+
+/* X (X'V) reads X twice, a product reads n^2 / 2 floats or computes them. */
+static size_t choose_groups(const struct klr_operator *op)
+{
+    if (op->kernel.type != KLR_LINEAR ||
+        4.0 * (double)klr_points_stored(op->points) >
+            (double)op->n * (double)op->n)
+        return 0;
+    size_t bytes =
+        klr_points_width(op->points) * KLR_SLICE * sizeof(double) + 1;
+    size_t groups = GROUPS_BYTES / bytes + 1;
+    return groups < GROUPS_MOST ? groups : GROUPS_MOST;
+}
+
+static int operator_allocate(struct klr_operator *op, size_t budget,
+                             struct klr_error *err)
+{
+    op->groups = choose_groups(op);
+    int code = tiles_create(&op->tiles, op->points, klr_pool_size(op->pool),
+                            op->groups ? 0 : budget, err);
+    size_t blocks = op->tiles.blocks;
+    if (code || !(op->row = klr_alloc(blocks, sizeof *op->row, err)) ||
+        !(op->col = klr_alloc(blocks, sizeof *op->col, err)) ||
+        !(op->met = klr_alloc(blocks, sizeof *op->met, err)) ||
+        !(op->turn = klr_alloc(blocks, sizeof *op->turn, err)) ||
+        (op->groups &&
+         !(op->partial = klr_alloc(op->groups * klr_points_width(op->points),
+                                   KLR_SLICE * sizeof *op->partial, err))))
+        return KLR_E_MEMORY;
+    return 0;
+}
+
 static int operator_create(struct klr_operator *op,
                            const struct klr_kernel *kernel,
                            const struct klr_features *x, const size_t *order,
+                           struct klr_pool *pool, size_t budget,
                            struct klr_error *err)
 {
-    *op = (struct klr_operator){.kernel = *kernel, .n = x->n};
-    op->tile = klr_alloc(TILE_ROWS * TILE_COLS, sizeof(double), err);
-    int code = op->tile ? klr_points_create(&op->points, kernel, x, order, err)
-                        : KLR_E_MEMORY;
-    if (!code) {
-        op->workspace = klr_zalloc(1, klr_gram_workspace(op->points), err);
-        code = op->workspace ? KLR_OK : KLR_E_MEMORY;
-    }
+    *op = (struct klr_operator){.kernel = *kernel, .n = x->n, .pool = pool};
+    int code = klr_points_create(&op->points, kernel, x, order, err);
+    if (!code)
+        code = operator_allocate(op, budget, err);
     if (code)
         operator_free(op);
     return code;
@@ -37,153 +75,385 @@ static int operator_create(struct klr_operator *op,
 
 static void operator_free(struct klr_operator *op)
 {
+    tiles_free(&op->tiles);
     op->points = klr_points_free(op->points);
-    op->tile = klr_free(op->tile);
-    op->workspace = klr_free(op->workspace);
+    op->row = klr_free(op->row);
+    op->col = klr_free(op->col);
+    op->met = klr_free(op->met);
+    op->turn = klr_free(op->turn);
+    op->partial = klr_free(op->partial);
+}
+
+/* What threads have counted, and entries multiplied or produced. */
+static void operator_count(struct klr_operator *op, size_t rows, size_t cols)
+{
+    double n = (double)op->n;
+    for (size_t t = 0; t < op->tiles.threads; t++) {
+        op->evaluations += op->tiles.work[t].evaluations;
+        op->tiles.work[t].evaluations = 0;
+    }
+    if (n > 0)
+        op->passes += (double)rows / n * ((double)cols / n);
 }
 
 /* ---- products ---- */
 
-/* Cut the next TILE_COLS positions, or what is left, from the set. `cut` holds
- * the rest and is changed; piece has room for TILE_COLS ranges. */
-static struct klr_set cut_piece(struct klr_range *cut, size_t *next,
-                                struct klr_set set, struct klr_range *piece)
+struct product {
+    struct klr_operator *op;
+    const struct klr_points *left; /* NULL: the operator's own */
+    struct klr_set rows, cols;
+    size_t met, strips, height; /* blocks met; strips of a block, their rows */
+    const double *v;
+    size_t m;
+    enum klr_precision precision;
+    double *out;
+};
+
+/* A tile is computed whole, to be kept, where at least half of it is used. */
+static void product_fill(const struct product *p, size_t i, size_t j,
+                         size_t used, size_t thread)
 {
-    size_t count = 0, size = 0;
-    while (size < TILE_COLS) {
-        if (cut->begin == cut->end) {
-            if (*next == set.count)
-                break;
-            *cut = set.range[(*next)++];
-            continue;
-        }
-        size_t width = cut->end - cut->begin;
-        if (width > TILE_COLS - size)
-            width = TILE_COLS - size;
-        piece[count++] = (struct klr_range){cut->begin, cut->begin + width};
-        cut->begin += width;
-        size += width;
+    struct tiles *tiles = &p->op->tiles;
+    if (p->precision == KLR_FLOAT && used >= tiles_size(tiles, i, j) / 2)
+        tiles_fill(tiles, i, j, thread);
+}
+
+/* ---- products with rows = columns ---- */
+
+/* The tile at `index`, of the blocks met: its wave has places for I + J = wave
+ * and for I + J = wave + b. False: the place is empty. */
+static bool product_place(size_t b, size_t index, size_t *wave, size_t *i,
+                          size_t *j)
+{
+    size_t place = index % (b / 2 + 1), w = *wave = index / (b / 2 + 1);
+    if (place <= w / 2) {
+        *j = place;
+        *i = w - place;
+        return true;
     }
-    return (struct klr_set){piece, count, size};
+    place -= w / 2 + 1;
+    *j = w + 1 + place;
+    *i = b - 1 - place;
+    return *i >= *j && *i < b;
 }
 
-/* out (h, w; pitch m) += tile (h, cols; pitch TILE_COLS) v (cols, w; pitch m).
- * Sums that go side by side hide each other's latency. */
-static inline __attribute__((always_inline)) void
-block_product(const void *tile, enum klr_precision precision, const size_t h,
-              const size_t w, size_t cols, const double *v, size_t m,
-              double *out)
+/* Earlier tiles are in other threads' hands. */
+static void product_wait(atomic_size_t *turn, size_t wave)
 {
-    double sum[4][4];
-    for (size_t r = 0; r < h; r++)
-        for (size_t c = 0; c < w; c++)
-            sum[r][c] = out[r * m + c];
-    for (size_t j = 0; j < cols; j++)
-        for (size_t r = 0; r < h; r++) {
-            size_t at = r * TILE_COLS + j;
-            double k = precision == KLR_FLOAT
-                           ? (double)((const float *)tile)[at]
-                           : ((const double *)tile)[at];
-            for (size_t c = 0; c < w; c++)
-                sum[r][c] += k * v[j * m + c];
-        }
-    for (size_t r = 0; r < h; r++)
-        for (size_t c = 0; c < w; c++)
-            out[r * m + c] = sum[r][c];
+    for (unsigned spin = 1;
+         atomic_load_explicit(turn, memory_order_acquire) != wave; spin++)
+        if (spin % 1024 == 0)
+            sched_yield();
 }
 
-/* out (rows, m) += tile (rows, cols) V (cols, m). */
-static inline __attribute__((always_inline)) void
-tile_product(const void *tile, enum klr_precision precision, size_t rows,
-             size_t cols, const double *v, size_t m, double *out)
+static void symmetric_turn(void *context, size_t index, size_t thread)
 {
-    size_t element = precision == KLR_FLOAT ? sizeof(float) : sizeof(double);
-    for (size_t r = 0, h; r < rows; r += h)
-        for (size_t c = 0, w; c < m; c += w) {
-            const void *block = (const char *)tile + r * TILE_COLS * element;
-            double *to = out + r * m + c;
-            h = rows - r >= 4 ? 4 : 1;
-            w = m - c >= 4 ? 4 : 1;
-            if (h == 4 && w == 4)
-                block_product(block, precision, 4, 4, cols, v + c, m, to);
-            else if (h == 4)
-                block_product(block, precision, 4, 1, cols, v + c, m, to);
-            else if (w == 4)
-                block_product(block, precision, 1, 4, cols, v + c, m, to);
-            else
-                block_product(block, precision, 1, 1, cols, v + c, m, to);
-        }
+    const struct product *p = context;
+    struct klr_operator *op = p->op;
+    size_t wave, a, b;
+    if (!product_place(p->met, index, &wave, &a, &b))
+        return;
+    size_t i = op->met[a], j = op->met[b];
+    const struct piece *row = &op->row[i], *col = &op->row[j];
+    const double *right = p->v + col->offset * p->m;
+    double *below = p->out + col->offset * p->m;
+    product_fill(p, i, j, row->size * col->size, thread);
+    product_wait(&op->turn[i], wave);
+    product_wait(&op->turn[j], wave);
+    for (size_t r = 0, h; r < row->size; r += h) {
+        h = row->size - r < p->height ? row->size - r : p->height;
+        struct cut rows = {p->rows, i, row, r, h};
+        struct cut cols = {p->rows, j, col, 0, col->size};
+        size_t at = (row->offset + r) * p->m;
+        struct strip strip =
+            tiles_strip(&op->tiles, thread, NULL, rows, cols, p->precision);
+        strip_multiply(&strip, &op->tiles.work[thread], p->m, right,
+                       p->out + at, i > j ? p->v + at : NULL, below);
+    }
+    atomic_store_explicit(&op->turn[i], wave + 1, memory_order_release);
+    atomic_store_explicit(&op->turn[j], wave + 1, memory_order_release);
 }
 
-/* out (rows, m) = K[rows of left, cols] V. */
-static void rows_product(struct klr_operator *op, const struct klr_points *left,
-                         struct klr_range rows, struct klr_set cols,
-                         const double *v, size_t m,
-                         enum klr_precision precision, double *out)
+static void product_symmetric(struct product *p)
 {
-    struct klr_range cut = {0, 0}, range[TILE_COLS];
-    size_t height = rows.end - rows.begin, next = 0;
-    memset(out, 0, height * m * sizeof *out);
-    for (;;) {
-        struct klr_set piece = cut_piece(&cut, &next, cols, range);
-        if (!piece.size)
-            break;
-        klr_gram(left, rows, op->points, piece, precision, op->tile, TILE_COLS,
-                 op->workspace);
-        op->evaluations += height * piece.size;
-        if (precision == KLR_FLOAT)
-            tile_product(op->tile, KLR_FLOAT, height, piece.size, v, m, out);
-        else
-            tile_product(op->tile, KLR_DOUBLE, height, piece.size, v, m, out);
-        v += piece.size * m;
+    struct klr_operator *op = p->op;
+    p->met = 0;
+    for (size_t block = 0; block < op->tiles.blocks; block++) {
+        atomic_init(&op->turn[block], 0);
+        if (op->row[block].size)
+            op->met[p->met++] = block;
+    }
+    p->height = KLR_STRIP;
+    klr_pool_run(op->pool, p->met * (p->met / 2 + 1), symmetric_turn, p);
+}
+
+/* ---- other products ---- */
+
+/* Fill tiles first, since several turns may read one. */
+static void fill_turn(void *context, size_t i, size_t thread)
+{
+    const struct product *p = context;
+    const struct klr_operator *op = p->op;
+    for (size_t j = 0; j <= i; j++) {
+        size_t below = op->row[i].size * op->col[j].size;
+        size_t above = op->row[j].size * op->col[i].size;
+        product_fill(p, i, j, below > above ? below : above, thread);
     }
 }
 
-/* out (|rows|, m) = K[rows of left, cols] V. */
-static void set_product(struct klr_operator *op, const struct klr_points *left,
-                        struct klr_set rows, struct klr_set cols,
-                        const double *v, size_t m, enum klr_precision precision,
-                        double *out)
+/* out (rows of the cut) += K[rows, block j] v: the tile as it is. */
+static void rows_below(const struct product *p, size_t thread, struct cut rows,
+                       size_t j)
 {
-    for (size_t q = 0; q < rows.count; q++)
-        for (size_t i = rows.range[q].begin, h; i < rows.range[q].end; i += h) {
-            h = rows.range[q].end - i;
-            if (h > TILE_ROWS)
-                h = TILE_ROWS;
-            rows_product(op, left, (struct klr_range){i, i + h}, cols, v, m,
-                         precision, out);
-            out += h * m;
+    struct tiles *tiles = &p->op->tiles;
+    const struct piece *col = &p->op->col[j];
+    struct cut cols = {p->cols, j, col, 0, col->size};
+    struct strip strip =
+        tiles_strip(tiles, thread, p->left, rows, cols, p->precision);
+    strip_multiply(
+        &strip, &tiles->work[thread], p->m, p->v + col->offset * p->m,
+        p->out + (rows.piece->offset + rows.first) * p->m, NULL, NULL);
+}
+
+/* The same where only its transpose is among the tiles. */
+static void rows_above(const struct product *p, size_t thread, struct cut rows,
+                       size_t j)
+{
+    struct tiles *tiles = &p->op->tiles;
+    const struct piece *col = &p->op->col[j];
+    for (size_t r = 0, h; r < col->size; r += h) {
+        h = col->size - r < KLR_STRIP ? col->size - r : KLR_STRIP;
+        struct cut cols = {p->cols, j, col, r, h};
+        struct strip strip =
+            tiles_strip(tiles, thread, NULL, cols, rows, p->precision);
+        strip_multiply(&strip, &tiles->work[thread], p->m, NULL, NULL,
+                       p->v + (col->offset + r) * p->m,
+                       p->out + (rows.piece->offset + rows.first) * p->m);
+    }
+}
+
+/* A strip of rows against all columns, block by block. */
+static void general_turn(void *context, size_t index, size_t thread)
+{
+    const struct product *p = context;
+    const struct klr_operator *op = p->op;
+    size_t i = index / p->strips, first = index % p->strips * p->height;
+    const struct piece *row = &op->row[i];
+    if (first >= row->size)
+        return;
+    size_t left = row->size - first;
+    struct cut rows = {p->rows, i, row, first,
+                       left < p->height ? left : p->height};
+    for (size_t j = 0; j < op->tiles.blocks; j++)
+        if (op->col[j].size && (p->left || i >= j))
+            rows_below(p, thread, rows, j);
+        else if (op->col[j].size)
+            rows_above(p, thread, rows, j);
+}
+
+/* Strips of rows as high as leaves work for all threads: rows are independent,
+ * their number has no influence on the result. */
+static void product_general(struct product *p, size_t blocks)
+{
+    struct klr_operator *op = p->op;
+    size_t threads = klr_pool_size(op->pool);
+    if (!p->left && op->tiles.stored)
+        klr_pool_run(op->pool, op->tiles.blocks, fill_turn, p);
+    p->height = KLR_STRIP;
+    while (threads > 1 && p->height > 8 &&
+           p->rows.size / p->height < 4 * threads)
+        p->height /= 2;
+    p->strips = (KLR_TILE + p->height - 1) / p->height;
+    klr_pool_run(op->pool, blocks * p->strips, general_turn, p);
+}
+
+/* ---- products of the linear kernel ---- */
+
+struct linear {
+    struct klr_operator *op;
+    const struct klr_points *left;
+    const struct piece *piece; /* of the turns */
+    struct klr_set set;
+    const double *v;
+    double *out;
+    size_t m, pitch;
+};
+
+/* partial (group) = X' V over blocks of columns. */
+static void multiply_turn(void *context, size_t group, size_t thread)
+{
+    const struct linear *l = context;
+    const struct klr_operator *op = l->op;
+    size_t size = klr_points_width(op->points) * KLR_SLICE;
+    size_t blocks = op->tiles.blocks;
+    double *z = op->partial + group * size;
+    memset(z, 0, size * sizeof *z);
+    for (size_t b = blocks * group / op->groups;
+         b < blocks * (group + 1) / op->groups; b++) {
+        struct cut all = {l->set, b, &l->piece[b], 0, l->piece[b].size};
+        struct klr_set set = cut_ranges(all, op->tiles.work[thread].cols);
+        const double *v = l->v + l->piece[b].offset * l->pitch;
+        for (size_t q = 0; q < set.count; q++) {
+            klr_points_multiply(op->points, set.range[q], v, l->pitch, l->m, z);
+            v += (set.range[q].end - set.range[q].begin) * l->pitch;
         }
+    }
+}
+
+/* out = X z over a block of rows. */
+static void expand_turn(void *context, size_t b, size_t thread)
+{
+    const struct linear *l = context;
+    const struct klr_operator *op = l->op;
+    struct cut all = {l->set, b, &l->piece[b], 0, l->piece[b].size};
+    struct klr_set set = cut_ranges(all, op->tiles.work[thread].rows);
+    double *out = l->out + l->piece[b].offset * l->pitch;
+    for (size_t q = 0; q < set.count; q++) {
+        klr_points_expand(l->left, set.range[q], op->partial, l->m, out,
+                          l->pitch);
+        out += (set.range[q].end - set.range[q].begin) * l->pitch;
+    }
+}
+
+/* z = X'V for columns c .. c + m - 1 of V, in the first of the partial sums. */
+static void linear_columns(struct linear *l, const struct product *p, size_t c)
+{
+    struct klr_operator *op = l->op;
+    size_t size = klr_points_width(op->points) * KLR_SLICE;
+    l->set = p->cols;
+    l->piece = op->col;
+    l->v = p->v + c;
+    klr_pool_run(op->pool, op->groups, multiply_turn, l);
+    for (size_t g = 1; g < op->groups; g++)
+        for (size_t t = 0; t < size; t++)
+            op->partial[t] += op->partial[g * size + t];
+}
+
+static void product_linear(const struct product *p, size_t blocks)
+{
+    struct linear l = {
+        .op = p->op, .left = p->left ? p->left : p->op->points, .pitch = p->m};
+    for (size_t c = 0; c < p->m; c += l.m) {
+        l.m = p->m - c < KLR_SLICE ? p->m - c : KLR_SLICE;
+        linear_columns(&l, p, c);
+        l.set = p->rows;
+        l.piece = p->op->row;
+        l.out = p->out + c;
+        klr_pool_run(p->op->pool, blocks, expand_turn, &l);
+    }
+}
+
+/* ---- all of them ---- */
+
+static bool sets_equal(struct klr_set a, struct klr_set b)
+{
+    if (a.count != b.count || a.size != b.size)
+        return false;
+    for (size_t q = 0; q < a.count; q++)
+        if (a.range[q].begin != b.range[q].begin ||
+            a.range[q].end != b.range[q].end)
+            return false;
+    return true;
 }
 
 static void operator_apply(struct klr_operator *op, struct klr_set rows,
                            struct klr_set cols, const double *v, size_t m,
                            enum klr_precision precision, double *out)
 {
-    set_product(op, op->points, rows, cols, v, m, precision, out);
+    struct product p = {
+        .op = op,
+        .rows = rows,
+        .cols = cols,
+        .v = v,
+        .m = m,
+        .precision = precision,
+        .out = out,
+    };
+    memset(out, 0, rows.size * m * sizeof *out);
+    tiles_divide(&op->tiles, rows, op->row);
+    tiles_divide(&op->tiles, cols, op->col);
+    if (op->groups)
+        product_linear(&p, op->tiles.blocks);
+    else if (sets_equal(rows, cols))
+        product_symmetric(&p);
+    else
+        product_general(&p, op->tiles.blocks);
+    operator_count(op, rows.size, cols.size);
 }
 
+/* Other examples come in batches of as many blocks as there are pieces for. */
 static void operator_cross(struct klr_operator *op, const struct klr_points *x,
                            const double *v, size_t m,
                            enum klr_precision precision, double *out)
 {
-    struct klr_range rows = {0, klr_points_count(x)}, cols = {0, op->n};
-    set_product(op, x, set_of(&rows, 1), set_of(&cols, 1), v, m, precision,
-                out);
+    struct klr_range all = {0, op->n};
+    size_t n = klr_points_count(x), blocks = op->tiles.blocks;
+    memset(out, 0, n * m * sizeof *out);
+    tiles_divide(&op->tiles, set_of(&all, 1), op->col);
+    for (size_t first = 0, count; blocks && first < n; first += count) {
+        count = n - first < blocks * KLR_TILE ? n - first : blocks * KLR_TILE;
+        struct klr_range batch = {first, first + count};
+        struct product p = {
+            .op = op,
+            .left = x,
+            .rows = set_of(&batch, 1),
+            .cols = set_of(&all, 1),
+            .v = v,
+            .m = m,
+            .precision = precision,
+            .out = out + first * m,
+        };
+        size_t used = (count + KLR_TILE - 1) / KLR_TILE;
+        for (size_t b = 0; b < used; b++) {
+            size_t at = b * KLR_TILE, left = count - at;
+            op->row[b] = (struct piece){left < KLR_TILE ? left : KLR_TILE, 0,
+                                        first + at, at};
+        }
+        if (op->groups)
+            product_linear(&p, used);
+        else
+            product_general(&p, used);
+    }
+    operator_count(op, n, op->n);
 }
 
 /* ---- entries ---- */
 
+static void operator_rows(struct klr_operator *op, const size_t *i,
+                          size_t count, struct klr_set cols,
+                          enum klr_precision precision, void *out,
+                          size_t stride)
+{
+    size_t element = precision == KLR_FLOAT ? sizeof(float) : sizeof(double);
+    struct tiles *tiles = &op->tiles;
+    tiles_divide(tiles, cols, op->col);
+    for (size_t b = 0; b < tiles->blocks; b++) {
+        const struct piece *col = &op->col[b];
+        if (!col->size)
+            continue;
+        struct cut all = {cols, b, col, 0, col->size};
+        struct klr_set set = cut_ranges(all, tiles->work->cols);
+        for (size_t r = 0; r < count; r++) {
+            void *to = (char *)out + (r * stride + col->offset) * element;
+            if (precision == KLR_FLOAT &&
+                tiles_copy_row(tiles, i[r], b, set, to))
+                continue;
+            klr_gram(op->points, (struct klr_range){i[r], i[r] + 1}, op->points,
+                     set, precision, to, stride, tiles->work->gram);
+            op->evaluations += set.size;
+        }
+    }
+    operator_count(op, count, cols.size);
+}
+
 static void operator_row(struct klr_operator *op, size_t i, struct klr_set cols,
                          enum klr_precision precision, void *out)
 {
-    klr_gram(op->points, (struct klr_range){i, i + 1}, op->points, cols,
-             precision, out, cols.size, op->workspace);
-    op->evaluations += cols.size;
+    operator_rows(op, &i, 1, cols, precision, out, cols.size);
 }
 
 static void operator_diagonal(const struct klr_operator *op, struct klr_set set,
                               double *out)
 {
-    klr_gram_diagonal(op->points, set, out, op->workspace);
+    klr_gram_diagonal(op->points, set, out, op->tiles.work->gram);
 }

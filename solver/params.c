@@ -144,6 +144,15 @@ const struct klr_option klr_train_options[] = {
      .help = "memory for the kernel (default: what it needs, at most a quarter "
              "of the memory there is)"},
     {.type = KLR_INTEGER,
+     .letter = 'j',
+     .name = "threads",
+     .argument = "N",
+     .offset = KLR_PARAM(threads),
+     .min = 1,
+     .max = KLR_THREADS_MAX,
+     .help = "threads (default: KLR_THREADS, else OMP_NUM_THREADS, else the "
+             "processors there are)"},
+    {.type = KLR_INTEGER,
      .name = "max-iter",
      .argument = "N",
      .offset = KLR_PARAM(max_iter),

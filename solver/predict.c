@@ -74,6 +74,7 @@ static double model_answer(const struct klr_model *model,
 
 struct klr_predictor {
     const struct klr_model *model;
+    struct klr_pool *pool;
     struct klr_operator *op; /* (k) over the vectors of each class */
     double *coef;            /* (n_sv, k - 1) */
     double *product;         /* (PREDICT_BLOCK, k - 1) */
@@ -106,11 +107,13 @@ static int predictor_pack(struct klr_predictor *p, size_t c, size_t first,
         .index = model->index,
         .value = model->value,
     };
-    return operator_create(&p->op[c], &model->kernel, &vectors, NULL, err);
+    return operator_create(&p->op[c], &model->kernel, &vectors, NULL, p->pool,
+                           0, err);
 }
 
 int klr_predictor_create(struct klr_predictor **out,
-                         const struct klr_model *model, struct klr_error *err)
+                         const struct klr_model *model, long long threads,
+                         struct klr_error *err)
 {
     int code = KLR_E_MEMORY;
     size_t rows = model->k - 1, first = 0;
@@ -119,12 +122,14 @@ int klr_predictor_create(struct klr_predictor **out,
     if (!p)
         return code;
     p->model = model;
-    if (!predictor_alloc(p, err))
+    code = klr_pool_create(&p->pool, threads, err);
+    if (!code && !predictor_alloc(p, err))
+        code = KLR_E_MEMORY;
+    if (code)
         goto done;
     for (size_t sv = 0; sv < model->n_sv; sv++)
         for (size_t row = 0; row < rows; row++)
             p->coef[sv * rows + row] = model->coef[row * model->n_sv + sv];
-    code = 0;
     for (size_t c = 0; !code && c < model->k; first += model->class_sv[c++])
         if (model->class_sv[c])
             code = predictor_pack(p, c, first, err);
@@ -143,6 +148,7 @@ struct klr_predictor *klr_predictor_free(struct klr_predictor *p)
     for (size_t c = 0; p->op && c < p->model->k; c++)
         operator_free(&p->op[c]);
     klr_free(p->op);
+    klr_pool_free(p->pool);
     klr_free(p->coef);
     klr_free(p->product);
     klr_free(p->decision);

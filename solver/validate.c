@@ -154,6 +154,7 @@ int klr_cross_validate(const struct klr_problem *problem,
                        struct klr_report *report, struct klr_error *err)
 {
     struct layout layout = {0};
+    struct klr_pool *pool = NULL;
     struct klr_operator op = {0};
     struct validation v = {0};
     struct klr_kernel kernel = params_kernel(params, problem->dimension);
@@ -163,7 +164,9 @@ int klr_cross_validate(const struct klr_problem *problem,
         (code = layout_create(&layout, problem, params->positive,
                               (size_t)params->folds, (uint64_t)params->seed,
                               err)) ||
-        (code = problem_operator(&op, problem, &kernel, layout.order, err)) ||
+        (code = klr_pool_create(&pool, params->threads, err)) ||
+        (code = problem_operator(&op, problem, &kernel, layout.order, pool, 0,
+                                 err)) ||
         (code = validation_create(&v, &op, params, &layout, err)))
         goto done;
     for (size_t f = 0; f < layout.folds; f++)
@@ -178,6 +181,7 @@ int klr_cross_validate(const struct klr_problem *problem,
 done:
     validation_free(&v);
     operator_free(&op);
+    klr_pool_free(pool);
     layout_free(&layout);
     return code;
 }

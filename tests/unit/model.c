@@ -279,7 +279,7 @@ static void test_libsvm(void)
     int feature[] = {5};
     double one[] = {1};
     struct klr_features x = {1, 5, row, feature, one};
-    ok(model && !klr_predictor_create(&predictor, model, &err) &&
+    ok(model && !klr_predictor_create(&predictor, model, 2, &err) &&
            !klr_predict(predictor, &x, &answer, &decision, NULL, &err) &&
            answer == 3 && decision == 0.5,
        "it predicts by rho alone");

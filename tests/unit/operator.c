@@ -1,22 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The operator against plain loops over the entries.
+ * The operator against plain loops over the entries, and against itself: the
+ * bits of a product depend neither on the memory for tiles, nor on the number
+ * of threads, nor on what has been computed before.
  */
 #if defined(__GNUC__) /* internal.h declares statics of other parts */
 #pragma GCC diagnostic ignored "-Wunused-function"
 #endif
+#include "solver/strips.c"
+
 #include "solver/operator.c"
 
 #include "tests/tap.h"
 
-enum { N = 611, D = 6, M = 7, LEFT = 131 };
+enum { N = 1050, D = 6, M = 5, LEFT = 531, BLOCKS = 5, VARIANTS = 9 };
 
 static double x[N * D];
 static int feature[N * D];
 static size_t start[N + 1];
-static double gram[N * N]; /* K */
-static float rounded[N * N];
-static double v[N * M], out[N * M], expected[N * M];
+static double gram[N * N];  /* K */
+static float single[N * N]; /* in float */
+static double v[N * M], out[N * M], first[N * M];
+static struct klr_pool *pool[3];
+static struct klr_operator variant[VARIANTS];
 
 static uint64_t state = 3;
 
@@ -26,10 +32,11 @@ static double uniform(void)
     return (double)(state >> 11) * 0x1p-52 - 1;
 }
 
-static struct klr_features make_features(void)
+/* Dense features, or one of six. */
+static struct klr_features make_features(bool sparse)
 {
     for (size_t t = 0; t < N * D; t++) {
-        x[t] = uniform();
+        x[t] = sparse && t % D != t / D % D ? 0 : uniform();
         feature[t] = (int)(t % D) + 1;
         start[t / D + 1] = t + 1;
     }
@@ -38,21 +45,24 @@ static struct klr_features make_features(void)
     return (struct klr_features){N, D, start, feature, x};
 }
 
-/* expected (|rows|, m) = K[rows, cols] V in the order of the set. */
-static void multiply(const size_t *row, size_t rows, const size_t *col,
-                     size_t cols, size_t m, enum klr_precision precision)
+/* No tile, some tiles, all of them; with one, two and three threads. */
+static bool make_variants(const struct klr_kernel *kernel,
+                          const struct klr_features *features)
 {
-    for (size_t i = 0; i < rows; i++)
-        for (size_t c = 0; c < m; c++) {
-            double sum = 0;
-            for (size_t j = 0; j < cols; j++) {
-                size_t at = row[i] * N + col[j];
-                sum +=
-                    (precision == KLR_FLOAT ? (double)rounded[at] : gram[at]) *
-                    v[j * m + c];
-            }
-            expected[i * m + c] = sum;
-        }
+    const size_t tile = (size_t)KLR_TILE * KLR_TILE * sizeof(float);
+    const size_t budget[3] = {tile - 1, 7 * tile + 5, SIZE_MAX};
+    bool right = true;
+    for (size_t t = 0; t < VARIANTS; t++)
+        right = !operator_create(&variant[t], kernel, features, NULL,
+                                 pool[t % 3], budget[t / 3], NULL) &&
+                right;
+    return right;
+}
+
+static void free_variants(void)
+{
+    for (size_t t = 0; t < VARIANTS; t++)
+        operator_free(&variant[t]);
 }
 
 static size_t positions(struct klr_set set, size_t *position)
@@ -64,109 +74,226 @@ static size_t positions(struct klr_set set, size_t *position)
     return count;
 }
 
-static void check(struct klr_operator *op, const char *name,
-                  struct klr_set rows, struct klr_set cols)
+/* out agrees with K[rows, cols] V but for the rounding of sums. */
+static bool agrees(struct klr_set rows, struct klr_set cols, size_t m,
+                   enum klr_precision precision)
 {
     static size_t row[N], col[N];
-    size_t r = positions(rows, row), c = positions(cols, col);
-    ok(r == rows.size && c == cols.size, "%s: sizes of sets", name);
-    for (size_t m = 1; m <= M; m += 2)
-        for (int p = 0; p < 2; p++) {
-            enum klr_precision precision = p ? KLR_DOUBLE : KLR_FLOAT;
-            unsigned long long before = op->evaluations;
-            multiply(row, r, col, c, m, precision);
-            memset(out, 0xff, sizeof out);
-            operator_apply(op, rows, cols, v, m, precision, out);
-            ok(!memcmp(out, expected, r * m * sizeof *out),
-               "%s: %zu vectors, %s", name, m, p ? "double" : "float");
-            ok(op->evaluations == before + r * c, "evaluations are counted");
+    size_t count = positions(rows, row), width = positions(cols, col);
+    bool right = count == rows.size && width == cols.size;
+    for (size_t i = 0; i < count; i++)
+        for (size_t c = 0; c < m; c++) {
+            long double sum = 0, size = 0;
+            for (size_t j = 0; j < width; j++) {
+                size_t at = row[i] * N + col[j];
+                long double k = precision == KLR_FLOAT && !variant->groups
+                                    ? single[at]
+                                    : gram[at];
+                sum += k * v[j * m + c];
+                size += fabsl(k * v[j * m + c]);
+            }
+            right = right && fabsl(sum - out[i * m + c]) <= 1e-14L * size;
         }
+    return right;
 }
 
-static void test_apply(struct klr_operator *op)
+static void check(const char *name, struct klr_set rows, struct klr_set cols,
+                  size_t m, enum klr_precision precision)
 {
-    const struct klr_range all = {0, N}, odd[] = {{5, 77}, {80, 81}, {300, N}};
-    struct klr_range single[N / 2], cut[3] = {{0, 100}, {100, 100}, {100, N}};
-    for (size_t q = 0; q < N / 2; q++)
-        single[q] = (struct klr_range){2 * q, 2 * q + 1};
-    check(op, "all", set_of(&all, 1), set_of(&all, 1));
-    check(op, "cut in three", set_of(cut, 3), set_of(cut, 3));
-    check(op, "rectangle", set_of(&all, 1), set_of(odd, 3));
-    check(op, "some rows", set_of(odd, 3), set_of(&all, 1));
-    check(op, "every second", set_of(odd, 1), set_of(single, N / 2));
-    check(op, "no columns", set_of(odd, 2), set_of(odd, 0));
-    check(op, "no rows", set_of(odd, 0), set_of(odd, 2));
-}
-
-static void test_entries(struct klr_operator *op)
-{
-    const struct klr_range odd[] = {{5, 77}, {80, 81}, {300, N}};
-    struct klr_set set = set_of(odd, 3);
-    static size_t col[N];
-    static float narrow[N];
-    bool wide_right = true, narrow_right = true, diagonal_right = true;
-    unsigned long long before = op->evaluations;
-    positions(set, col);
-    operator_row(op, 200, set, KLR_DOUBLE, out);
-    operator_row(op, 200, set, KLR_FLOAT, narrow);
-    ok(op->evaluations == before + 2 * set.size, "rows are counted");
-    for (size_t j = 0; j < set.size; j++) {
-        wide_right = wide_right && out[j] == gram[200 * N + col[j]];
-        narrow_right = narrow_right && narrow[j] == rounded[200 * N + col[j]];
+    size_t bytes = rows.size * m * sizeof *out;
+    bool same = true;
+    for (size_t t = 0; t < 2 * VARIANTS; t++) {
+        struct klr_operator *op = &variant[t % VARIANTS];
+        double before = op->passes;
+        double pass = (double)rows.size * (double)cols.size / N / N;
+        memset(out, 0xff, sizeof out);
+        operator_apply(op, rows, cols, v, m, precision, out);
+        if (t == 0)
+            memcpy(first, out, bytes);
+        same = same && !memcmp(out, first, bytes) &&
+               fabs(op->passes - before - pass) < 1e-12;
     }
-    ok(wide_right, "a row of doubles");
-    ok(narrow_right, "a row of floats");
+    ok(same && agrees(rows, cols, m, precision), "%s: %zu vectors, %s", name, m,
+       precision == KLR_FLOAT ? "float" : "double");
+}
+
+static void test_apply(void)
+{
+    static const struct klr_range all[] = {{0, N}};
+    static const struct klr_range pair[] = {{40, 300}, {700, 890}};
+    static const struct klr_range held[] = {{0, 128}, {640, 750}};
+    static const struct klr_range rest[] = {{128, 640}, {750, N}};
+    static const struct klr_range cut[] = {{0, 100}, {100, 100}, {100, N}};
+    static struct klr_range second[N / 2], few[4];
+    for (size_t q = 0; q < N / 2; q++)
+        second[q] = (struct klr_range){2 * q, 2 * q + 1};
+    for (size_t q = 0; q < 4; q++)
+        few[q] = (struct klr_range){10 + 300 * q, 11 + 301 * q};
+    const struct {
+        const char *name;
+        struct klr_set rows, cols;
+    } cases[] = {
+        {"no columns", set_of(pair, 2), set_of(pair, 0)},
+        {"no rows", set_of(pair, 0), set_of(pair, 2)},
+        {"every second of some rows", set_of(few, 4), set_of(second, N / 2)},
+        {"every second", set_of(second, N / 2), set_of(second, N / 2)},
+        {"a pair", set_of(pair, 2), set_of(pair, 2)},
+        {"a fold's rest", set_of(rest, 2), set_of(rest, 2)},
+        {"a fold", set_of(held, 2), set_of(rest, 2)},
+        {"all", set_of(all, 1), set_of(all, 1)},
+        {"all, cut in three", set_of(cut, 3), set_of(cut, 3)},
+        {"some columns", set_of(all, 1), set_of(pair, 2)},
+        {"one row", set_of(few, 1), set_of(all, 1)},
+        {"a fold, once more", set_of(held, 2), set_of(rest, 2)},
+        {"every second, once more", set_of(second, N / 2),
+         set_of(second, N / 2)},
+    };
+    for (size_t t = 0; t < sizeof cases / sizeof *cases; t++)
+        for (size_t m = 1; m <= M; m += 2)
+            for (int p = 0; p < 2; p++)
+                check(cases[t].name, cases[t].rows, cases[t].cols, m,
+                      p ? KLR_DOUBLE : KLR_FLOAT);
+}
+
+/* A vector's product is the same whatever stands beside it. */
+static void test_columns(void)
+{
+    const struct klr_range all = {0, N};
+    static double alone[N];
+    bool same = true;
+    operator_apply(&variant[8], set_of(&all, 1), set_of(&all, 1), v, M,
+                   KLR_FLOAT, out);
+    for (size_t c = 0; c < M; c++) {
+        for (size_t i = 0; i < N; i++)
+            alone[i] = v[i * M + c];
+        operator_apply(&variant[8], set_of(&all, 1), set_of(&all, 1), alone, 1,
+                       KLR_FLOAT, first);
+        for (size_t i = 0; i < N; i++)
+            same = same && first[i] == out[i * M + c];
+    }
+    ok(same, "vectors together or alone");
+}
+
+static void test_counts(void)
+{
+    const struct klr_range all = {0, N};
+    const unsigned long long triangle = /* and the rest of the diagonal */
+        (unsigned long long)(N - 1024) * N + 256 * 256 * (BLOCKS * 2);
+    for (size_t t = 0; t < VARIANTS; t++) {
+        unsigned long long before = variant[t].evaluations, computed;
+        operator_apply(&variant[t], set_of(&all, 1), set_of(&all, 1), v, 1,
+                       KLR_FLOAT, out);
+        computed = variant[t].evaluations - before;
+        ok(t < 3   ? computed == triangle
+           : t < 6 ? computed == triangle - 7 * 256 * 256
+                   : computed == 0,
+           "%llu entries computed with %zu tiles kept", computed,
+           variant[t].tiles.stored);
+    }
+}
+
+static bool rows_right(struct klr_operator *op, struct klr_set set)
+{
+    static const size_t row[] = {200, 1049, 3, 4, 5, 600, 256, 255};
+    static size_t col[N];
+    static float narrow[8 * N];
+    static double wide[8 * N];
+    bool right = true;
+    positions(set, col);
+    memset(narrow, 0, sizeof narrow);
+    memset(wide, 0, sizeof wide);
+    operator_rows(op, row, 8, set, KLR_FLOAT, narrow, N);
+    operator_rows(op, row, 8, set, KLR_DOUBLE, wide, N);
+    for (size_t r = 0; r < 8; r++)
+        for (size_t j = 0; j < set.size; j++)
+            right = right && narrow[r * N + j] == single[row[r] * N + col[j]] &&
+                    wide[r * N + j] == gram[row[r] * N + col[j]];
+    operator_row(op, 7, set, KLR_FLOAT, narrow);
+    for (size_t j = 0; j < set.size; j++)
+        right = right && narrow[j] == single[7 * N + col[j]];
     operator_diagonal(op, set, out);
     for (size_t j = 0; j < set.size; j++)
-        diagonal_right = diagonal_right && out[j] == gram[col[j] * (N + 1)];
-    ok(diagonal_right, "the diagonal");
+        right = right && out[j] == gram[col[j] * (N + 1)];
+    return right;
 }
 
-/* The first rows as other examples: the products are those of apply. */
-static void test_cross(struct klr_operator *op, struct klr_features other)
+static void test_entries(void)
 {
-    static size_t row[N];
-    struct klr_range all = {0, N};
-    struct klr_points *left = NULL;
-    other.n = LEFT;
-    ok(!klr_points_create_like(&left, op->points, &other, NULL),
-       "other examples");
-    positions(set_of(&all, 1), row);
+    const struct klr_range odd[] = {{5, 77}, {80, 81}, {300, N}};
+    for (size_t t = 0; t < VARIANTS; t += 3)
+        ok(rows_right(&variant[t], set_of(odd, 3)),
+           "rows and diagonal with %zu tiles kept", variant[t].tiles.stored);
+}
+
+/* The first rows as other examples, all at once or one by one. */
+static void test_cross(struct klr_features other)
+{
+    struct klr_range all = {0, N}, rows = {0, LEFT};
     for (int p = 0; p < 2; p++) {
         enum klr_precision precision = p ? KLR_DOUBLE : KLR_FLOAT;
-        unsigned long long before = op->evaluations;
-        multiply(row, LEFT, row, N, M, precision);
-        operator_cross(op, left, v, M, precision, out);
-        ok(!memcmp(out, expected, LEFT * M * sizeof *out),
-           "products with them, %s", p ? "double" : "float");
-        ok(op->evaluations == before + (unsigned long long)LEFT * N,
-           "evaluations are counted");
+        bool same = true;
+        for (size_t t = 0; t < VARIANTS + 3; t++) {
+            struct klr_operator *op = &variant[t % VARIANTS];
+            size_t step = t < VARIANTS ? LEFT : 1 + 59 * (t - VARIANTS);
+            for (size_t i = 0; i < LEFT; i += step) {
+                struct klr_points *left = NULL;
+                struct klr_features part = other;
+                part.start += i;
+                part.n = LEFT - i < step ? LEFT - i : step;
+                same =
+                    !klr_points_create_like(&left, op->points, &part, NULL) &&
+                    same;
+                operator_cross(op, left, v, M, precision, out + i * M);
+                klr_points_free(left);
+            }
+            if (t == 0)
+                memcpy(first, out, sizeof out);
+            same = same && !memcmp(out, first, LEFT * M * sizeof *out);
+        }
+        ok(same && agrees(set_of(&rows, 1), set_of(&all, 1), M, precision),
+           "products with other examples, %s", p ? "double" : "float");
     }
-    klr_points_free(left);
+}
+
+static void test_kernel(enum klr_kernel_type type, bool sparse)
+{
+    struct klr_kernel kernel = {type, 2, 0.5, 1};
+    struct klr_features features = make_features(sparse);
+    struct klr_range all = {0, N};
+    if (!ok(make_variants(&kernel, &features), "%s kernel, %s features",
+            klr_kernel_names[type], sparse ? "sparse" : "dense"))
+        return;
+    struct klr_operator *op = &variant[0];
+    klr_gram(op->points, all, op->points, set_of(&all, 1), KLR_DOUBLE, gram, N,
+             op->tiles.work->gram);
+    klr_gram(op->points, all, op->points, set_of(&all, 1), KLR_FLOAT, single, N,
+             op->tiles.work->gram);
+    test_cross(features);
+    test_apply();
+    if (!op->groups) {
+        test_columns();
+        test_counts();
+        test_entries();
+    }
+    free_variants();
 }
 
 int main(void)
 {
-    struct klr_kernel kernel = {KLR_RBF, 0, 0.5, 0};
-    struct klr_features features = make_features();
-    struct klr_range all = {0, N};
+    struct klr_kernel given = {KLR_PRECOMPUTED, 0, 0, 0};
+    struct klr_features features = make_features(false);
     struct klr_operator op;
     struct klr_error err;
-    if (!ok(!operator_create(&op, &kernel, &features, NULL, &err), "create"))
-        return done_testing();
-    ok(op.n == N && op.evaluations == 0, "nothing computed yet");
-    klr_gram(op.points, all, op.points, set_of(&all, 1), KLR_DOUBLE, gram, N,
-             op.workspace);
-    for (size_t t = 0; t < N * N; t++)
-        rounded[t] = (float)gram[t];
-    test_apply(&op);
-    test_entries(&op);
-    test_cross(&op, features);
-    operator_free(&op);
-
-    kernel = (struct klr_kernel){KLR_PRECOMPUTED, 0, 0, 0};
-    ok(operator_create(&op, &kernel, &features, NULL, &err) == KLR_E_DATA &&
-           !op.points && !op.tile,
+    for (int t = 0; t < 3; t++)
+        klr_pool_create(&pool[t], t + 1, NULL);
+    test_kernel(KLR_RBF, false);
+    test_kernel(KLR_LINEAR, false);
+    test_kernel(KLR_LINEAR, true);
+    ok(operator_create(&op, &given, &features, NULL, NULL, 0, &err) ==
+               KLR_E_DATA &&
+           !op.points && !op.tiles.work,
        "a failure leaves nothing: %s", err.message);
+    for (int t = 0; t < 3; t++)
+        klr_pool_free(pool[t]);
     return done_testing();
 }

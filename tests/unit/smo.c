@@ -199,7 +199,7 @@ static struct solution solve(const struct sample *s, struct klr_params *params,
     struct klr_kernel kernel = params_kernel(params, FEATURES);
     struct klr_features x = problem_features(&s->problem);
     if (layout_create(&layout, &s->problem, NULL, 1, 0, &err) ||
-        operator_create(&op, &kernel, &x, layout.order, &err) ||
+        operator_create(&op, &kernel, &x, layout.order, NULL, 0, &err) ||
         training_create(&training, &op, params, &layout, &err) ||
         pair_alloc(&pair, s->problem.n, &err) ||
         pair_solve(&training, 0, 1, 1, &pair, &err))

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The Gram matrix in tiles: positions are divided into blocks of KLR_TILE, and
+ * of the lower triangle of tiles the first ones, row by row, are kept while the
+ * budget lasts. Work goes by strips of a tile's rows, which point into a tile
+ * that is kept, or are gathered from it where a set leaves positions out, or
+ * are computed. All three give the same entries, and what is done with a strip
+ * does not depend on which it was: so neither the budget nor what has been
+ * computed before changes a result.
+ *
+ * A tile is filled by one thread before others read it; see operator.c.
+ */
+#include "solver/internal.h"
+
+/* ---- tiles kept ---- */
+
+static bool tile_work_create(struct tile_work *work,
+                             const struct klr_points *points,
+                             struct klr_error *err)
+{
+    return (work->gram = klr_zalloc(1, klr_gram_workspace(points), err)) &&
+           (work->strip =
+                klr_alloc(KLR_STRIP * KLR_TILE, sizeof(double), err)) &&
+           (work->side = klr_alloc((size_t)4 * KLR_SLICE * KLR_TILE,
+                                   sizeof(double), err)) &&
+           (work->rows = klr_alloc(KLR_TILE, sizeof *work->rows, err)) &&
+           (work->cols = klr_alloc(KLR_TILE, sizeof *work->cols, err));
+}
+
+static int tiles_create(struct tiles *tiles, const struct klr_points *points,
+                        size_t threads, size_t budget, struct klr_error *err)
+{
+    const size_t bytes = (size_t)KLR_TILE * KLR_TILE * sizeof(float);
+    size_t n = klr_points_count(points), blocks = (n + KLR_TILE - 1) / KLR_TILE;
+    size_t all = blocks * (blocks + 1) / 2;
+    *tiles = (struct tiles){
+        .points = points,
+        .n = n,
+        .blocks = blocks,
+        .stored = budget / bytes < all ? budget / bytes : all,
+        .threads = threads,
+    };
+    tiles->work = klr_zalloc(threads, sizeof *tiles->work, err);
+    if (!tiles->work)
+        return KLR_E_MEMORY;
+    for (size_t t = 0; t < threads; t++)
+        if (!tile_work_create(&tiles->work[t], points, err))
+            return KLR_E_MEMORY;
+    /* resident only as tiles are filled */
+    if (tiles->stored &&
+        (!(tiles->tile = klr_alloc(tiles->stored, bytes, err)) ||
+         !(tiles->filled = klr_zalloc(tiles->stored, 1, err))))
+        return KLR_E_MEMORY;
+    return 0;
+}
+
+static void tiles_free(struct tiles *tiles)
+{
+    for (size_t t = 0; tiles->work && t < tiles->threads; t++) {
+        klr_free(tiles->work[t].gram);
+        klr_free(tiles->work[t].strip);
+        klr_free(tiles->work[t].side);
+        klr_free(tiles->work[t].rows);
+        klr_free(tiles->work[t].cols);
+    }
+    tiles->work = klr_free(tiles->work);
+    tiles->tile = klr_free(tiles->tile);
+    tiles->filled = klr_free(tiles->filled);
+}
+
+static size_t tile_number(size_t i, size_t j)
+{
+    return i * (i + 1) / 2 + j;
+}
+
+static bool tiles_keeps(const struct tiles *tiles, size_t i, size_t j)
+{
+    return tile_number(i, j) < tiles->stored;
+}
+
+static bool tiles_filled(const struct tiles *tiles, size_t i, size_t j)
+{
+    return tiles_keeps(tiles, i, j) && tiles->filled[tile_number(i, j)];
+}
+
+static struct klr_range block_range(const struct tiles *tiles, size_t block)
+{
+    size_t begin = block * KLR_TILE, end = begin + KLR_TILE;
+    return (struct klr_range){begin, end < tiles->n ? end : tiles->n};
+}
+
+static size_t tiles_size(const struct tiles *tiles, size_t i, size_t j)
+{
+    struct klr_range rows = block_range(tiles, i), cols = block_range(tiles, j);
+    return (rows.end - rows.begin) * (cols.end - cols.begin);
+}
+
+static void tiles_fill(struct tiles *tiles, size_t i, size_t j, size_t thread)
+{
+    if (!tiles_keeps(tiles, i, j) || tiles_filled(tiles, i, j))
+        return;
+    size_t number = tile_number(i, j);
+    struct klr_range rows = block_range(tiles, i), cols = block_range(tiles, j);
+    struct klr_set set = set_of(&cols, 1);
+    klr_gram(tiles->points, rows, tiles->points, set, KLR_FLOAT,
+             tiles->tile + number * KLR_TILE * KLR_TILE, KLR_TILE,
+             tiles->work[thread].gram);
+    tiles->work[thread].evaluations += (rows.end - rows.begin) * set.size;
+    tiles->filled[number] = 1;
+}
+
+/* ---- sets in blocks ---- */
+
+static void tiles_divide(const struct tiles *tiles, struct klr_set set,
+                         struct piece *piece)
+{
+    size_t offset = 0;
+    memset(piece, 0, tiles->blocks * sizeof *piece);
+    for (size_t q = 0; q < set.count; q++) {
+        struct klr_range range = set.range[q];
+        for (size_t p = range.begin, width; p < range.end; p += width) {
+            size_t block = p / KLR_TILE, end = (block + 1) * KLR_TILE;
+            width = (end < range.end ? end : range.end) - p;
+            if (!piece[block].size)
+                piece[block] = (struct piece){0, q, p, offset};
+            piece[block].size += width;
+            offset += width;
+        }
+    }
+}
+
+/* The ranges of a cut, into `range`. */
+static struct klr_set cut_ranges(struct cut cut, struct klr_range *range)
+{
+    size_t q = cut.piece->range, p = cut.piece->begin, count = 0;
+    size_t skip = cut.first, left = cut.count;
+    while (left > 0) {
+        size_t width = cut.set.range[q].end - p;
+        if (width > skip) {
+            p += skip;
+            width -= skip;
+            skip = 0;
+            width = width < left ? width : left;
+            range[count++] = (struct klr_range){p, p + width};
+            left -= width;
+        } else {
+            skip -= width;
+        }
+        if (left > 0)
+            p = cut.set.range[++q].begin;
+    }
+    return (struct klr_set){range, count, cut.count};
+}
+
+/* ---- strips ---- */
+
+/* Entries of a tile, whose first positions are row and col. */
+static struct strip strip_gather(struct klr_set rows, struct klr_set cols,
+                                 const float *tile, size_t row, size_t col,
+                                 float *room)
+{
+    struct strip strip = {tile, KLR_FLOAT, KLR_TILE, rows.size, cols.size};
+    if (rows.count == 1 && cols.count == 1) {
+        strip.entry = tile + (rows.range[0].begin - row) * KLR_TILE +
+                      (cols.range[0].begin - col);
+        return strip;
+    }
+    strip.entry = room;
+    for (size_t r = 0; r < rows.count; r++)
+        for (size_t i = rows.range[r].begin; i < rows.range[r].end; i++) {
+            float *to = room;
+            for (size_t q = 0; q < cols.count; q++) {
+                size_t begin = cols.range[q].begin;
+                size_t width = cols.range[q].end - begin;
+                memcpy(to, tile + (i - row) * KLR_TILE + (begin - col),
+                       width * sizeof *to);
+                to += width;
+            }
+            room += KLR_TILE;
+        }
+    return strip;
+}
+
+static struct strip strip_compute(struct tiles *tiles, struct tile_work *work,
+                                  const struct klr_points *left,
+                                  struct klr_set rows, struct klr_set cols,
+                                  enum klr_precision precision)
+{
+    size_t element = precision == KLR_FLOAT ? sizeof(float) : sizeof(double);
+    char *to = work->strip;
+    for (size_t r = 0; r < rows.count; r++) {
+        struct klr_range range = rows.range[r];
+        klr_gram(left, range, tiles->points, cols, precision, to, KLR_TILE,
+                 work->gram);
+        to += (range.end - range.begin) * KLR_TILE * element;
+    }
+    work->evaluations += rows.size * cols.size;
+    return (struct strip){work->strip, precision, KLR_TILE, rows.size,
+                          cols.size};
+}
+
+static struct strip tiles_strip(struct tiles *tiles, size_t thread,
+                                const struct klr_points *left, struct cut rows,
+                                struct cut cols, enum klr_precision precision)
+{
+    struct tile_work *work = &tiles->work[thread];
+    struct klr_set row_set = cut_ranges(rows, work->rows);
+    struct klr_set col_set = cut_ranges(cols, work->cols);
+    size_t i = rows.block, j = cols.block;
+    if (!left && precision == KLR_FLOAT && i >= j && tiles_filled(tiles, i, j))
+        return strip_gather(row_set, col_set,
+                            tiles->tile +
+                                tile_number(i, j) * KLR_TILE * KLR_TILE,
+                            i * KLR_TILE, j * KLR_TILE, work->strip);
+    return strip_compute(tiles, work, left ? left : tiles->points, row_set,
+                         col_set, precision);
+}
+
+static bool tiles_copy_row(const struct tiles *tiles, size_t i, size_t block,
+                           struct klr_set cols, float *out)
+{
+    size_t own = i / KLR_TILE, in = i % KLR_TILE, begin = block * KLR_TILE;
+    size_t row_step = 1, high = own, low = block;
+    if (own < block) { /* a column of the tile */
+        row_step = KLR_TILE;
+        high = block;
+        low = own;
+    }
+    if (!tiles_filled(tiles, high, low))
+        return false;
+    const float *row = tiles->tile +
+                       tile_number(high, low) * KLR_TILE * KLR_TILE +
+                       in * (own < block ? 1 : KLR_TILE);
+    for (size_t q = 0; q < cols.count; q++)
+        for (size_t j = cols.range[q].begin; j < cols.range[q].end; j++)
+            *out++ = row[(j - begin) * row_step];
+    return true;
+}
+
+/* ---- products ---- */
+
+/* side (m, KLR_TILE) = the columns of v (size, pitch), with zeros behind. */
+static void side_load(const double *v, size_t size, size_t pitch, size_t m,
+                      double *side)
+{
+    for (size_t c = 0; c < m; c++, side += KLR_TILE) {
+        for (size_t i = 0; i < size; i++)
+            side[i] = v[i * pitch + c];
+        for (size_t i = size; i % KLR_SLICE; i++)
+            side[i] = 0;
+    }
+}
+
+static void side_add(const double *side, size_t size, size_t pitch, size_t m,
+                     double *out)
+{
+    for (size_t c = 0; c < m; c++, side += KLR_TILE)
+        for (size_t i = 0; i < size; i++)
+            out[i * pitch + c] += side[i];
+}
+
+static void strip_multiply(const struct strip *strip, struct tile_work *work,
+                           size_t m, const double *v, double *forward,
+                           const double *w, double *backward)
+{
+    double *right = work->side, *left = right + KLR_SLICE * KLR_TILE;
+    double *right_sum = left + KLR_SLICE * KLR_TILE;
+    double *left_sum = right_sum + KLR_SLICE * KLR_TILE;
+    for (size_t c = 0, count; c < m; c += count) {
+        /* one at a time, or a slice with what stands in the rest of it */
+        count = m - c < KLR_SLICE - 1 ? 1 : m - c;
+        count = count < KLR_SLICE ? count : KLR_SLICE;
+        size_t taken = count == 1 ? 1 : KLR_SLICE;
+        if (v)
+            side_load(v + c, strip->cols, m, count, right);
+        if (w)
+            side_load(w + c, strip->rows, m, count, left);
+        klr_tile_multiply(strip->entry, strip->precision, strip->pitch,
+                          strip->rows, strip->cols, taken, v ? right : NULL,
+                          v ? left_sum : NULL, w ? left : NULL,
+                          w ? right_sum : NULL);
+        if (v)
+            side_add(left_sum, strip->rows, m, count, forward + c);
+        if (w)
+            side_add(right_sum, strip->cols, m, count, backward + c);
+    }
+}

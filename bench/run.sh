@@ -58,7 +58,7 @@ compare() {
     shift 3
     local ours=("$bin/klr-train" -q --json -m 4000 "$@")
     rm -f "$s"/time.*
-    timed klr "${ours[@]}" -s klr "$train" "$s/klr"
+    timed klr "${ours[@]}" -s klr --time-limit 600 "$train" "$s/klr"
     for _ in $(seq "$repeat"); do
         timed peer svm-train -m 4000 "$@" "$train" "$s/peer"
         timed svm "${ours[@]}" -s svm "$train" "$s/svm"
@@ -66,10 +66,13 @@ compare() {
         timed svm.predict "$bin/klr-predict" "$test" "$s/peer" "$s/out"
         timed klr.predict "$bin/klr-predict" "$test" "$s/klr" "$s/out"
     done
-    local peer
+    local peer task
     peer=$(median "$s/time.peer")
     for model in svm klr; do
-        row "$set" "train -s $model" "$(median "$s/time.$model")" "$peer" \
+        task="train -s $model"
+        grep -q '"status": "converged"' "$s/said.$model" ||
+            task+=", stopped by its limit"
+        row "$set" "$task" "$(median "$s/time.$model")" "$peer" \
             "$(from_json iterations "$s/said.$model")" \
             "$(iterations "$s/said.peer")" \
             "$(from_json kernel_evals "$s/said.$model")"
@@ -100,7 +103,7 @@ prepare() { # set: files $scratch/NAME and $scratch/NAME.t
 
 processor=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
 echo "$processor, $(nproc) processors. Medians of $repeat runs, seconds of" \
-    "whole processes, one thread; training of klr: one run."
+    "whole processes, one thread; training of klr: one run, 600 s at most."
 echo
 echo "| set | task | klr | LIBSVM | ratio | iterations | LIBSVM's" \
     "| kernel evaluations |"

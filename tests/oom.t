@@ -66,7 +66,8 @@ sub attempt
         cwd => $folder,
         env => {
             LD_PRELOAD => $library =~ m{^/} ? $library : "$cwd/$library",
-            FAILALLOC_REPORT => "$dir/report", %fail
+            FAILALLOC_REPORT => "$dir/report",
+            KLR_THREADS => 2, %fail
         });
     my $report = -e "$dir/report" ? get("$dir/report") : '';
     @$run{qw(allocations failed live)} =

@@ -11,12 +11,12 @@
  *                     live: blocks that the program itself has not freed
  *
  * An allocation is the program's if its caller's address lies in the program.
- * One thread at a time, as the programs are.
  */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -37,6 +37,20 @@ static bool fail_ever, fail_all;
 /* Live blocks of the program: open addressing, deletion by moving back. */
 enum { SLOTS = 1 << 16 };
 static void *block[SLOTS];
+
+/* Guards all of the above, and is held for a few instructions. */
+static atomic_flag busy = ATOMIC_FLAG_INIT;
+
+static void enter(void)
+{
+    while (atomic_flag_test_and_set(&busy))
+        ;
+}
+
+static void leave(void)
+{
+    atomic_flag_clear(&busy);
+}
 
 /* dlsym may allocate before the next allocator is known. */
 static _Alignas(64) char early[8192];
@@ -73,13 +87,14 @@ static void remember(void *p)
     block[s] = p;
 }
 
+/* Nothing if it is a library's block. */
 static void forget(const void *p)
 {
     size_t s = slot_of(p);
 
     while (block[s] != p) {
         if (!block[s])
-            return; /* a library's block */
+            return;
         s = (s + 1) % SLOTS;
     }
     live--;
@@ -104,19 +119,24 @@ static bool fails(const void *caller)
 {
     if (!fail_all && !from_program(caller))
         return false;
+    enter();
     allocations++;
-    if (!fail_at || allocations < fail_at ||
-        (allocations > fail_at && !fail_ever))
-        return false;
-    failed++;
-    errno = ENOMEM;
-    return true;
+    bool fail = fail_at && (allocations == fail_at ||
+                            (allocations > fail_at && fail_ever));
+    failed += fail;
+    leave();
+    if (fail)
+        errno = ENOMEM;
+    return fail;
 }
 
 static void *made(void *p, const void *caller)
 {
-    if (p && from_program(caller))
-        remember(p);
+    if (!p || !from_program(caller))
+        return p;
+    enter();
+    remember(p);
+    leave();
     return p;
 }
 
@@ -146,9 +166,13 @@ void *realloc(void *old, size_t size)
         abort();
     if (fails(caller))
         return NULL;
-    void *p = next_realloc(old, size);
-    if (old && (p || !size))
+    enter(); /* before another thread is given the old block */
+    if (old)
         forget(old);
+    void *p = next_realloc(old, size);
+    if (old && !p && size && from_program(caller))
+        remember(old);
+    leave();
     return made(p, caller);
 }
 
@@ -173,7 +197,9 @@ void free(void *p)
 {
     if (!p || is_early(p))
         return;
+    enter();
     forget(p);
+    leave();
     next_free(p);
 }
 

@@ -10,6 +10,8 @@
 #include "kernel/precomputed.c" /* examples of a given kernel matrix */
 #include "kernel/sums.c"        /* sums over the features of two examples */
 #include "kernel/values.c"      /* the kernel function of these sums */
+#include "kernel/tiles.c"       /* float arithmetic for each instruction set */
+#include "kernel/narrow.c"      /* examples as floats, where these serve */
 #include "kernel/gram.c"        /* blocks of the Gram matrix */
 #include "kernel/linear.c"      /* products with the features */
 #include "kernel/product.c"     /* products with tiles of the matrix */

@@ -89,11 +89,13 @@ size_t klr_points_count(const struct klr_points *points);
 enum klr_precision { KLR_FLOAT, KLR_DOUBLE };
 
 /* The block K[rows of a, cols of b] into out, row-major with `stride` elements
- * from row to row; out is float or double as `precision` says. A float is the
- * rounded double. Columns follow each other without gaps. Every entry depends
- * on its two examples alone: any partition into blocks gives the same bits, and
- * K_ij = K_ji to the last bit. Points are not changed: threads may share them,
- * each with a workspace of its own. */
+ * from row to row; out is float or double as `precision` says. Floats come from
+ * float arithmetic where that keeps the accuracy above, else they are rounded
+ * doubles. Columns follow each other without gaps. Every entry depends on its
+ * two examples alone: any partition into blocks gives the same bits, and
+ * K_ij = K_ji to the last bit. Several rows cost less each than a single one.
+ * Points are not changed: threads may share them, each with a workspace of its
+ * own. */
 void klr_gram(const struct klr_points *a, struct klr_range rows,
               const struct klr_points *b, struct klr_set cols,
               enum klr_precision precision, void *out, size_t stride,

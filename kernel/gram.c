@@ -86,10 +86,25 @@ static void gram_matrix(const struct klr_points *a, struct klr_range rows,
     }
 }
 
+/* Rows of a from `row` on that are computed together: as floats, at most a
+ * tile, or in double. A row that floats do not serve for goes alone. */
+static size_t rows_together(const struct klr_points *a, size_t row, size_t end,
+                            const struct klr_points *b, bool in_float)
+{
+    size_t count = 0;
+    if (!in_float)
+        return end - row < BLOCK ? 1 : BLOCK;
+    while (row + count < end && count < narrow_rows(b) &&
+           a->narrow.fits[row + count])
+        count++;
+    return count ? count : 1;
+}
+
 size_t klr_gram_workspace(const struct klr_points *b)
 {
     size_t bytes = b->form == MATRIX ? 0 : b->width * BLOCK * sizeof(double);
-    return (bytes + 63) / 64 * 64;
+    size_t narrow = b->narrow.tiles ? narrow_workspace(b) : 0;
+    return ((bytes > narrow ? bytes : narrow) + 63) / 64 * 64;
 }
 
 void klr_gram(const struct klr_points *a, struct klr_range rows,
@@ -102,11 +117,14 @@ void klr_gram(const struct klr_points *a, struct klr_range rows,
         gram_matrix(a, rows, cols, precision, out, stride);
         return;
     }
+    bool in_float = precision == KLR_FLOAT && b->narrow.tiles;
     for (size_t i = rows.begin, count; i < rows.end; i += count) {
-        count = rows.end - i < BLOCK ? 1 : BLOCK;
-        gram_rows(a, i, count, b, cols, precision,
-                  (char *)out + (i - rows.begin) * stride * element, stride,
-                  workspace);
+        void *to = (char *)out + (i - rows.begin) * stride * element;
+        count = rows_together(a, i, rows.end, b, in_float);
+        if (in_float && a->narrow.fits[i])
+            narrow_gram(a, i, count, b, cols, to, stride, workspace);
+        else
+            gram_rows(a, i, count, b, cols, precision, to, stride, workspace);
     }
 }
 

@@ -24,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpu.h"
 #include "base/memory.h"
 #include "kernel.h"
 
@@ -87,6 +88,45 @@ enum term {
                  that one of them lacks adds nothing, as in a product */
 };
 
+/* ---- float arithmetic ---- */
+
+enum {
+    FLOAT_PANEL = 16, /* columns stored side by side in dense form */
+    SPAN = 32,        /* a multiple of it; columns are stored up to one */
+    RUN = 32,         /* dense features summed up before they are added on */
+    SPREAD = 32,      /* left rows side by side in sparse form, or half of it */
+    PACKED_ROWS = 96, /* dense left rows worked on at once, if they take */
+    PACKED_BYTES = 128 << 10, /* no more than this, or */
+    SPREAD_BYTES = 512 << 10  /* SPREAD sparse ones */
+};
+
+/* Where the exponent of e^x would leave the normal numbers. */
+#define FLOAT_EXP_LEAST (-87.0f)
+
+/* The kernel of sums of scaled features; the Laplacian kernel counts as RBF,
+ * the difference being in the sums. */
+struct value {
+    enum klr_kernel_type type;
+    int degree;
+    float gamma, coef0;
+};
+
+/* Features (x - centre) * scale as floats, if float arithmetic on them keeps
+ * the accuracy; n is that of the points, rounded up to SPAN. */
+struct narrow {
+    const struct tiles *tiles; /* for this processor; NULL: not to be used */
+    enum term term;
+    struct value value;
+    double scale;   /* a power of 2 */
+    double *centre; /* (width), DENSE distances only */
+    bool exact;     /* no operation rounds: the features are multiples of */
+    int grid;       /* 2^grid */
+    bool *fits;     /* (n) whether the row has the accuracy */
+    float *size;    /* (n) as in points */
+    float *panel;   /* DENSE: (n / FLOAT_PANEL, width, FLOAT_PANEL) */
+    float *values;  /* SPARSE: (start[n]) */
+};
+
 struct klr_points {
     struct klr_kernel kernel;
     size_t n;
@@ -105,6 +145,7 @@ struct klr_points {
     double *value;    /* (start[n]) */
     int *serial;      /* MATRIX: (n) serial numbers */
     double *matrix;   /* (n, width) by positions of the points made for */
+    struct narrow narrow;
 };
 
 static bool kernel_is_distance(const struct klr_kernel *kernel);
@@ -141,6 +182,43 @@ static void block_sums(const struct klr_points *a, size_t row, size_t count,
  * r-th of `count` rows loaded. */
 static double compensated_argument(const struct klr_points *b, size_t count,
                                    size_t r, size_t j, const double *work);
+
+/* A block of the Gram matrix in floats: `count` rows of a from `row` on and the
+ * columns begin <= j < end of b; out is the first row's. */
+struct tile {
+    const struct klr_points *a, *b;
+    struct value value;
+    size_t row, count, begin, end;
+    float
+        *work; /* left rows: DENSE: blocks (width, left), else (width, left) */
+    size_t left; /* rows side by side */
+    float *out;
+    size_t stride;
+};
+
+/* The code for one instruction set. */
+struct tiles {
+    size_t rows; /* of a dense register block; a single row stands alone */
+    void (*dense)(const struct tile *);
+    void (*sparse)(const struct tile *);
+};
+
+static const struct tiles *tiles_choose(void);
+
+/* Decide whether floats serve for these points, whose doubles are stored, and
+ * store them; base: the points on the right, or NULL. KLR_E_MEMORY. */
+static int narrow_create(struct klr_points *points,
+                         const struct klr_points *base, struct klr_error *err);
+static void narrow_free(struct narrow *narrow);
+
+/* The most rows of a that one tile takes. */
+static size_t narrow_rows(const struct klr_points *b);
+static size_t narrow_workspace(const struct klr_points *b);
+
+/* Rows [row, row + count) of a against all columns, as floats. */
+static void narrow_gram(const struct klr_points *a, size_t row, size_t count,
+                        const struct klr_points *b, struct klr_set cols,
+                        float *out, size_t stride, float *work);
 
 /* ---- values: from sums to the kernel ---- */
 

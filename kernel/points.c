@@ -284,6 +284,8 @@ int klr_points_create(struct klr_points **out, const struct klr_kernel *kernel,
     points->width = points->map.count;
     points_choose(points, x);
     code = points_store(points, &points->map, x, order, err);
+    if (!code)
+        code = narrow_create(points, NULL, err);
 done:
     *out = code ? klr_points_free(points) : points;
     return code;
@@ -307,6 +309,8 @@ int klr_points_create_like(struct klr_points **out,
     points->radius = base->radius;
     points->width = base->width;
     code = points_store(points, &base->map, x, NULL, err);
+    if (!code)
+        code = narrow_create(points, base, err);
 done:
     *out = code ? klr_points_free(points) : points;
     return code;
@@ -316,6 +320,7 @@ struct klr_points *klr_points_free(struct klr_points *points)
 {
     if (points) {
         map_free(&points->map);
+        narrow_free(&points->narrow);
         klr_free(points->size);
         klr_free(points->panel);
         klr_free(points->start);

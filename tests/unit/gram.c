@@ -6,6 +6,7 @@
  */
 #include "kernel.c"
 
+#include <float.h>
 #include <stdio.h>
 
 #include "solver.h"
@@ -93,6 +94,16 @@ static double make_binary(size_t i, size_t k, const double *above)
     (void)i, (void)k, (void)above;
     return uniform() < 0.1;
 }
+static double make_even(size_t i, size_t k, const double *above)
+{
+    (void)i, (void)k, (void)above;
+    return uniform() < 0.5;
+}
+static double make_hundred(size_t i, size_t k, const double *above)
+{
+    (void)i, (void)above;
+    return 100 + (double)k + uniform();
+}
 static double make_wild(size_t i, size_t k, const double *above)
 {
     (void)i, (void)k, (void)above;
@@ -154,6 +165,9 @@ static const struct kind {
     {"dense", 61, 37, make_dense, NULL},
     {"one feature", 9, 1, make_dense, NULL},
     {"long dense", 37, 300, make_dense, NULL},
+    {"many rows", 110, 40, make_dense, NULL},
+    {"offset 100", 40, 33, make_hundred, NULL},
+    {"binary dense", 40, 20, make_even, NULL},
     {"sparse", 50, 400, make_sparse, NULL},
     {"binary", 50, 123, make_binary, NULL},
     {"far features", 21, 7, make_dense, far_feature},
@@ -224,14 +238,20 @@ static wide truth(const struct klr_kernel *kernel, const double *x,
 
 /* |K - K_exact| in units of what kernel.h allows; `norm` = sqrt(K_ii K_jj).
  * Where a kernel is not semidefinite, that may be less than the rounding of
- * K_ij itself; then a relative error of 1e-14 is asked for. */
+ * K_ij itself; then a relative error of 1e-14 is asked for, or of half a unit in
+ * the last place of a float. */
 static double excess(const struct klr_kernel *kernel, double value, wide exact,
-                     long double norm)
+                     long double norm, enum klr_precision precision)
 {
+    if (isinf(value)) /* a float that is too large to be one */
+        return fabsl((long double)exact) >= FLT_MAX ? 0 : INFINITY;
     wide error = value - exact;
     long double allowed = fmaxl(1, fabsl((long double)exact));
     if (kernel->type == KLR_LINEAR || kernel->type == KLR_POLYNOMIAL)
-        allowed = fmaxl(norm, 1e-8L * fabsl((long double)exact));
+        allowed = fmaxl(norm, (precision == KLR_FLOAT ? 0.06L : 1e-8L) *
+                                  fabsl((long double)exact));
+    if (precision == KLR_FLOAT)
+        allowed = fmaxl(allowed, 1e6L * FLT_TRUE_MIN);
     if (error == 0)
         return 0;
     double ratio = (double)(fabsl((long double)error) / (1e-6L * allowed));
@@ -250,6 +270,24 @@ static void *room_for(const struct klr_points *p)
     return memset(room, 0, bytes);
 }
 
+/* klr_gram; floats are widened. */
+static void entries(const struct klr_points *a, struct klr_range rows,
+                    const struct klr_points *b, struct klr_set cols,
+                    enum klr_precision precision, double *out, size_t stride)
+{
+    static float floats[MOST_ROWS * (MOST_ROWS + 3)];
+    size_t room = (rows.end - rows.begin) * stride;
+    if (precision == KLR_DOUBLE) {
+        klr_gram(a, rows, b, cols, precision, out, stride, room_for(b));
+        return;
+    }
+    for (size_t t = 0; t < room; t++)
+        floats[t] = (float)out[t];
+    klr_gram(a, rows, b, cols, precision, floats, stride, room_for(b));
+    for (size_t t = 0; t < room; t++)
+        out[t] = (double)floats[t];
+}
+
 static struct klr_set whole(const struct klr_range *range)
 {
     return (struct klr_set){range, 1, range->end - range->begin};
@@ -265,19 +303,37 @@ static void norms(const struct klr_kernel *kernel, const struct sample *s,
     }
 }
 
+/* The kernel of a and b, exactly, and the units of its errors. */
+static struct {
+    size_t n, columns;
+    wide exact[MOST_ROWS * MOST_ROWS];
+    long double left[MOST_ROWS], right[MOST_ROWS];
+} reference;
+
+static void refer(const struct klr_kernel *kernel, const struct sample *a,
+                  const struct sample *b)
+{
+    reference.n = a->n;
+    reference.columns = b->n;
+    norms(kernel, a, reference.left);
+    norms(kernel, b, reference.right);
+    for (size_t i = 0; i < a->n; i++)
+        for (size_t j = 0; j < b->n; j++)
+            reference.exact[i * b->n + j] =
+                truth(kernel, a->x + i * a->d, b->x + j * b->d, b->d);
+}
+
 static double worst(const struct klr_kernel *kernel, const double *gram,
-                    const struct sample *a, const struct sample *b)
+                    enum klr_precision precision)
 {
     double most = 0;
-    long double left[MOST_ROWS], right[MOST_ROWS];
-    norms(kernel, a, left);
-    norms(kernel, b, right);
-    for (size_t i = 0; i < a->n; i++)
-        for (size_t j = a == b ? i : 0; j < b->n; j++) {
-            wide exact = truth(kernel, a->x + i * a->d, b->x + j * b->d, b->d);
-            most = fmax(most, excess(kernel, gram[i * b->n + j], exact,
-                                     left[i] * right[j]));
-        }
+    size_t columns = reference.columns;
+    for (size_t i = 0; i < reference.n; i++)
+        for (size_t j = 0; j < columns; j++)
+            most = fmax(most, excess(kernel, gram[i * columns + j],
+                                     reference.exact[i * columns + j],
+                                     reference.left[i] * reference.right[j],
+                                     precision));
     return most;
 }
 
@@ -295,21 +351,9 @@ static bool is_symmetric(const double *gram, size_t n)
     return true;
 }
 
-static bool float_is_rounded(const struct klr_points *p, const double *gram)
-{
-    static float out[MOST_ROWS * MOST_ROWS];
-    struct klr_range all = {0, p->n};
-    klr_gram(p, all, p, whole(&all), KLR_FLOAT, out, p->n, room_for(p));
-    for (size_t t = 0; t < p->n * p->n; t++) {
-        float rounded = (float)gram[t];
-        if (memcmp(&out[t], &rounded, sizeof rounded) != 0)
-            return false;
-    }
-    return true;
-}
-
 /* Random row ranges, random sets of column ranges, a stride with a gap. */
-static bool partition_is_free(const struct klr_points *p, const double *gram)
+static bool partition_is_free(const struct klr_points *p, const double *gram,
+                              enum klr_precision precision)
 {
     static double out[MOST_ROWS * (MOST_ROWS + 3)];
     for (int trial = 0; trial < 20; trial++) {
@@ -328,7 +372,7 @@ static bool partition_is_free(const struct klr_points *p, const double *gram)
         size_t stride = cols.size + 3;
         for (size_t t = 0; t < sizeof out / sizeof *out; t++)
             out[t] = -77;
-        klr_gram(p, rows, p, cols, KLR_DOUBLE, out, stride, room_for(p));
+        entries(p, rows, p, cols, precision, out, stride);
         for (size_t i = rows.begin; i < rows.end; i++) {
             const double *got = out + (i - rows.begin) * stride;
             for (size_t q = 0; q < cols.count; q++)
@@ -356,7 +400,8 @@ static bool diagonal_agrees(const struct klr_points *p, const double *gram)
 }
 
 static bool order_is_free(const struct klr_kernel *kernel,
-                          const struct sample *s, const double *gram)
+                          const struct sample *s, const double *gram,
+                          enum klr_precision precision)
 {
     size_t order[MOST_ROWS];
     static double out[MOST_ROWS * MOST_ROWS];
@@ -366,7 +411,7 @@ static bool order_is_free(const struct klr_kernel *kernel,
     if (klr_points_create(&p, kernel, &s->view, order, NULL))
         return false;
     struct klr_range all = {0, s->n};
-    klr_gram(p, all, p, whole(&all), KLR_DOUBLE, out, s->n, room_for(p));
+    entries(p, all, p, whole(&all), precision, out, s->n);
     klr_points_free(p);
     for (size_t i = 0; i < s->n; i++)
         for (size_t j = 0; j < s->n; j++)
@@ -375,31 +420,77 @@ static bool order_is_free(const struct klr_kernel *kernel,
     return true;
 }
 
-/* The ways of computing that some test has gone through. */
-static bool seen[2][4][2];
+/* ---- instruction sets ---- */
+
+static const char *const cpus[] = {"portable", "avx2", "avx512"};
+
+/* Compute with one of them; false if it is not there. */
+static bool choose_cpu(int level)
+{
+    unsetenv("KLR_CPU");
+    if (level > (int)klr_cpu())
+        return false;
+    setenv("KLR_CPU", cpus[level], 1);
+    return true;
+}
+
+static void test_cpu(void)
+{
+    unsetenv("KLR_CPU");
+    enum klr_cpu most = klr_cpu();
+    for (int level = 0; level < 3; level++) {
+        setenv("KLR_CPU", cpus[level], 1);
+        int expected = level < (int)most ? level : (int)most;
+        ok((int)klr_cpu() == expected, "KLR_CPU=%s lowers only", cpus[level]);
+    }
+    setenv("KLR_CPU", "", 1);
+    ok(klr_cpu() == most, "other values are nothing");
+    unsetenv("KLR_CPU");
+}
+
+/* The ways of computing that some test has gone through: by form, term, and
+ * whether sums are compensated; in float arithmetic by form and term. */
+static bool seen[2][4][2], seen_float[2][4], seen_fallback;
+
+static void check_precision(const struct klr_kernel *kernel,
+                            const struct sample *s, const struct klr_points *p,
+                            enum klr_precision precision, const char *how)
+{
+    static double gram[MOST_ROWS * MOST_ROWS];
+    struct klr_range all = {0, s->n};
+    entries(p, all, p, whole(&all), precision, gram, s->n);
+    double most = worst(kernel, gram, precision);
+    ok(most <= 1, "%s: %.2g of the allowed error", how, most);
+    ok(is_symmetric(gram, s->n), "symmetric to the last bit");
+    ok(partition_is_free(p, gram, precision), "blocks have no influence");
+    ok(order_is_free(kernel, s, gram, precision),
+       "positions have no influence");
+    if (precision == KLR_DOUBLE)
+        ok(diagonal_agrees(p, gram), "the diagonal agrees");
+}
 
 static void check(const char *name, const struct klr_kernel *kernel,
                   const struct sample *s)
 {
-    static double gram[MOST_ROWS * MOST_ROWS];
     struct klr_points *p = NULL;
-    struct klr_range all = {0, s->n};
     char what[128];
     snprintf(what, sizeof what, "%s, %s, gamma %g, coef0 %g, degree %d", name,
              klr_kernel_names[kernel->type], kernel->gamma, kernel->coef0,
              kernel->degree);
-    if (!ok(!klr_points_create(&p, kernel, &s->view, NULL, NULL), "%s", what))
-        return;
-    seen[p->form == SPARSE][p->term][p->compensated] = true;
-    klr_gram(p, all, p, whole(&all), KLR_DOUBLE, gram, s->n, room_for(p));
-    double most = worst(kernel, gram, s, s);
-    ok(most <= 1, "%.2g of the allowed error", most);
-    ok(is_symmetric(gram, s->n), "symmetric to the last bit");
-    ok(float_is_rounded(p, gram), "floats are rounded doubles");
-    ok(partition_is_free(p, gram), "blocks have no influence");
-    ok(diagonal_agrees(p, gram), "the diagonal agrees");
-    ok(order_is_free(kernel, s, gram), "positions have no influence");
-    klr_points_free(p);
+    refer(kernel, s, s);
+    for (int level = 0; level < 3 && choose_cpu(level); level++) {
+        if (!ok(!klr_points_create(&p, kernel, &s->view, NULL, NULL), "%s, %s",
+                what, cpus[level]))
+            return;
+        seen[p->form == SPARSE][p->term][p->compensated] = true;
+        seen_float[p->form == SPARSE][p->narrow.term] |= !!p->narrow.tiles;
+        seen_fallback |= !p->narrow.tiles;
+        if (level == 0)
+            check_precision(kernel, s, p, KLR_DOUBLE, "double");
+        check_precision(kernel, s, p, KLR_FLOAT,
+                        p->narrow.tiles ? "float" : "rounded double");
+        p = klr_points_free(p);
+    }
 }
 
 static const struct klr_kernel kernels[] = {
@@ -429,19 +520,48 @@ static void test_accuracy(void)
         ok(seen[sparse][PRODUCT][1], "%s compensated products", form);
         ok(seen[sparse][SQUARE][0], "%s squared differences", form);
         ok(seen[sparse][ABSOLUTE][0], "%s absolute differences", form);
+        ok(seen_float[sparse][PRODUCT], "%s products of floats", form);
     }
-    ok(seen[1][OVERLAP][0], "sparse overlaps");
+    ok(seen[1][OVERLAP][0] && seen_float[1][OVERLAP], "sparse overlaps");
+    ok(seen_float[0][SQUARE] && seen_float[0][ABSOLUTE],
+       "dense differences of floats");
+    ok(seen_fallback, "data for which floats do not serve");
+}
+
+/* Left rows q of s beside the base p. Row by row they give the same bits as
+ * together, and row 3, which is row 3 of the base, those that it has there. */
+static void check_left(const struct klr_points *q, const struct sample *s,
+                       const struct klr_points *p, enum klr_precision precision)
+{
+    static double gram[MOST_ROWS * MOST_ROWS], one[MOST_ROWS];
+    struct klr_range all = {0, s->n}, row = {0, 1}, third = {3, 4};
+    struct klr_points *r = NULL;
+    bool equal = true;
+    entries(q, all, p, whole(&all), precision, gram, s->n);
+    double most = worst(&p->kernel, gram, precision);
+    ok(most <= 1, "%.2g of the allowed error", most);
+    for (size_t i = 0; i < s->n && equal; i++) {
+        struct klr_features x = s->view;
+        x.n = 1;
+        x.start += i;
+        equal = !klr_points_create_like(&r, p, &x, NULL);
+        entries(r, row, p, whole(&all), precision, one, s->n);
+        equal = equal && !memcmp(one, gram + i * s->n, s->n * sizeof *one);
+        r = klr_points_free(r);
+    }
+    ok(equal, "alone or together: the same bits");
+    entries(p, third, p, whole(&all), precision, one, s->n);
+    ok(!memcmp(one, gram + 3 * s->n, s->n * sizeof *one),
+       "a row of the base has the bits that it has there");
 }
 
 /* Base: the even features up to d - 20. Left rows: all features, row 0 much
  * larger, row 1 much smaller, row 2 without a common feature, row 3 as base
- * row 3. Row by row they give the same bits as together. */
+ * row 3. */
 static void check_like(const struct kind *kind, const struct klr_kernel *kernel)
 {
     struct sample s, base;
-    static double gram[MOST_ROWS * MOST_ROWS], one[MOST_ROWS];
-    struct klr_points *p = NULL, *q = NULL, *r = NULL;
-    bool equal = true;
+    struct klr_points *p = NULL, *q = NULL;
     sample_make(&s, kind);
     sample_alloc(&base, s.n, s.d);
     base.feature = kind->feature;
@@ -455,30 +575,19 @@ static void check_like(const struct kind *kind, const struct klr_kernel *kernel)
     }
     sample_pack(&s);
     sample_pack(&base);
-    struct klr_range all = {0, s.n}, row = {0, 1}, third = {3, 4};
-    int code = klr_points_create(&p, kernel, &base.view, NULL, NULL);
-    code = code ? code : klr_points_create_like(&q, p, &s.view, NULL);
-    if (ok(!code, "left rows: %s, %s, gamma %g", kind->name,
-           klr_kernel_names[kernel->type], kernel->gamma)) {
-        klr_gram(q, all, p, whole(&all), KLR_DOUBLE, gram, s.n, room_for(p));
-        double most = worst(kernel, gram, &s, &base);
-        ok(most <= 1, "%.2g of the allowed error", most);
-        for (size_t i = 0; i < s.n && equal; i++) {
-            struct klr_features x = s.view;
-            x.n = 1;
-            x.start += i;
-            equal = !klr_points_create_like(&r, p, &x, NULL);
-            klr_gram(r, row, p, whole(&all), KLR_DOUBLE, one, s.n, room_for(p));
-            equal = equal && !memcmp(one, gram + i * s.n, s.n * sizeof *one);
-            r = klr_points_free(r);
+    refer(kernel, &s, &base);
+    for (int level = 0; level < 3 && choose_cpu(level); level++) {
+        int code = klr_points_create(&p, kernel, &base.view, NULL, NULL);
+        code = code ? code : klr_points_create_like(&q, p, &s.view, NULL);
+        if (ok(!code, "left rows: %s, %s, gamma %g, %s", kind->name,
+               klr_kernel_names[kernel->type], kernel->gamma, cpus[level])) {
+            if (level == 0)
+                check_left(q, &s, p, KLR_DOUBLE);
+            check_left(q, &s, p, KLR_FLOAT);
         }
-        ok(equal, "alone or together: the same bits");
-        klr_gram(p, third, p, whole(&all), KLR_DOUBLE, one, s.n, room_for(p));
-        ok(!memcmp(one, gram + 3 * s.n, s.n * sizeof *one),
-           "a row of the base has the bits that it has there");
+        p = klr_points_free(p);
+        q = klr_points_free(q);
     }
-    klr_points_free(p);
-    klr_points_free(q);
     sample_free(&s);
     sample_free(&base);
 }
@@ -535,6 +644,88 @@ static void test_exp(void)
     ok(kernel_power(-3, 5) == -243 && kernel_power(0, 0) == 1 &&
            kernel_power(10, 400) == INFINITY,
        "powers by squaring");
+}
+
+/* e^x and tanh x of SPAN floats by each instruction set. */
+#define ELEMENTARY(suffix, target, bytes)                                      \
+    static target void elementary_##suffix(const float *x, float *exps,        \
+                                           float *tanhs)                       \
+    {                                                                          \
+        enum { LANES_ = bytes / 4, MOST_ = SPAN / LANES_ };                    \
+        enum { GROUP_ = MOST_ < 4 ? MOST_ : 4 };                               \
+        for (size_t at = 0; at < SPAN; at += LANES_ * GROUP_) {                \
+            floats_##suffix a[GROUP_], b[GROUP_], e[GROUP_];                   \
+            memcpy(a, x + at, sizeof a);                                       \
+            memcpy(b, x + at, sizeof b);                                       \
+            for (int q = 0; q < GROUP_; q++)                                   \
+                e[q] = -2.0f * abs_##suffix(b[q]);                             \
+            exps_##suffix(a);                                                  \
+            exps_##suffix(e);                                                  \
+            for (int q = 0; q < GROUP_; q++)                                   \
+                b[q] = tanh_##suffix(b[q], e[q]);                              \
+            memcpy(exps + at, a, sizeof a);                                    \
+            memcpy(tanhs + at, b, sizeof b);                                   \
+        }                                                                      \
+    }
+
+ELEMENTARY(portable, , 16)
+#if defined __x86_64__
+ELEMENTARY(avx2, __attribute__((target("avx2,fma"))), 32)
+ELEMENTARY(avx512, __attribute__((target("avx512f,avx2,fma"))), 64)
+#endif
+
+typedef void elementary_fn(const float *x, float *exps, float *tanhs);
+
+/* The error in units of the last place of the exact value. */
+static double ulps(float value, double exact)
+{
+    int exponent;
+    frexp(exact, &exponent);
+    return fabs((double)value - exact) /
+           ldexp(1, (exponent < -125 ? -125 : exponent) - 24);
+}
+
+static void check_elementary(elementary_fn *f, const char *name)
+{
+    double most_exp = 0, most_tanh = 0;
+    float x[SPAN], exps[SPAN], tanhs[SPAN];
+    bool odd = true;
+    for (int t = 0; t < 100000; t++) {
+        for (int q = 0; q < SPAN; q += 2) { /* all magnitudes, or up to 87 */
+            double size =
+                t % 2 ? 87 * uniform() : pow(2, 156 * uniform() - 149);
+            x[q] = (float)-fmin(size, 87);
+            x[q + 1] = -x[q];
+        }
+        f(x, exps, tanhs);
+        for (int q = 0; q < SPAN; q++) {
+            odd = odd && (q % 2 == 0 || tanhs[q] == -tanhs[q - 1]);
+            most_tanh = fmax(most_tanh, ulps(tanhs[q], tanh((double)x[q])));
+            if (x[q] <= 0)
+                most_exp = fmax(most_exp, ulps(exps[q], exp((double)x[q])));
+        }
+    }
+    ok(most_exp <= 2, "%s: exp within 2 ulp: %.3f", name, most_exp);
+    ok(most_tanh <= 2, "%s: tanh within 2 ulp: %.3f", name, most_tanh);
+    ok(odd, "tanh is odd");
+    memset(x, 0, sizeof x);
+    x[1] = -INFINITY, x[2] = -87.5f, x[3] = INFINITY, x[4] = -1e30f;
+    f(x, exps, tanhs);
+    ok(exps[0] == 1 && exps[1] == 0 && exps[2] == 0 && exps[4] == 0,
+       "exp(0) = 1, 0 below exp(-87)");
+    ok(tanhs[0] == 0 && tanhs[1] == -1 && tanhs[3] == 1 && tanhs[4] == -1,
+       "tanh(0) = 0, +-1 far away");
+}
+
+static void test_elementary(void)
+{
+    check_elementary(elementary_portable, cpus[KLR_CPU_PORTABLE]);
+#if defined __x86_64__
+    if (choose_cpu(KLR_CPU_AVX2))
+        check_elementary(elementary_avx2, cpus[KLR_CPU_AVX2]);
+    if (choose_cpu(KLR_CPU_AVX512))
+        check_elementary(elementary_avx512, cpus[KLR_CPU_AVX512]);
+#endif
 }
 
 static void test_overflow(void)
@@ -719,9 +910,11 @@ static void test_files(void)
 
 int main(void)
 {
+    test_cpu();
     test_accuracy();
     test_like();
     test_exp();
+    test_elementary();
     test_overflow();
     test_psd();
     test_precomputed();

@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Examples as floats, where float arithmetic keeps the accuracy that kernel.h
+ * promises. That is decided from the features and the kernel alone.
+ *
+ * Features of distances are centred (dense form) and scaled by a power of 2, so
+ * that gamma is near 1; features of products so that the largest |x| is. Let
+ * u = 2^-24. An operation with the result s rounds by less than u |s|, and by
+ * 0.43 u |s| in the root mean square over the mantissas of s. A sum of products
+ * of x and z is, at each of its terms, at most p_k(x)^1/2 p_k(z)^1/2 with
+ * p_k(x) the sum of squares so far; errors of different terms are independent
+ * as far as that matters, hence the error of the sum has a deviation of at most
+ * 0.43 u (A(x) A(z))^1/4, where A = sum p_k^2, the sums of runs included
+ * (Higham & Mary, SIAM J. Sci. Comput. 41, 2019, A2815). Four deviations are
+ * allowed for. The rounding of features to floats, N(x) = |x - float(x)|,
+ * is measured. For
+ *   - inner products: 1.7 u A^1/2 + 2 |x| N;
+ *   - distances by products: 4.2 u A^1/2 (three sums, one of them twice), and
+ *     of N 2 D^1/2 (N(x) + N(z)), of which exp(-gamma D) leaves 0.43 / D^1/2;
+ *   - sums of differences: relative to D, and exp(-D) D <= 1/e.
+ * Where all features are multiples of 2^grid, few and small enough, as binary
+ * ones are, nothing is rounded at all.
+ */
+#include "kernel/internal.h"
+
+#define FLOAT_ROUNDING 0x1p-24
+/* Error of an entry, in units of kernel.h's clause, without that of exp. */
+#define FLOAT_ALLOWED 8e-7
+/* Sizes beyond these would leave the range of floats in some operation. */
+#define FLOAT_SIZE_MOST  0x1p80
+#define FLOAT_SIZE_LEAST 0x1p-80
+
+/* What the error of a row depends on; see above. */
+struct measure {
+    double size, spread, loss; /* |x|^2, A, N^2; or |x|_1, A, N in the 1-norm */
+    double run, runs;          /* sums while measuring */
+};
+
+/* ---- features ---- */
+
+static bool term_is_absolute(enum term term)
+{
+    return term == ABSOLUTE || term == OVERLAP;
+}
+
+/* Features of a row in storage: `count` of them, `step` apart. */
+struct row {
+    const double *value;
+    size_t count, step;
+};
+
+static struct row points_row(const struct klr_points *points, size_t p)
+{
+    if (points->form == SPARSE)
+        return (struct row){points->value + points->start[p],
+                            points->start[p + 1] - points->start[p], 1};
+    return (struct row){points->panel + p / PANEL * PANEL * points->width +
+                            p % PANEL,
+                        points->width, PANEL};
+}
+
+static double row_value(struct row row, size_t k)
+{
+    return row.value[k * row.step];
+}
+
+static double narrow_feature(const struct narrow *narrow, struct row row,
+                             size_t k)
+{
+    double centre = narrow->centre ? narrow->centre[k] : 0;
+    return (row_value(row, k) - centre) * narrow->scale;
+}
+
+/* Means of the features, rounded to 8 bits of the largest value: what floats
+ * can hold before, they mostly can after, integers for example. Sums are of
+ * integers, so that the order of the examples has no influence. */
+static void centre_features(const struct klr_points *points, double *centre)
+{
+    const double parts = 0x1p12; /* of a unit */
+    for (size_t k = 0; k < points->width; k++) {
+        double sum = 0, most = 0;
+        int exponent;
+        for (size_t p = 0; p < points->n; p++)
+            most = fmax(most, fabs(row_value(points_row(points, p), k)));
+        frexp(most, &exponent);
+        double unit = ldexp(1, exponent - 8);
+        for (size_t p = 0; p < points->n; p++)
+            sum +=
+                nearbyint(row_value(points_row(points, p), k) / unit * parts);
+        sum /= (double)points->n * parts;
+        centre[k] = isfinite(sum) ? unit * nearbyint(sum) : 0;
+    }
+}
+
+/* ---- exactness ---- */
+
+/* The largest e such that value is a multiple of 2^e; value is not 0. */
+static int value_grid(double value)
+{
+    int exponent;
+    int64_t digits = (int64_t)ldexp(frexp(value, &exponent), 53);
+    for (exponent -= 53; digits % 2 == 0; digits /= 2)
+        exponent++;
+    return exponent;
+}
+
+static bool row_is_exact(const struct klr_points *points, size_t p, int grid)
+{
+    struct row row = points_row(points, p);
+    bool absolute = term_is_absolute(points->narrow.term);
+    double size = 0;
+    for (size_t k = 0; k < row.count; k++) {
+        double value = ldexp(row_value(row, k), -grid);
+        if (!(fabs(value) < 0x1p24) || value != nearbyint(value))
+            return false;
+        size += absolute ? 2 * fabs(value) : value * value;
+    }
+    return size <= 0x1p24;
+}
+
+/* Sets `grid`, and `exact` if all rows are. */
+static void find_grid(struct klr_points *points)
+{
+    struct narrow *narrow = &points->narrow;
+    narrow->grid = INT32_MAX;
+    narrow->exact = !narrow->centre && !term_is_difference(narrow->term);
+    for (size_t p = 0; p < points->n && narrow->exact; p++) {
+        struct row row = points_row(points, p);
+        for (size_t k = 0; k < row.count; k++) {
+            double value = row_value(row, k);
+            int grid = value != 0 ? value_grid(value) : narrow->grid;
+            narrow->grid = grid < narrow->grid ? grid : narrow->grid;
+        }
+    }
+    for (size_t p = 0; p < points->n && narrow->exact; p++)
+        narrow->exact = row_is_exact(points, p, narrow->grid);
+}
+
+/* ---- errors ---- */
+
+static void measure_end_run(struct measure *m)
+{
+    m->runs += m->run;
+    m->spread += m->runs * m->runs;
+    m->run = 0;
+}
+
+static struct measure measure_row(const struct klr_points *points, size_t p)
+{
+    const struct narrow *narrow = &points->narrow;
+    struct row row = points_row(points, p);
+    struct measure m = {0};
+    for (size_t k = 0; k < row.count; k++) {
+        double value = narrow_feature(narrow, row, k);
+        double lost = value - (double)(float)value;
+        double term = term_size(narrow->term, value);
+        m.run += term;
+        m.spread += m.run * m.run + term * term;
+        m.loss += term_size(narrow->term, lost);
+        if (points->form == DENSE && k % RUN == RUN - 1)
+            measure_end_run(&m);
+    }
+    measure_end_run(&m);
+    m.size = m.runs;
+    return m;
+}
+
+/* A bound of the error of K_ij for rows with these measures, in units of the
+ * clause. */
+static double measure_error(const struct klr_points *points, struct measure m)
+{
+    const struct narrow *narrow = &points->narrow;
+    const double u = FLOAT_ROUNDING;
+    double spread = sqrt(m.spread), gamma = fabs((double)narrow->value.gamma);
+    double coef0 = fabs((double)narrow->value.coef0);
+    double terms = RUN + (double)points->width / RUN + 4;
+    double product = 1.7 * u * spread + 2 * sqrt(m.size * m.loss);
+    double size = gamma * m.size + coef0; /* the argument of K_ii */
+    switch (points->kernel.type) {
+    case KLR_RBF:
+        return 1.72 * sqrt(gamma * m.loss) + u * (narrow->term == PRODUCT
+                                                      ? 4.2 * gamma * spread
+                                                      : 0.63 * sqrt(terms));
+    case KLR_LAPLACIAN:
+        return 2 * gamma * m.loss + u * (narrow->term == OVERLAP
+                                             ? 4.2 * gamma * spread
+                                             : 0.63 * sqrt(terms));
+    case KLR_SIGMOID:
+        return gamma * product + 2 * u * size;
+    case KLR_LINEAR:
+        return m.size > 0 ? product / m.size : 0;
+    default:
+        return size > 0
+                   ? points->kernel.degree * (gamma * product / size + 3 * u)
+                   : 0;
+    }
+}
+
+static bool row_fits(const struct klr_points *points, size_t p)
+{
+    const struct narrow *narrow = &points->narrow;
+    struct measure m = measure_row(points, p);
+    double error = narrow->exact ? 0 : measure_error(points, m);
+    if (narrow->exact && !row_is_exact(points, p, narrow->grid))
+        return false;
+    if (!kernel_is_distance(&points->kernel) &&
+        !(m.size == 0 || m.size >= FLOAT_SIZE_LEAST))
+        return false;
+    return m.size <= FLOAT_SIZE_MOST && error <= FLOAT_ALLOWED;
+}
+
+/* ---- choosing ---- */
+
+/* The power of 2 by which features are multiplied. */
+static double choose_scale(const struct klr_points *points)
+{
+    int exponent;
+    switch (points->kernel.type) {
+    case KLR_RBF:
+        frexp(points->kernel.gamma, &exponent);
+        return ldexp(1, (exponent - (exponent % 2 != 0)) / 2);
+    case KLR_LAPLACIAN:
+        frexp(points->kernel.gamma, &exponent);
+        return ldexp(1, exponent);
+    default:
+        frexp(points->radius, &exponent);
+        return ldexp(1, -exponent);
+    }
+}
+
+/* False if the parameters leave the range of floats. */
+static bool choose_value(const struct klr_points *points, struct value *value)
+{
+    const struct klr_kernel *kernel = &points->kernel;
+    double scale = points->narrow.scale;
+    double gamma = kernel->type == KLR_LINEAR ? 1 : kernel->gamma;
+    gamma /= kernel->type == KLR_LAPLACIAN ? scale : scale * scale;
+    *value = (struct value){kernel->type, kernel->degree, (float)gamma,
+                            (float)kernel->coef0};
+    if (kernel->type == KLR_LAPLACIAN)
+        value->type = KLR_RBF;
+    return (gamma == 0 || (fabs(gamma) >= FLOAT_SIZE_LEAST &&
+                           fabs(gamma) <= FLOAT_SIZE_MOST)) &&
+           fabs(kernel->coef0) <= FLOAT_SIZE_MOST;
+}
+
+static bool all_fit(struct klr_points *points)
+{
+    bool fit = true;
+    for (size_t p = 0; p < points->n && fit; p++)
+        fit = row_fits(points, p);
+    return fit;
+}
+
+/* Whether floats serve for points that stand on the right. */
+static int narrow_choose(struct klr_points *points, bool *serve,
+                         struct klr_error *err)
+{
+    struct narrow *narrow = &points->narrow;
+    bool distance = kernel_is_distance(&points->kernel);
+    bool differences = term_is_difference(points->term);
+    *serve = points->n > 0 && !points->compensated &&
+             !(differences && points->form == SPARSE);
+    if (!*serve)
+        return KLR_OK;
+    narrow->term = points->term;
+    narrow->scale = choose_scale(points);
+    if (distance && points->form == DENSE) {
+        narrow->centre = klr_alloc(points->width, sizeof(double), err);
+        if (!narrow->centre)
+            return KLR_E_MEMORY;
+        centre_features(points, narrow->centre);
+    }
+    find_grid(points);
+    bool in_range = choose_value(points, &narrow->value);
+    *serve = in_range && all_fit(points);
+    if (in_range && !*serve && narrow->centre && narrow->term == PRODUCT) {
+        narrow->term = SQUARE;
+        *serve = all_fit(points);
+    }
+    return KLR_OK;
+}
+
+/* ---- storing ---- */
+
+static void narrow_put(struct klr_points *points, size_t p)
+{
+    struct narrow *narrow = &points->narrow;
+    struct row row = points_row(points, p);
+    float *to = narrow->values;
+    size_t step = points->form == DENSE ? FLOAT_PANEL : 1;
+    if (points->form == DENSE)
+        to = narrow->panel + p / FLOAT_PANEL * FLOAT_PANEL * points->width +
+             p % FLOAT_PANEL;
+    else
+        to += points->start[p];
+    for (size_t k = 0; k < row.count; k++)
+        to[k * step] = (float)narrow_feature(narrow, row, k);
+}
+
+/* The size of row p in the same arithmetic as its products, so that distances
+ * of equal rows are 0; then what features outside the base add. */
+static void narrow_size(struct klr_points *points, size_t p, float *work)
+{
+    struct narrow *narrow = &points->narrow;
+    struct row row = points_row(points, p);
+    struct klr_range one = {p, p + 1};
+    struct value value = narrow->value;
+    double inside = 0;
+    for (size_t k = 0; k < row.count; k++)
+        inside += term_size(points->term, row_value(row, k));
+    double outside = points->size[p];
+    if (!term_is_difference(points->term))
+        outside = outside > inside ? outside - inside : 0;
+    outside *= term_is_absolute(points->term) ? narrow->scale
+                                              : narrow->scale * narrow->scale;
+    if (!term_is_difference(narrow->term)) {
+        narrow->value = (struct value){KLR_LINEAR, 0, 1, 0};
+        narrow_gram(points, p, 1, points, (struct klr_set){&one, 1, 1},
+                    &narrow->size[p], 1, work);
+        narrow->value = value;
+        if (narrow->term == OVERLAP)
+            narrow->size[p] *= 0.5f;
+    }
+    narrow->size[p] += (float)outside;
+}
+
+static int narrow_allocate(struct klr_points *points, struct klr_error *err)
+{
+    struct narrow *narrow = &points->narrow;
+    size_t n = (points->n + SPAN - 1) / SPAN * SPAN;
+    narrow->fits = klr_zalloc(points->n, sizeof(bool), err);
+    narrow->size = klr_zalloc(n + SPAN, sizeof(float), err);
+    if (points->form == DENSE)
+        narrow->panel = klr_zalloc(n, points->width * sizeof(float), err);
+    else
+        narrow->values =
+            klr_alloc(points->start[points->n], sizeof(float), err);
+    return narrow->fits && narrow->size && (narrow->panel || narrow->values)
+               ? KLR_OK
+               : KLR_E_MEMORY;
+}
+
+static int narrow_store(struct klr_points *points, struct klr_error *err)
+{
+    struct narrow *narrow = &points->narrow;
+    float *work = klr_zalloc(1, narrow_workspace(points), err);
+    int code = work ? narrow_allocate(points, err) : KLR_E_MEMORY;
+    for (size_t p = 0; p < points->n && !code; p++) {
+        narrow_put(points, p);
+        narrow->fits[p] = row_fits(points, p);
+        if (kernel_is_distance(&points->kernel) && narrow->fits[p])
+            narrow_size(points, p, work);
+    }
+    klr_free(work);
+    return code;
+}
+
+static int narrow_create(struct klr_points *points,
+                         const struct klr_points *base, struct klr_error *err)
+{
+    struct narrow *narrow = &points->narrow;
+    bool serve = base && base->narrow.tiles;
+    int code = base ? KLR_OK : narrow_choose(points, &serve, err);
+    if (base)
+        *narrow = base->narrow;
+    narrow->fits = NULL;
+    narrow->size = narrow->panel = narrow->values = NULL;
+    narrow->tiles = base ? base->narrow.tiles : tiles_choose();
+    if (!code && serve)
+        code = narrow_store(points, err);
+    if (base)
+        narrow->centre = NULL;
+    if (!serve)
+        narrow_free(narrow);
+    return code;
+}
+
+static void narrow_free(struct narrow *narrow)
+{
+    klr_free(narrow->centre);
+    klr_free(narrow->fits);
+    klr_free(narrow->size);
+    klr_free(narrow->panel);
+    klr_free(narrow->values);
+    *narrow = (struct narrow){0};
+}
+
+/* ---- blocks ---- */
+
+/* Left rows side by side, for `count` of them. */
+static size_t narrow_left(const struct klr_points *b, size_t count)
+{
+    if (count == 1)
+        return 1;
+    if (b->form == DENSE)
+        return b->narrow.tiles->rows;
+    return b->width * SPREAD * sizeof(float) <= SPREAD_BYTES ? SPREAD
+                                                             : SPREAD / 2;
+}
+
+static size_t narrow_rows(const struct klr_points *b)
+{
+    size_t left = narrow_left(b, 2);
+    size_t fit = PACKED_BYTES / (b->width * left * sizeof(float) + 1);
+    size_t most = PACKED_ROWS / left;
+    if (b->form == SPARSE || fit == 0)
+        return left;
+    return (fit < most ? fit : most) * left;
+}
+
+static size_t narrow_workspace(const struct klr_points *b)
+{
+    /* vectors may end behind a single row */
+    return (narrow_rows(b) * b->width + FLOAT_PANEL) * sizeof(float);
+}
+
+/* Dense rows overwrite what is there, zeros filling up the last block; sparse
+ * ones find zeros, and leave them when `clear` is set. */
+static void narrow_load(const struct tile *t, bool clear)
+{
+    const struct klr_points *a = t->a;
+    size_t width = t->b->width;
+    if (t->b->form == SPARSE) {
+        for (size_t r = 0; r < t->count; r++)
+            for (size_t q = a->start[t->row + r]; q < a->start[t->row + r + 1];
+                 q++)
+                t->work[(size_t)a->column[q] * t->left + r] =
+                    clear ? 0 : a->narrow.values[q];
+        return;
+    }
+    size_t blocks = (t->count + t->left - 1) / t->left;
+    for (size_t r = 0; r < blocks * t->left && !clear; r++) {
+        float *to = t->work + r / t->left * t->left * width + r % t->left;
+        size_t i = t->row + r;
+        const float *from = a->narrow.panel +
+                            i / FLOAT_PANEL * FLOAT_PANEL * width +
+                            i % FLOAT_PANEL;
+        for (size_t k = 0; k < width; k++)
+            to[k * t->left] = r < t->count ? from[k * FLOAT_PANEL] : 0;
+    }
+}
+
+static void narrow_gram(const struct klr_points *a, size_t row, size_t count,
+                        const struct klr_points *b, struct klr_set cols,
+                        float *out, size_t stride, float *work)
+{
+    struct tile t = {.a = a,
+                     .b = b,
+                     .value = b->narrow.value,
+                     .row = row,
+                     .count = count,
+                     .work = work,
+                     .left = narrow_left(b, count),
+                     .out = out,
+                     .stride = stride};
+    narrow_load(&t, false);
+    for (size_t q = 0; q < cols.count; q++) {
+        t.begin = cols.range[q].begin;
+        t.end = cols.range[q].end;
+        if (b->form == DENSE)
+            b->narrow.tiles->dense(&t);
+        else
+            b->narrow.tiles->sparse(&t);
+        t.out += t.end - t.begin;
+    }
+    narrow_load(&t, true);
+}

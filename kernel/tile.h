@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Template: blocks of the Gram matrix in float arithmetic for one instruction
+ * set. Whoever includes it defines
+ *
+ *   NAME(x)          x with the suffix of the instruction set
+ *   TARGET           the function attribute that admits its instructions
+ *   BYTES            of a vector: 16, 32 or 64
+ *   ROWS             left rows of a register block, beside two vectors
+ *   FMA(a, b, c)     a * b + c, in vectors, with one rounding if possible
+ *
+ * A register block has ROWS * 2 accumulators. Its products run over RUN
+ * features at a time; the sums of the runs are added up in memory, which makes
+ * errors grow with RUN + width / RUN rather than with the width.
+ */
+#define LOCAL static inline __attribute__((always_inline)) TARGET
+#define WIDE  (BYTES / (int)sizeof(float))
+#define GROUP (SPAN / WIDE < 4 ? SPAN / WIDE : 4) /* vectors side by side */
+/* Statements for all of them, not loops around them. */
+#define EACH(q) _Pragma("GCC unroll 4") for (int q = 0; q < GROUP; q++)
+
+typedef float NAME(floats)
+    __attribute__((vector_size(BYTES), aligned(4), __may_alias__));
+typedef int32_t NAME(ints)
+    __attribute__((vector_size(BYTES), aligned(4), __may_alias__));
+#define floats NAME(floats)
+#define ints   NAME(ints)
+
+LOCAL floats NAME(all)(float x)
+{
+    return x - (floats){0};
+}
+
+LOCAL floats NAME(abs)(floats x)
+{
+    return (floats)((ints)x & INT32_MAX);
+}
+
+/* a where the mask is set, else b */
+LOCAL floats NAME(choose)(ints mask, floats a, floats b)
+{
+    return (floats)(((ints)a & mask) | ((ints)b & ~mask));
+}
+
+/* ---- elementary functions ---- */
+
+/* e^x for x <= 0, within 2 units in the last place; e^0 = 1 exactly, and 0
+ * below e^-87. x = n log 2 + r with |r| <= log(2)/2; 1 + r + r^2 p(r), where p
+ * interpolates (e^r - 1 - r) / r^2 at the Chebyshev points, good to 2e-9. GROUP
+ * vectors go side by side: one alone would wait for each of its operations. */
+LOCAL void NAME(exps)(floats x[GROUP])
+{
+    static const float coefficients[] = {0x1.6d1254p-10f, 0x1.120cbap-7f,
+                                         0x1.555518p-5f, 0x1.5554dcp-3f, 0.5f};
+    const float to_integer = 0x1.8p23f; /* adding it rounds to integers */
+    const float log2_high = 0x1.62e4p-1f, log2_low = 0x1.7f7d1cp-20f;
+    ints vanishes[GROUP], scale[GROUP];
+    floats n[GROUP], p[GROUP], power[GROUP];
+    EACH(q) vanishes[q] = x[q] < FLOAT_EXP_LEAST;
+    EACH(q) x[q] = NAME(choose)(vanishes[q], NAME(all)(FLOAT_EXP_LEAST), x[q]);
+    EACH(q) n[q] = FMA(x[q], NAME(all)(0x1.715476p+0f), NAME(all)(to_integer));
+    EACH(q) scale[q] = ((ints)n[q] << 23) + (127 << 23);
+    EACH(q) n[q] -= to_integer;
+    EACH(q) x[q] = FMA(n[q], NAME(all)(-log2_high), x[q]);
+    EACH(q) x[q] = FMA(n[q], NAME(all)(-log2_low), x[q]);
+    EACH(q) p[q] = NAME(all)(coefficients[0]);
+#pragma GCC unroll 4
+    for (int c = 1; c <= 4; c++)
+        EACH(q) p[q] = FMA(p[q], x[q], NAME(all)(coefficients[c]));
+    EACH(q) power[q] = FMA(x[q] * x[q], p[q], x[q]);
+    EACH(q) power[q] = (power[q] + 1.0f) * (floats)scale[q];
+    EACH(q) x[q] = (floats)((ints)power[q] & ~vanishes[q]);
+}
+
+/* tanh within 2 units in the last place: x + x^3 q(x^2) up to 0.65, with q from
+ * Chebyshev points as above, then (1 - e) / (1 + e); e is e^(-2 |x|). */
+LOCAL floats NAME(tanh)(floats x, floats e)
+{
+    floats size = NAME(abs)(x), square = x * x;
+    floats far = (1.0f - e) / (1.0f + e);
+    floats q = NAME(all)(0x1.224fcep-9f);
+    q = FMA(q, square, NAME(all)(-0x1.0f1266p-7f));
+    q = FMA(q, square, NAME(all)(0x1.644a1ep-6f));
+    q = FMA(q, square, NAME(all)(-0x1.ba02aap-5f));
+    q = FMA(q, square, NAME(all)(0x1.1110d8p-3f));
+    q = FMA(q, square, NAME(all)(-0x1.555556p-2f));
+    floats near = FMA(size * square, q, size);
+    floats value = NAME(choose)(size < 0.65f, near, far);
+    return (floats)((ints)value | ((ints)x & INT32_MIN));
+}
+
+LOCAL floats NAME(power)(floats base, int degree)
+{
+    floats power = NAME(all)(1);
+    for (; degree > 0; degree /= 2) {
+        if (degree % 2)
+            power *= base;
+        if (degree > 1)
+            base *= base;
+    }
+    return power;
+}
+
+/* ---- from sums to the kernel ---- */
+
+/* The distances of examples of sizes u and v, see enum term. Where the examples
+ * are close, u - sum and v - sum are exact. */
+LOCAL floats NAME(distance)(enum term term, floats u, floats v, floats sum)
+{
+    if (term == SQUARE || term == ABSOLUTE)
+        return (u + v) + sum;
+    if (term == OVERLAP)
+        sum *= 0.5f;
+    floats distance = (u - sum) + (v - sum);
+    return (floats)((ints)distance & ~(distance < 0));
+}
+
+/* GROUP vectors of sums become the kernel; vector q belongs to row[q] and to
+ * the columns from column[q] on. */
+LOCAL void NAME(group)(const struct tile *t, const size_t row[GROUP],
+                       const size_t column[GROUP], floats sum[GROUP])
+{
+    const struct narrow *narrow = &t->b->narrow;
+    floats gamma = NAME(all)(t->value.gamma);
+    floats coef0 = NAME(all)(t->value.coef0), e[GROUP];
+    switch (t->value.type) {
+    case KLR_RBF:
+        EACH(q)
+        sum[q] =
+            -gamma *
+            NAME(distance)(narrow->term, NAME(all)(t->a->narrow.size[row[q]]),
+                           *(const floats *)(narrow->size + column[q]), sum[q]);
+        NAME(exps)(sum);
+        break;
+    case KLR_LINEAR:
+        EACH(q) sum[q] *= gamma;
+        break;
+    case KLR_SIGMOID:
+        EACH(q) sum[q] = FMA(gamma, sum[q], coef0);
+        EACH(q) e[q] = -2.0f * NAME(abs)(sum[q]);
+        NAME(exps)(e);
+        EACH(q) sum[q] = NAME(tanh)(sum[q], e[q]);
+        break;
+    default:
+        EACH(q)
+        sum[q] = NAME(power)(FMA(gamma, sum[q], coef0), t->value.degree);
+    }
+}
+
+/* The kernel of `rows` rows and `span` columns in place of their sums
+ * (rows, span), rows * span a multiple of GROUP * WIDE. Rows that stand in for
+ * missing ones are computed as the last one. */
+LOCAL void NAME(values)(const struct tile *t, size_t first, const size_t rows,
+                        size_t begin, const size_t span, float *sums)
+{
+    size_t last = t->row + t->count - 1;
+    for (size_t at = 0; at < rows * span; at += GROUP * WIDE) {
+        size_t row[GROUP], column[GROUP];
+        floats sum[GROUP];
+        EACH(q)
+        {
+            size_t to = at + (size_t)q * WIDE;
+            row[q] = first + to / span < last ? first + to / span : last;
+            column[q] = begin + to % span;
+            sum[q] = *(const floats *)(sums + to);
+        }
+        NAME(group)(t, row, column, sum);
+        EACH(q) * (floats *)(sums + at + (size_t)q * WIDE) = sum[q];
+    }
+}
+
+/* out = the part of values (span) of the columns begin .. begin + span - 1 that
+ * is asked for. */
+LOCAL void NAME(store)(const struct tile *t, size_t row, size_t begin,
+                       const size_t span, const float *values)
+{
+    float *out = t->out + (row - t->row) * t->stride;
+    if (begin >= t->begin && begin + span <= t->end) {
+        for (size_t c = 0; c < span; c += WIDE)
+            *(floats *)(out + (begin - t->begin) + c) =
+                *(const floats *)(values + c);
+        return;
+    }
+    size_t from = begin < t->begin ? t->begin : begin;
+    size_t to = begin + span < t->end ? begin + span : t->end;
+    for (size_t j = from; j < to; j++)
+        out[j - t->begin] = values[j - begin];
+}
+
+/* ---- dense ---- */
+
+LOCAL floats NAME(add_term)(enum term term, floats u, floats v, floats sum)
+{
+    floats d = u - v;
+    if (term == SQUARE)
+        return FMA(d, d, sum);
+    if (term == ABSOLUTE)
+        return sum + NAME(abs)(d);
+    if (term == OVERLAP)
+        return sum + ((NAME(abs)(u) + NAME(abs)(v)) - NAME(abs)(d));
+    return FMA(u, v, sum);
+}
+
+/* sums (rows, vectors * WIDE) of left (width, rows) and the columns from that
+ * of `panel` on. */
+LOCAL void NAME(block)(enum term term, const size_t rows, const size_t vectors,
+                       size_t width, const float *left, const float *panel,
+                       float *sums)
+{
+    floats *total = (floats *)sums;
+    size_t k = 0;
+    do {
+        floats sum[2 * ROWS > SPAN / WIDE ? 2 * ROWS : SPAN / WIDE] = {{0}};
+        size_t end = width - k < RUN ? width : k + RUN;
+        bool first = k == 0;
+        for (; k < end; k++) {
+            const float *line = panel + k * FLOAT_PANEL;
+            floats v[SPAN / WIDE];
+#pragma GCC unroll 8
+            for (size_t c = 0; c < vectors; c++) {
+                size_t at = c * WIDE;
+                v[c] =
+                    *(const floats *)(line +
+                                      at / FLOAT_PANEL * FLOAT_PANEL * width +
+                                      at % FLOAT_PANEL);
+            }
+#pragma GCC unroll 16
+            for (size_t r = 0; r < rows; r++) {
+                floats u = NAME(all)(left[k * rows + r]);
+#pragma GCC unroll 8
+                for (size_t c = 0; c < vectors; c++)
+                    sum[r * vectors + c] =
+                        NAME(add_term)(term, u, v[c], sum[r * vectors + c]);
+            }
+        }
+#pragma GCC unroll 32
+        for (size_t q = 0; q < rows * vectors; q++)
+            if (first)
+                total[q] = sum[q];
+            else
+                total[q] += sum[q];
+    } while (k < width);
+}
+
+LOCAL void NAME(dense_block)(const struct tile *t, const size_t rows,
+                             const size_t vectors, size_t row, size_t column)
+{
+    const size_t span = vectors * WIDE;
+    size_t width = t->b->width, count = t->row + t->count - row;
+    _Alignas(64) float sums[2 * ROWS * WIDE > SPAN ? 2 * ROWS * WIDE : SPAN];
+    const float *left = t->work + (row - t->row) * width;
+    const float *panel = t->b->narrow.panel +
+                         column / FLOAT_PANEL * FLOAT_PANEL * width +
+                         column % FLOAT_PANEL;
+    if (t->b->narrow.term == PRODUCT)
+        NAME(block)(PRODUCT, rows, vectors, width, left, panel, sums);
+    else if (t->b->narrow.term == SQUARE)
+        NAME(block)(SQUARE, rows, vectors, width, left, panel, sums);
+    else
+        NAME(block)(ABSOLUTE, rows, vectors, width, left, panel, sums);
+    NAME(values)(t, row, rows, column, span, sums);
+    for (size_t r = 0; r < rows && r < count; r++) {
+        NAME(store)(t, row + r, column, span, sums + r * span);
+    }
+}
+
+/* Left rows, packed, pass by each panel while it is at hand. */
+static TARGET void NAME(dense)(const struct tile *t)
+{
+    const size_t span = t->count == 1 ? SPAN : 2 * WIDE;
+    for (size_t j = t->begin / span * span; j < t->end; j += span)
+        if (t->count == 1)
+            NAME(dense_block)(t, 1, SPAN / WIDE, t->row, j);
+        else
+            for (size_t i = t->row; i < t->row + t->count; i += ROWS)
+                NAME(dense_block)(t, ROWS, 2, i, j);
+}
+
+/* ---- sparse ---- */
+
+/* sums (vectors * WIDE) of left (width, stride) and column j; of a single left
+ * row only the first one has a meaning. */
+LOCAL void NAME(column)(enum term term, const size_t vectors,
+                        const size_t stride, const struct klr_points *b,
+                        size_t j, const float *left, float *sums)
+{
+    floats sum[SPREAD / WIDE] = {{0}};
+    for (size_t q = b->start[j]; q < b->start[j + 1]; q++) {
+        const float *line = left + (size_t)b->column[q] * stride;
+        floats v = NAME(all)(b->narrow.values[q]);
+#pragma GCC unroll 8
+        for (size_t r = 0; r < vectors; r++)
+            sum[r] = NAME(add_term)(term, *(const floats *)(line + r * WIDE), v,
+                                    sum[r]);
+    }
+#pragma GCC unroll 8
+    for (size_t r = 0; r < vectors; r++)
+        *(floats *)(sums + r * WIDE) = sum[r];
+}
+
+LOCAL void NAME(sparse_block)(const struct tile *t, enum term term,
+                              const size_t stride, size_t column, size_t span)
+{
+    const size_t vectors = stride == 1 ? 1 : stride / WIDE;
+    _Alignas(64) float sums[SPAN][SPREAD], values[SPREAD][SPAN];
+    for (size_t c = 0; c < span; c++)
+        NAME(column)(term, vectors, stride, t->b, column + c, t->work, sums[c]);
+    memset(sums + span, 0, (SPAN - span) * sizeof *sums);
+    for (size_t c = 0; c < SPAN; c++)
+        for (size_t r = 0; r < stride; r++)
+            values[r][c] = sums[c][r];
+    for (size_t r = 0; r < t->count; r++) {
+        NAME(values)(t, t->row + r, 1, column, SPAN, values[r]);
+        NAME(store)(t, t->row + r, column, SPAN, values[r]);
+    }
+}
+
+static TARGET void NAME(sparse)(const struct tile *t)
+{
+    for (size_t j = t->begin, span; j < t->end; j += span) {
+        span = t->end - j < SPAN ? t->end - j : SPAN;
+        bool product = t->b->narrow.term == PRODUCT;
+        if (t->left == 1 && product)
+            NAME(sparse_block)(t, PRODUCT, 1, j, span);
+        else if (t->left == 1)
+            NAME(sparse_block)(t, OVERLAP, 1, j, span);
+        else if (t->left == SPREAD && product)
+            NAME(sparse_block)(t, PRODUCT, SPREAD, j, span);
+        else if (t->left == SPREAD)
+            NAME(sparse_block)(t, OVERLAP, SPREAD, j, span);
+        else if (product)
+            NAME(sparse_block)(t, PRODUCT, SPREAD / 2, j, span);
+        else
+            NAME(sparse_block)(t, OVERLAP, SPREAD / 2, j, span);
+    }
+}
+
+static const struct tiles NAME(tiles) = {ROWS, NAME(dense), NAME(sparse)};
+
+#undef LOCAL
+#undef WIDE
+#undef GROUP
+#undef EACH
+#undef floats
+#undef ints
+#undef NAME
+#undef TARGET
+#undef BYTES
+#undef ROWS
+#undef FMA

@@ -96,6 +96,7 @@ struct tiles {
     float *tile;            /* (stored, KLR_TILE, KLR_TILE) */
     unsigned char *filled;  /* (stored) */
     struct tile_work *work; /* (threads) */
+    klr_tile_multiply *multiply;
 };
 
 static int tiles_create(struct tiles *tiles, const struct klr_points *points,
@@ -131,9 +132,9 @@ static struct strip tiles_strip(struct tiles *tiles, size_t thread,
                                 struct cut cols, enum klr_precision precision);
 /* forward (rows, m) += strip v, v (cols, m); backward (cols, m) += strip' w,
  * w (rows, m); either pair may be NULL. Rows of m elements everywhere. */
-static void strip_multiply(const struct strip *strip, struct tile_work *work,
-                           size_t m, const double *v, double *forward,
-                           const double *w, double *backward);
+static void strip_multiply(const struct tiles *tiles, size_t thread,
+                           const struct strip *strip, size_t m, const double *v,
+                           double *forward, const double *w, double *backward);
 
 struct klr_operator {
     struct klr_kernel kernel;

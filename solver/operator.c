@@ -167,8 +167,8 @@ static void symmetric_turn(void *context, size_t index, size_t thread)
         size_t at = (row->offset + r) * p->m;
         struct strip strip =
             tiles_strip(&op->tiles, thread, NULL, rows, cols, p->precision);
-        strip_multiply(&strip, &op->tiles.work[thread], p->m, right,
-                       p->out + at, i > j ? p->v + at : NULL, below);
+        strip_multiply(&op->tiles, thread, &strip, p->m, right, p->out + at,
+                       i > j ? p->v + at : NULL, below);
     }
     atomic_store_explicit(&op->turn[i], wave + 1, memory_order_release);
     atomic_store_explicit(&op->turn[j], wave + 1, memory_order_release);
@@ -210,9 +210,9 @@ static void rows_below(const struct product *p, size_t thread, struct cut rows,
     struct cut cols = {p->cols, j, col, 0, col->size};
     struct strip strip =
         tiles_strip(tiles, thread, p->left, rows, cols, p->precision);
-    strip_multiply(
-        &strip, &tiles->work[thread], p->m, p->v + col->offset * p->m,
-        p->out + (rows.piece->offset + rows.first) * p->m, NULL, NULL);
+    strip_multiply(tiles, thread, &strip, p->m, p->v + col->offset * p->m,
+                   p->out + (rows.piece->offset + rows.first) * p->m, NULL,
+                   NULL);
 }
 
 /* The same where only its transpose is among the tiles. */
@@ -226,7 +226,7 @@ static void rows_above(const struct product *p, size_t thread, struct cut rows,
         struct cut cols = {p->cols, j, col, r, h};
         struct strip strip =
             tiles_strip(tiles, thread, NULL, cols, rows, p->precision);
-        strip_multiply(&strip, &tiles->work[thread], p->m, NULL, NULL,
+        strip_multiply(tiles, thread, &strip, p->m, NULL, NULL,
                        p->v + (col->offset + r) * p->m,
                        p->out + (rows.piece->offset + rows.first) * p->m);
     }
@@ -426,6 +426,13 @@ static void operator_rows(struct klr_operator *op, const size_t *i,
 {
     size_t element = precision == KLR_FLOAT ? sizeof(float) : sizeof(double);
     struct tiles *tiles = &op->tiles;
+    if (count == 1 && !tiles->stored) {
+        klr_gram(op->points, (struct klr_range){*i, *i + 1}, op->points, cols,
+                 precision, out, stride, tiles->work->gram);
+        op->evaluations += cols.size;
+        operator_count(op, 1, cols.size);
+        return;
+    }
     tiles_divide(tiles, cols, op->col);
     for (size_t b = 0; b < tiles->blocks; b++) {
         const struct piece *col = &op->col[b];

@@ -39,6 +39,7 @@ static int tiles_create(struct tiles *tiles, const struct klr_points *points,
         .blocks = blocks,
         .stored = budget / bytes < all ? budget / bytes : all,
         .threads = threads,
+        .multiply = klr_tile_multiplier(),
     };
     tiles->work = klr_zalloc(threads, sizeof *tiles->work, err);
     if (!tiles->work)
@@ -259,11 +260,12 @@ static void side_add(const double *side, size_t size, size_t pitch, size_t m,
             out[i * pitch + c] += side[i];
 }
 
-static void strip_multiply(const struct strip *strip, struct tile_work *work,
-                           size_t m, const double *v, double *forward,
-                           const double *w, double *backward)
+static void strip_multiply(const struct tiles *tiles, size_t thread,
+                           const struct strip *strip, size_t m, const double *v,
+                           double *forward, const double *w, double *backward)
 {
-    double *right = work->side, *left = right + KLR_SLICE * KLR_TILE;
+    double *right = tiles->work[thread].side,
+           *left = right + KLR_SLICE * KLR_TILE;
     double *right_sum = left + KLR_SLICE * KLR_TILE;
     double *left_sum = right_sum + KLR_SLICE * KLR_TILE;
     for (size_t c = 0, count; c < m; c += count) {
@@ -275,10 +277,10 @@ static void strip_multiply(const struct strip *strip, struct tile_work *work,
             side_load(v + c, strip->cols, m, count, right);
         if (w)
             side_load(w + c, strip->rows, m, count, left);
-        klr_tile_multiply(strip->entry, strip->precision, strip->pitch,
-                          strip->rows, strip->cols, taken, v ? right : NULL,
-                          v ? left_sum : NULL, w ? left : NULL,
-                          w ? right_sum : NULL);
+        tiles->multiply(strip->entry, strip->precision, strip->pitch,
+                        strip->rows, strip->cols, taken, v ? right : NULL,
+                        v ? left_sum : NULL, w ? left : NULL,
+                        w ? right_sum : NULL);
         if (v)
             side_add(left_sum, strip->rows, m, count, forward + c);
         if (w)

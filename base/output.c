@@ -356,7 +356,7 @@ struct klr_output *klr_output_abandon(struct klr_output *out)
         return NULL;
     if (out->close && out->fd >= 0)
         close(out->fd);
-    if (out->slot >= 0) {
+    if (out->temp && out->slot >= 0) {
         unlink(out->temp);
         atomic_store(&pending[out->slot], NULL);
     }

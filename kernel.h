@@ -101,6 +101,12 @@ void klr_gram(const struct klr_points *a, struct klr_range rows,
               enum klr_precision precision, void *out, size_t stride,
               void *workspace);
 
+/* The same of the `count` rows `row` of a, in any order. */
+void klr_gram_rows(const struct klr_points *a, const size_t *row, size_t count,
+                   const struct klr_points *b, struct klr_set cols,
+                   enum klr_precision precision, void *out, size_t stride,
+                   void *workspace);
+
 /* Bytes of workspace for calls with the right argument `b`, a multiple of 64.
  * The caller aligns them to 64 and zeroes them once; then they are left alone
  * between calls and serve for b only. */

@@ -21,9 +21,9 @@ static void store_values(const double *values, size_t width,
 
 /* The kernel of `count` rows of a, loaded, and the columns begin + c. Returns
  * where in each row of `sums` they begin. */
-static size_t gram_chunk(const struct klr_points *a, size_t row, size_t count,
-                         const struct klr_points *b, size_t begin, size_t width,
-                         double sums[BLOCK][PITCH], double *work)
+static size_t gram_chunk(const struct klr_points *a, const size_t *row,
+                         size_t count, const struct klr_points *b, size_t begin,
+                         size_t width, double sums[BLOCK][PITCH], double *work)
 {
     size_t skip = b->form == DENSE ? begin % PANEL : 0;
     block_sums(a, row, count, b, begin - skip, skip + width, sums, work);
@@ -31,8 +31,8 @@ static size_t gram_chunk(const struct klr_points *a, size_t row, size_t count,
         double *values = sums[r] + skip;
         memset(values + width, 0, LANES * sizeof(double));
         if (kernel_is_distance(&b->kernel)) {
-            values_of_distances(a, row + r, b, begin, width, values);
-        } else if (points_compensate(a, row + r, b)) {
+            values_of_distances(a, row[r], b, begin, width, values);
+        } else if (points_compensate(a, row[r], b)) {
             for (size_t c = 0; c < width; c++)
                 values[c] = compensated_argument(b, count, r, begin + c, work);
             values_of_arguments(&b->kernel, width, values);
@@ -44,10 +44,10 @@ static size_t gram_chunk(const struct klr_points *a, size_t row, size_t count,
 }
 
 /* `count` rows of a against all of `cols`; out is the first row's. */
-static void gram_rows(const struct klr_points *a, size_t row, size_t count,
-                      const struct klr_points *b, struct klr_set cols,
-                      enum klr_precision precision, void *out, size_t stride,
-                      double *work)
+static void gram_rows(const struct klr_points *a, const size_t *row,
+                      size_t count, const struct klr_points *b,
+                      struct klr_set cols, enum klr_precision precision,
+                      void *out, size_t stride, double *work)
 {
     double sums[BLOCK][PITCH];
     size_t at = 0, width;
@@ -67,35 +67,36 @@ static void gram_rows(const struct klr_points *a, size_t row, size_t count,
     left_clear(a, row, count, b, work);
 }
 
-static void gram_matrix(const struct klr_points *a, struct klr_range rows,
-                        struct klr_set cols, enum klr_precision precision,
-                        void *out, size_t stride)
+static void gram_matrix(const struct klr_points *a, const size_t *row,
+                        size_t count, struct klr_set cols,
+                        enum klr_precision precision, void *out, size_t stride)
 {
     static const double missing[CHUNK];
-    for (size_t i = rows.begin; i < rows.end; i++) {
-        size_t at = (i - rows.begin) * stride, width;
+    for (size_t r = 0; r < count; r++) {
+        const double *matrix = a->matrix + row[r] * a->width;
+        size_t at = r * stride, width;
         for (size_t q = 0; q < cols.count; q++) {
             size_t end = cols.range[q].end;
             for (size_t j = cols.range[q].begin; j < end;
                  j += width, at += width) {
                 width = end - j < CHUNK ? end - j : CHUNK;
-                store_values(a->width ? a->matrix + i * a->width + j : missing,
-                             width, precision, out, at);
+                store_values(a->width ? matrix + j : missing, width, precision,
+                             out, at);
             }
         }
     }
 }
 
-/* Rows of a from `row` on that are computed together: as floats, at most a
- * tile, or in double. A row that floats do not serve for goes alone. */
-static size_t rows_together(const struct klr_points *a, size_t row, size_t end,
-                            const struct klr_points *b, bool in_float)
+/* How many of the first `left` rows are computed together: as floats, at most
+ * a tile, or in double. A row that floats do not serve for goes alone. */
+static size_t rows_together(const struct klr_points *a, const size_t *row,
+                            size_t left, const struct klr_points *b,
+                            bool in_float)
 {
     size_t count = 0;
     if (!in_float)
-        return end - row < BLOCK ? 1 : BLOCK;
-    while (row + count < end && count < narrow_rows(b) &&
-           a->narrow.fits[row + count])
+        return left < BLOCK ? 1 : BLOCK;
+    while (count < left && count < narrow_rows(b) && a->narrow.fits[row[count]])
         count++;
     return count ? count : 1;
 }
@@ -107,24 +108,44 @@ size_t klr_gram_workspace(const struct klr_points *b)
     return ((bytes > narrow ? bytes : narrow) + 63) / 64 * 64;
 }
 
+void klr_gram_rows(const struct klr_points *a, const size_t *row, size_t count,
+                   const struct klr_points *b, struct klr_set cols,
+                   enum klr_precision precision, void *out, size_t stride,
+                   void *workspace)
+{
+    size_t element = precision == KLR_FLOAT ? sizeof(float) : sizeof(double);
+    bool in_float = precision == KLR_FLOAT && b->narrow.tiles;
+    if (b->form == MATRIX) {
+        gram_matrix(a, row, count, cols, precision, out, stride);
+        return;
+    }
+    for (size_t r = 0, now; r < count; r += now) {
+        void *to = (char *)out + r * stride * element;
+        now = rows_together(a, row + r, count - r, b, in_float);
+        if (in_float && a->narrow.fits[row[r]])
+            narrow_gram(a, row + r, now, b, cols, to, stride, workspace);
+        else
+            gram_rows(a, row + r, now, b, cols, precision, to, stride,
+                      workspace);
+    }
+}
+
 void klr_gram(const struct klr_points *a, struct klr_range rows,
               const struct klr_points *b, struct klr_set cols,
               enum klr_precision precision, void *out, size_t stride,
               void *workspace)
 {
     size_t element = precision == KLR_FLOAT ? sizeof(float) : sizeof(double);
-    if (b->form == MATRIX) {
-        gram_matrix(a, rows, cols, precision, out, stride);
-        return;
-    }
-    bool in_float = precision == KLR_FLOAT && b->narrow.tiles;
+    size_t row[PACKED_ROWS], most = PACKED_ROWS;
+    if (precision == KLR_FLOAT && b->narrow.tiles)
+        most = narrow_rows(b);
     for (size_t i = rows.begin, count; i < rows.end; i += count) {
-        void *to = (char *)out + (i - rows.begin) * stride * element;
-        count = rows_together(a, i, rows.end, b, in_float);
-        if (in_float && a->narrow.fits[i])
-            narrow_gram(a, i, count, b, cols, to, stride, workspace);
-        else
-            gram_rows(a, i, count, b, cols, precision, to, stride, workspace);
+        count = rows.end - i < most ? rows.end - i : most;
+        for (size_t r = 0; r < count; r++)
+            row[r] = i + r;
+        klr_gram_rows(a, row, count, b, cols, precision,
+                      (char *)out + (i - rows.begin) * stride * element, stride,
+                      workspace);
     }
 }
 

@@ -165,30 +165,32 @@ static int matrix_create(struct klr_points *points,
 
 /* ---- sums over features ---- */
 
-/* `count` (1 or BLOCK) rows of a from `row` on, spread out in `work`
+/* The `count` (1 or BLOCK) rows `row` of a, spread out in `work`
  * (width, BLOCK), which is 0 between calls in sparse form. */
-static void left_load(const struct klr_points *a, size_t row, size_t count,
-                      const struct klr_points *b, double *work);
-static void left_clear(const struct klr_points *a, size_t row, size_t count,
-                       const struct klr_points *b, double *work);
+static void left_load(const struct klr_points *a, const size_t *row,
+                      size_t count, const struct klr_points *b, double *work);
+static void left_clear(const struct klr_points *a, const size_t *row,
+                       size_t count, const struct klr_points *b, double *work);
 
 /* sums[r][c], r < count, for the columns begin + c, c < width; `begin` is a
  * multiple of PANEL in dense form; width <= CHUNK. */
-static void block_sums(const struct klr_points *a, size_t row, size_t count,
-                       const struct klr_points *b, size_t begin, size_t width,
-                       double sums[BLOCK][PITCH], const double *work);
+static void block_sums(const struct klr_points *a, const size_t *row,
+                       size_t count, const struct klr_points *b, size_t begin,
+                       size_t width, double sums[BLOCK][PITCH],
+                       const double *work);
 
 /* gamma x'z + coef0 with the error of one rounding, for column `j` of b and the
  * r-th of `count` rows loaded. */
 static double compensated_argument(const struct klr_points *b, size_t count,
                                    size_t r, size_t j, const double *work);
 
-/* A block of the Gram matrix in floats: `count` rows of a from `row` on and the
+/* A block of the Gram matrix in floats: the `count` rows `row` of a and the
  * columns begin <= j < end of b; out is the first row's. */
 struct tile {
     const struct klr_points *a, *b;
     struct value value;
-    size_t row, count, begin, end;
+    const size_t *row;
+    size_t count, begin, end;
     float
         *work; /* left rows: DENSE: blocks (width, left), else (width, left) */
     size_t left; /* rows side by side */
@@ -215,10 +217,11 @@ static void narrow_free(struct narrow *narrow);
 static size_t narrow_rows(const struct klr_points *b);
 static size_t narrow_workspace(const struct klr_points *b);
 
-/* Rows [row, row + count) of a against all columns, as floats. */
-static void narrow_gram(const struct klr_points *a, size_t row, size_t count,
-                        const struct klr_points *b, struct klr_set cols,
-                        float *out, size_t stride, float *work);
+/* At most narrow_rows rows of a against all columns, as floats. */
+static void narrow_gram(const struct klr_points *a, const size_t *row,
+                        size_t count, const struct klr_points *b,
+                        struct klr_set cols, float *out, size_t stride,
+                        float *work);
 
 /* ---- values: from sums to the kernel ---- */
 

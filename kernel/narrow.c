@@ -316,7 +316,7 @@ static void narrow_size(struct klr_points *points, size_t p, float *work)
                                               : narrow->scale * narrow->scale;
     if (!term_is_difference(narrow->term)) {
         narrow->value = (struct value){KLR_LINEAR, 0, 1, 0};
-        narrow_gram(points, p, 1, points, (struct klr_set){&one, 1, 1},
+        narrow_gram(points, &p, 1, points, (struct klr_set){&one, 1, 1},
                     &narrow->size[p], 1, work);
         narrow->value = value;
         if (narrow->term == OVERLAP)
@@ -332,7 +332,8 @@ static int narrow_allocate(struct klr_points *points, struct klr_error *err)
     narrow->fits = klr_zalloc(points->n, sizeof(bool), err);
     narrow->size = klr_zalloc(n + SPAN, sizeof(float), err);
     if (points->form == DENSE)
-        narrow->panel = klr_zalloc(n, points->width * sizeof(float), err);
+        narrow->panel =
+            klr_zalloc(n * points->width + FLOAT_PANEL, sizeof(float), err);
     else
         narrow->values =
             klr_alloc(points->start[points->n], sizeof(float), err);
@@ -411,39 +412,61 @@ static size_t narrow_rows(const struct klr_points *b)
 
 static size_t narrow_workspace(const struct klr_points *b)
 {
-    /* vectors may end behind a single row */
+    /* vectors may end behind the last row */
     return (narrow_rows(b) * b->width + FLOAT_PANEL) * sizeof(float);
 }
 
-/* Dense rows overwrite what is there, zeros filling up the last block; sparse
- * ones find zeros, and leave them when `clear` is set. */
-static void narrow_load(const struct tile *t, bool clear)
+/* A register block of left rows from the first-th on, the last one repeated
+ * where there are no more. Rows that stand side by side in their panel are
+ * copied together, with what follows them, which later copies correct. */
+static void narrow_pack(const struct tile *t, size_t first)
 {
-    const struct klr_points *a = t->a;
-    size_t width = t->b->width;
-    if (t->b->form == SPARSE) {
-        for (size_t r = 0; r < t->count; r++)
-            for (size_t q = a->start[t->row + r]; q < a->start[t->row + r + 1];
-                 q++)
-                t->work[(size_t)a->column[q] * t->left + r] =
-                    clear ? 0 : a->narrow.values[q];
-        return;
+    size_t width = t->b->width, runs = 0, last = t->count - 1, i = 0;
+    const float *from[FLOAT_PANEL];
+    float *to[FLOAT_PANEL], *block = t->work + first * width;
+    for (size_t r = 0; r < t->left; r++) {
+        size_t before = i;
+        i = t->row[first + r < last ? first + r : last];
+        if (r > 0 && i == before + 1 && i % FLOAT_PANEL != 0)
+            continue;
+        to[runs] = block + r;
+        from[runs++] = t->a->narrow.panel +
+                       i / FLOAT_PANEL * FLOAT_PANEL * width + i % FLOAT_PANEL;
     }
-    size_t blocks = (t->count + t->left - 1) / t->left;
-    for (size_t r = 0; r < blocks * t->left && !clear; r++) {
-        float *to = t->work + r / t->left * t->left * width + r % t->left;
-        size_t i = t->row + r;
-        const float *from = a->narrow.panel +
-                            i / FLOAT_PANEL * FLOAT_PANEL * width +
-                            i % FLOAT_PANEL;
-        for (size_t k = 0; k < width; k++)
-            to[k * t->left] = r < t->count ? from[k * FLOAT_PANEL] : 0;
-    }
+    for (size_t k = 0; k < width; k++)
+        for (size_t q = 0; q < runs; q++)
+            memcpy(to[q] + k * t->left, from[q] + k * FLOAT_PANEL,
+                   FLOAT_PANEL * sizeof(float));
 }
 
-static void narrow_gram(const struct klr_points *a, size_t row, size_t count,
-                        const struct klr_points *b, struct klr_set cols,
-                        float *out, size_t stride, float *work)
+/* Sparse rows find zeros in the workspace. */
+static void narrow_load(const struct tile *t)
+{
+    const struct klr_points *a = t->a;
+    if (t->b->form == DENSE)
+        for (size_t r = 0; r < t->count; r += t->left)
+            narrow_pack(t, r);
+    else
+        for (size_t r = 0; r < t->count; r++)
+            for (size_t q = a->start[t->row[r]]; q < a->start[t->row[r] + 1];
+                 q++)
+                t->work[(size_t)a->column[q] * t->left + r] =
+                    a->narrow.values[q];
+}
+
+/* ... and leave them there. */
+static void narrow_clear(const struct tile *t)
+{
+    const struct klr_points *a = t->a;
+    for (size_t r = 0; r < t->count && t->b->form == SPARSE; r++)
+        for (size_t q = a->start[t->row[r]]; q < a->start[t->row[r] + 1]; q++)
+            t->work[(size_t)a->column[q] * t->left + r] = 0;
+}
+
+static void narrow_gram(const struct klr_points *a, const size_t *row,
+                        size_t count, const struct klr_points *b,
+                        struct klr_set cols, float *out, size_t stride,
+                        float *work)
 {
     struct tile t = {.a = a,
                      .b = b,
@@ -454,7 +477,7 @@ static void narrow_gram(const struct klr_points *a, size_t row, size_t count,
                      .left = narrow_left(b, count),
                      .out = out,
                      .stride = stride};
-    narrow_load(&t, false);
+    narrow_load(&t);
     for (size_t q = 0; q < cols.count; q++) {
         t.begin = cols.range[q].begin;
         t.end = cols.range[q].end;
@@ -464,5 +487,5 @@ static void narrow_gram(const struct klr_points *a, size_t row, size_t count,
             b->narrow.tiles->sparse(&t);
         t.out += t.end - t.begin;
     }
-    narrow_load(&t, true);
+    narrow_clear(&t);
 }

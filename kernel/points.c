@@ -24,7 +24,8 @@
 #define ROUNDING      0x1p-53
 
 /* Work for one nonzero of a sparse row in units of one dense element: when a
- * row is spread out, and when two rows are merged. */
+ * row is spread out, and when two rows are merged or when it goes in double
+ * but would go in float if it were dense. */
 enum { SPREAD_COST = 4, MERGE_COST = 16 };
 /* Dense form may take this much more memory than sparse form, or so much. */
 enum { DENSE_MEMORY_RATIO = 4, DENSE_MEMORY_SMALL = 16 << 20 };
@@ -142,8 +143,9 @@ static bool choose_compensation(const struct klr_points *points)
     return kernel->type == KLR_POLYNOMIAL && kernel->gamma * kernel->coef0 < 0;
 }
 
+/* `dense`: dense form is worth more, since floats serve in no other. */
 static void points_choose(struct klr_points *points,
-                          const struct klr_features *x)
+                          const struct klr_features *x, bool dense)
 {
     size_t nonzeros;
     bool distance = kernel_is_distance(&points->kernel);
@@ -152,7 +154,7 @@ static void points_choose(struct klr_points *points,
     bool cancels =
         distance && !(points_error(points, 4 * largest) <= ERROR_ALLOWED);
     points->form = choose_form(x->n, points->width, nonzeros,
-                               cancels ? MERGE_COST : SPREAD_COST);
+                               cancels || dense ? MERGE_COST : SPREAD_COST);
     if (points->term == OVERLAP && (cancels || points->form == DENSE))
         points->term = ABSOLUTE;
     else if (cancels)
@@ -265,6 +267,34 @@ static int points_store(struct klr_points *points, const struct map *map,
 
 /* ---- creating ---- */
 
+static void points_discard(struct klr_points *points)
+{
+    points->size = klr_free(points->size);
+    points->panel = klr_free(points->panel);
+    points->start = klr_free(points->start);
+    points->column = klr_free(points->column);
+    points->value = klr_free(points->value);
+    narrow_free(&points->narrow);
+}
+
+static int points_prepare(struct klr_points *points, bool dense,
+                          const struct klr_features *x, const size_t *order,
+                          struct klr_error *err)
+{
+    points_choose(points, x, dense);
+    int code = points_store(points, &points->map, x, order, err);
+    if (!code)
+        code = narrow_create(points, NULL, err);
+    if (code || dense || points->form == DENSE || points->narrow.tiles ||
+        !kernel_is_distance(&points->kernel))
+        return code;
+    points_choose(points, x, true);
+    if (points->form == SPARSE)
+        return KLR_OK;
+    points_discard(points);
+    return points_prepare(points, true, x, order, err);
+}
+
 int klr_points_create(struct klr_points **out, const struct klr_kernel *kernel,
                       const struct klr_features *x, const size_t *order,
                       struct klr_error *err)
@@ -282,10 +312,7 @@ int klr_points_create(struct klr_points **out, const struct klr_kernel *kernel,
     if (code)
         goto done;
     points->width = points->map.count;
-    points_choose(points, x);
-    code = points_store(points, &points->map, x, order, err);
-    if (!code)
-        code = narrow_create(points, NULL, err);
+    code = points_prepare(points, false, x, order, err);
 done:
     *out = code ? klr_points_free(points) : points;
     return code;
@@ -320,12 +347,7 @@ struct klr_points *klr_points_free(struct klr_points *points)
 {
     if (points) {
         map_free(&points->map);
-        narrow_free(&points->narrow);
-        klr_free(points->size);
-        klr_free(points->panel);
-        klr_free(points->start);
-        klr_free(points->column);
-        klr_free(points->value);
+        points_discard(points);
         klr_free(points->serial);
         klr_free(points->matrix);
     }

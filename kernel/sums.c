@@ -33,12 +33,12 @@ static size_t left_stride(const struct klr_points *b, size_t count)
     return b->form == SPARSE && count < LANES ? LANES : count;
 }
 
-static void left_load(const struct klr_points *a, size_t row, size_t count,
-                      const struct klr_points *b, double *work)
+static void left_load(const struct klr_points *a, const size_t *row,
+                      size_t count, const struct klr_points *b, double *work)
 {
     size_t stride = left_stride(b, count);
     for (size_t r = 0; r < count; r++, work++) {
-        size_t i = row + r;
+        size_t i = row[r];
         if (b->form == DENSE) {
             const double *x = a->panel + i / PANEL * PANEL * b->width;
             for (size_t k = 0; k < b->width; k++)
@@ -52,14 +52,14 @@ static void left_load(const struct klr_points *a, size_t row, size_t count,
 
 /* Dense rows overwrite all of the workspace, sparse ones clean up after
  * themselves. */
-static void left_clear(const struct klr_points *a, size_t row, size_t count,
-                       const struct klr_points *b, double *work)
+static void left_clear(const struct klr_points *a, const size_t *row,
+                       size_t count, const struct klr_points *b, double *work)
 {
     size_t stride = left_stride(b, count);
     if (b->form == SPARSE)
-        for (size_t i = row; i < row + count; i++)
-            for (size_t t = a->start[i]; t < a->start[i + 1]; t++)
-                work[(size_t)a->column[t] * stride + (i - row)] = 0;
+        for (size_t r = 0; r < count; r++)
+            for (size_t t = a->start[row[r]]; t < a->start[row[r] + 1]; t++)
+                work[(size_t)a->column[t] * stride + r] = 0;
 }
 
 /* ---- dense ---- */
@@ -168,9 +168,10 @@ static double merge_sum(const struct klr_points *a, size_t i,
 
 /* ---- all of them ---- */
 
-static void block_sums(const struct klr_points *a, size_t row, size_t count,
-                       const struct klr_points *b, size_t begin, size_t width,
-                       double sums[BLOCK][PITCH], const double *work)
+static void block_sums(const struct klr_points *a, const size_t *row,
+                       size_t count, const struct klr_points *b, size_t begin,
+                       size_t width, double sums[BLOCK][PITCH],
+                       const double *work)
 {
     if (b->form == SPARSE && b->term == PRODUCT)
         sparse_sums(PRODUCT, count, b, begin, width, sums, work);
@@ -179,7 +180,7 @@ static void block_sums(const struct klr_points *a, size_t row, size_t count,
     else if (b->form == SPARSE)
         for (size_t r = 0; r < count; r++)
             for (size_t c = 0; c < width; c++)
-                sums[r][c] = merge_sum(a, row + r, b, begin + c);
+                sums[r][c] = merge_sum(a, row[r], b, begin + c);
     else if (b->term == PRODUCT)
         dense_sums(PRODUCT, count, b, begin, width, sums, work);
     else if (b->term == SQUARE)

@@ -147,20 +147,21 @@ LOCAL void NAME(group)(const struct tile *t, const size_t row[GROUP],
     }
 }
 
-/* The kernel of `rows` rows and `span` columns in place of their sums
- * (rows, span), rows * span a multiple of GROUP * WIDE. Rows that stand in for
+/* The kernel of `rows` left rows from the first on and `span` columns in place
+ * of their sums (rows, span), rows * span a multiple of GROUP * WIDE. Rows that stand in for
  * missing ones are computed as the last one. */
 LOCAL void NAME(values)(const struct tile *t, size_t first, const size_t rows,
                         size_t begin, const size_t span, float *sums)
 {
-    size_t last = t->row + t->count - 1;
+    size_t last = t->count - 1;
     for (size_t at = 0; at < rows * span; at += GROUP * WIDE) {
         size_t row[GROUP], column[GROUP];
         floats sum[GROUP];
         EACH(q)
         {
             size_t to = at + (size_t)q * WIDE;
-            row[q] = first + to / span < last ? first + to / span : last;
+            row[q] =
+                t->row[first + to / span < last ? first + to / span : last];
             column[q] = begin + to % span;
             sum[q] = *(const floats *)(sums + to);
         }
@@ -169,12 +170,12 @@ LOCAL void NAME(values)(const struct tile *t, size_t first, const size_t rows,
     }
 }
 
-/* out = the part of values (span) of the columns begin .. begin + span - 1 that
- * is asked for. */
+/* Left row `row` of out = the part of values (span) of the columns from `begin`
+ * on that is asked for. */
 LOCAL void NAME(store)(const struct tile *t, size_t row, size_t begin,
                        const size_t span, const float *values)
 {
-    float *out = t->out + (row - t->row) * t->stride;
+    float *out = t->out + row * t->stride;
     if (begin >= t->begin && begin + span <= t->end) {
         for (size_t c = 0; c < span; c += WIDE)
             *(floats *)(out + (begin - t->begin) + c) =
@@ -246,9 +247,9 @@ LOCAL void NAME(dense_block)(const struct tile *t, const size_t rows,
                              const size_t vectors, size_t row, size_t column)
 {
     const size_t span = vectors * WIDE;
-    size_t width = t->b->width, count = t->row + t->count - row;
+    size_t width = t->b->width;
     _Alignas(64) float sums[2 * ROWS * WIDE > SPAN ? 2 * ROWS * WIDE : SPAN];
-    const float *left = t->work + (row - t->row) * width;
+    const float *left = t->work + row * width;
     const float *panel = t->b->narrow.panel +
                          column / FLOAT_PANEL * FLOAT_PANEL * width +
                          column % FLOAT_PANEL;
@@ -259,7 +260,7 @@ LOCAL void NAME(dense_block)(const struct tile *t, const size_t rows,
     else
         NAME(block)(ABSOLUTE, rows, vectors, width, left, panel, sums);
     NAME(values)(t, row, rows, column, span, sums);
-    for (size_t r = 0; r < rows && r < count; r++) {
+    for (size_t r = 0; r < rows && row + r < t->count; r++) {
         NAME(store)(t, row + r, column, span, sums + r * span);
     }
 }
@@ -270,9 +271,9 @@ static TARGET void NAME(dense)(const struct tile *t)
     const size_t span = t->count == 1 ? SPAN : 2 * WIDE;
     for (size_t j = t->begin / span * span; j < t->end; j += span)
         if (t->count == 1)
-            NAME(dense_block)(t, 1, SPAN / WIDE, t->row, j);
+            NAME(dense_block)(t, 1, SPAN / WIDE, 0, j);
         else
-            for (size_t i = t->row; i < t->row + t->count; i += ROWS)
+            for (size_t i = 0; i < t->count; i += ROWS)
                 NAME(dense_block)(t, ROWS, 2, i, j);
 }
 
@@ -305,13 +306,14 @@ LOCAL void NAME(sparse_block)(const struct tile *t, enum term term,
     _Alignas(64) float sums[SPAN][SPREAD], values[SPREAD][SPAN];
     for (size_t c = 0; c < span; c++)
         NAME(column)(term, vectors, stride, t->b, column + c, t->work, sums[c]);
-    memset(sums + span, 0, (SPAN - span) * sizeof *sums);
+    if (span < SPAN)
+        memset(sums + span, 0, (SPAN - span) * sizeof *sums);
     for (size_t c = 0; c < SPAN; c++)
         for (size_t r = 0; r < stride; r++)
             values[r][c] = sums[c][r];
     for (size_t r = 0; r < t->count; r++) {
-        NAME(values)(t, t->row + r, 1, column, SPAN, values[r]);
-        NAME(store)(t, t->row + r, column, SPAN, values[r]);
+        NAME(values)(t, r, 1, column, SPAN, values[r]);
+        NAME(store)(t, r, column, SPAN, values[r]);
     }
 }
 

@@ -386,6 +386,27 @@ static bool partition_is_free(const struct klr_points *p, const double *gram,
     return true;
 }
 
+/* Rows in any order, some of them twice. */
+static bool rows_are_free(const struct klr_points *p, const double *gram,
+                          enum klr_precision precision)
+{
+    static float single[MOST_ROWS * MOST_ROWS];
+    static double out[MOST_ROWS * MOST_ROWS];
+    size_t row[MOST_ROWS], n = p->n;
+    struct klr_range all = {0, n};
+    for (size_t r = 0; r < n; r++)
+        row[r] = (size_t)(uniform() * (double)n);
+    klr_gram_rows(p, row, n, p, whole(&all), precision,
+                  precision == KLR_FLOAT ? (void *)single : out, n,
+                  room_for(p));
+    for (size_t t = 0; t < n * n; t++) {
+        double got = precision == KLR_FLOAT ? (double)single[t] : out[t];
+        if (!same(got, gram[row[t / n] * n + t % n]))
+            return false;
+    }
+    return true;
+}
+
 static bool diagonal_agrees(const struct klr_points *p, const double *gram)
 {
     double out[MOST_ROWS];
@@ -463,6 +484,7 @@ static void check_precision(const struct klr_kernel *kernel,
     ok(most <= 1, "%s: %.2g of the allowed error", how, most);
     ok(is_symmetric(gram, s->n), "symmetric to the last bit");
     ok(partition_is_free(p, gram, precision), "blocks have no influence");
+    ok(rows_are_free(p, gram, precision), "nor have the other rows");
     ok(order_is_free(kernel, s, gram, precision),
        "positions have no influence");
     if (precision == KLR_DOUBLE)
@@ -805,6 +827,12 @@ static void test_precomputed(void)
     ok(!memcmp(gram, expected, sizeof gram), "entries by serial number");
     klr_gram(p, row, p, whole(&last), KLR_FLOAT, part, 2, room_for(p));
     ok(part[0] == .3f && part[1] == .1f, "as float");
+    static const size_t scattered[] = {2, 0};
+    klr_gram_rows(p, scattered, 2, p, whole(&all), KLR_DOUBLE, gram, 3,
+                  room_for(p));
+    ok(!memcmp(gram, expected + 6, 3 * sizeof *gram) &&
+           !memcmp(gram + 3, expected, 3 * sizeof *gram),
+       "rows in any order");
     klr_gram_diagonal(p, whole(&last), diagonal, room_for(p));
     ok(diagonal[0] == .4 && diagonal[1] == .5, "diagonal");
     klr_points_free(p);

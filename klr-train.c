@@ -209,8 +209,10 @@ static void json_begin(const struct train *train)
     cli_json_real("objective", report->primal, ", ");
     cli_json_real("dual", report->dual, ", ");
     cli_json_real("gap", report->gap, ", ");
-    printf("\"iterations\": %lld, \"kernel_evals\": %llu, \"n\": %zu, ",
-           report->iterations, report->kernel_evals, train->problem.n);
+    printf("\"iterations\": %lld, ", report->iterations);
+    cli_json_real("passes", report->passes, ", ");
+    printf("\"kernel_evals\": %llu, \"n\": %zu, ", report->kernel_evals,
+           train->problem.n);
 }
 
 static void json_end(const struct train *train)

@@ -15,10 +15,12 @@
 #include "solver/operator.c" /* K: products, rows, diagonal */
 
 /* solvers */
-#include "solver/clock.c" /* limits, interruption, progress */
-#include "solver/links.c" /* sigmoid; probabilities from decision values */
-#include "solver/loss.c"  /* losses, their conjugates, the best threshold */
-#include "solver/smo.c"   /* two-variable decomposition of the dual */
+#include "solver/clock.c"   /* limits, interruption, progress */
+#include "solver/links.c"   /* sigmoid; probabilities from decision values */
+#include "solver/loss.c"    /* losses, their conjugates, the best threshold */
+#include "solver/smo.c"     /* two-variable decomposition of the dual */
+#include "solver/precond.c" /* low rank, weighted: for the next */
+#include "solver/newton.c"  /* truncated Newton for the logistic loss */
 
 /* models out */
 #include "solver/model.c"      /* the model file */

@@ -96,7 +96,12 @@ void klr_problem_free(struct klr_problem *problem);
 /* ---- Training ---- */
 
 enum klr_model_type { KLR_MODEL_KLR, KLR_MODEL_SVM };
-enum klr_solver_type { KLR_SOLVER_AUTO, KLR_SOLVER_SMO };
+enum klr_solver_type {
+    KLR_SOLVER_AUTO,
+    KLR_SOLVER_SMO,
+    KLR_SOLVER_NEWTON,
+    KLR_SOLVERS
+};
 extern const char *const klr_model_names[];  /* "klr", ..., NULL */
 extern const char *const klr_solver_names[]; /* "auto", ..., NULL */
 
@@ -134,8 +139,10 @@ struct klr_params {
     double gamma;         /* -g; 0: 1 / number of features */
     double coef0;         /* -r */
     double cost;          /* -c */
-    double eps;           /* -e; svm: LIBSVM's tolerance on the KKT
-                              conditions; klr: Keerthi's tau, in log-odds */
+    double eps;           /* -e; NaN: the solver's default. newton: relative
+                              duality gap (1e-6); smo: svm, LIBSVM's tolerance
+                              on the KKT conditions; klr, Keerthi's tau, in
+                              log-odds (1e-3) */
     double cache_mb;      /* -m, MB; 0: what the problem needs, at most a
                               quarter of klr_memory_limit() */
     long long threads;    /* -j; 0: as klr_pool_create chooses */
@@ -173,8 +180,10 @@ struct klr_report {
     enum klr_solver_type solver; /* what "auto" became */
     enum klr_status status;
     double primal, dual, gap;
-    long long iterations;
-    unsigned long long kernel_evals;
+    long long iterations;            /* smo: steps; newton: products with K */
+    double passes;                   /* entries of K multiplied or produced,
+                                        over n^2 */
+    unsigned long long kernel_evals; /* entries of K computed */
     size_t n_sv;
     double seconds;
 };

@@ -185,6 +185,8 @@ static void operator_cross(struct klr_operator *op, const struct klr_points *x,
                            enum klr_precision precision, double *out);
 
 static struct klr_set set_of(const struct klr_range *range, size_t count);
+/* The position of the i-th of a set. */
+static size_t set_position(struct klr_set set, size_t i);
 
 /* ---- binary problems and their solvers ---- */
 
@@ -228,6 +230,39 @@ static enum klr_status clock_check(struct clock *clock,
  * caller's, the rest of *solution is filled in. */
 static int smo_solve(const struct binary *problem, struct solution *solution,
                      struct klr_error *err);
+
+/* The same for the logistic loss and positive semidefinite K, by a truncated
+ * Newton method; KLR_E_DATA where K turns out to be indefinite. */
+static int newton_solve(const struct binary *problem, struct solution *solution,
+                        struct klr_error *err);
+
+/* ---- the preconditioner of the Newton method: see precond.c ---- */
+
+struct precond {
+    size_t n, rank;     /* examples; columns of L */
+    size_t limit, most; /* of the rank: at present, and ever */
+    size_t stride;      /* of the rows of L and of the factor */
+    float *l;           /* (n, rank) row-major */
+    double *factor;     /* (rank, rank) lower Cholesky factor of I + L'L */
+    const double *s;    /* (n) roots of the weights, the caller's */
+    double *zs, szs;    /* (n) M^-1 s; s'M^-1 s */
+    double *residual;   /* (n) diagonal of S K S - L L' */
+    double *diagonal;   /* (n) K_ii */
+    double *work;       /* (most) */
+    float *column;      /* (block, n) K[candidates, :] */
+};
+
+static int precond_create(struct precond *m, const struct binary *problem,
+                          struct klr_error *err);
+static void precond_free(struct precond *m);
+/* Double the limit of the rank for the builds to come. */
+static void precond_raise(struct precond *m);
+/* For the roots s (n) of the weights, which must stay until the next build. */
+static void precond_build(struct precond *m, const struct binary *problem,
+                          const double *s);
+/* out = the inverse of M on the subspace s'out = 0, applied to in. */
+static void precond_solve(const struct precond *m, const double *in,
+                          double *out);
 
 /* ---- losses and their conjugates: see loss.c ---- */
 
@@ -309,6 +344,11 @@ static void pair_free(struct pair *pair);
 static void report_start(struct klr_report *report);
 static void report_add(struct klr_report *report, const struct solution *);
 
+/* The parameters with what they leave open: the solver, and its eps. */
+static struct klr_params params_settle(const struct klr_params *params);
+/* Bytes that solvers may use for K, and how much of it is for tiles. */
+static size_t params_budget(const struct klr_params *params);
+static size_t tile_budget(const struct klr_params *params);
 /* The kernel of the parameters for data of that dimension: gamma set. */
 static struct klr_kernel params_kernel(const struct klr_params *params,
                                        int dimension);

@@ -337,8 +337,7 @@ static const struct field model_fields[KEYS] = {
     [KEY_FORMAT] = FIELD_OF("klr_format", FIELD_COUNT, format),
     [KEY_MODEL] =
         FIELD_NAMES("model", model, klr_model_names, KLR_MODEL_SVM + 1),
-    [KEY_SOLVER] =
-        FIELD_NAMES("solver", solver, klr_solver_names, KLR_SOLVER_SMO + 1),
+    [KEY_SOLVER] = FIELD_NAMES("solver", solver, klr_solver_names, KLR_SOLVERS),
     [KEY_STATUS] = FIELD_NAMES("status", status, klr_status_names,
                                KLR_PRECISION_LIMIT + 1),
     [KEY_EPS] = FIELD_OF("eps", FIELD_REAL, eps),

@@ -20,6 +20,28 @@ static struct klr_kernel params_kernel(const struct klr_params *params,
     };
 }
 
+static struct klr_params params_settle(const struct klr_params *params)
+{
+    struct klr_params settled = *params;
+    struct klr_kernel kernel = params_kernel(params, 1);
+    if (params->solver == KLR_SOLVER_AUTO)
+        settled.solver =
+            params->model == KLR_MODEL_KLR && klr_kernel_is_psd(&kernel)
+                ? KLR_SOLVER_NEWTON
+                : KLR_SOLVER_SMO;
+    if (isnan(params->eps))
+        settled.eps = settled.solver == KLR_SOLVER_NEWTON ? 1e-6 : 1e-3;
+    return settled;
+}
+
+static size_t params_budget(const struct klr_params *params)
+{
+    double bytes = params->cache_mb * 1048576.0;
+    if (bytes == 0)
+        bytes = 0.25 * (double)klr_memory_limit();
+    return (size_t)fmin(bytes, (double)(SIZE_MAX / 2));
+}
+
 /* cost[c] = C times the weight of class c. */
 static int class_costs(const struct klr_params *params,
                        const struct layout *layout, double *cost,
@@ -144,7 +166,9 @@ static int pair_solve(struct training *training, size_t a, size_t b,
         .params = training->params,
         .clock = &training->clock,
     };
-    return smo_solve(&binary, &pair->solution, err);
+    return training->params->solver == KLR_SOLVER_NEWTON
+               ? newton_solve(&binary, &pair->solution, err)
+               : smo_solve(&binary, &pair->solution, err);
 }
 
 /* ---- models ---- */
@@ -281,13 +305,14 @@ static void record_training(struct klr_model *model,
     const struct klr_params *params = training->params;
     if (!klr_kernel_is_psd(&model->kernel))
         report->gap = NAN;
-    report->solver = KLR_SOLVER_SMO;
+    report->solver = (enum klr_solver_type)params->solver;
+    report->passes = training->op->passes;
     report->kernel_evals = training->op->evaluations;
     report->n_sv = model->n_sv;
     report->seconds = klr_seconds() - training->clock.begin;
     model->has_record = true;
     model->record = (struct record){
-        .solver = KLR_SOLVER_SMO,
+        .solver = (enum klr_solver_type)params->solver,
         .status = report->status,
         .eps = params->eps,
         .cost = params->cost,
@@ -320,16 +345,23 @@ static int problem_operator(struct klr_operator *op,
     return code;
 }
 
-int klr_train(const struct klr_problem *problem,
-              const struct klr_params *params, struct klr_model **out,
-              struct klr_report *report, struct klr_error *err)
+/* Newton keeps tiles of K, SMO a cache of its rows. */
+static size_t tile_budget(const struct klr_params *params)
 {
+    return params->solver == KLR_SOLVER_NEWTON ? params_budget(params) : 0;
+}
+
+int klr_train(const struct klr_problem *problem, const struct klr_params *given,
+              struct klr_model **out, struct klr_report *report,
+              struct klr_error *err)
+{
+    const struct klr_params settled = params_settle(given), *params = &settled;
     struct layout layout = {0};
     struct klr_pool *pool = NULL;
     struct klr_operator op = {0};
     struct training training = {0};
     struct klr_model *model = klr_zalloc(1, sizeof *model, err);
-    int code = model ? klr_params_check(params, err) : KLR_E_MEMORY;
+    int code = model ? klr_params_check(given, err) : KLR_E_MEMORY;
     report_start(report);
     if (code ||
         (code = layout_create(&layout, problem, params->positive, 1, 0, err)))
@@ -338,7 +370,7 @@ int klr_train(const struct klr_problem *problem,
     model->kernel = params_kernel(params, problem->dimension);
     if ((code = klr_pool_create(&pool, params->threads, err)) ||
         (code = problem_operator(&op, problem, &model->kernel, layout.order,
-                                 pool, 0, err)) ||
+                                 pool, tile_budget(params), err)) ||
         (code = training_create(&training, &op, params, &layout, err)) ||
         (code = model_allocate(model, &layout, err)))
         goto done;

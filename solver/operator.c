@@ -17,6 +17,14 @@
 
 enum { GROUPS_MOST = 16, GROUPS_BYTES = 8 << 20 };
 
+static size_t set_position(struct klr_set set, size_t i)
+{
+    const struct klr_range *range = set.range;
+    for (; i >= range->end - range->begin; range++)
+        i -= range->end - range->begin;
+    return range->begin + i;
+}
+
 static struct klr_set set_of(const struct klr_range *range, size_t count)
 {
     struct klr_set set = {range, count, 0};

@@ -13,7 +13,7 @@ const char *const klr_model_names[] = {"klr", "svm", NULL};
 static const char *const params_model_numbers[] = {"", "0", NULL};
 
 /* In the order of enum klr_solver_type. */
-const char *const klr_solver_names[] = {"auto", "smo", NULL};
+const char *const klr_solver_names[] = {"auto", "smo", "newton", NULL};
 
 /* In the order of enum klr_kernel_type, whose values are LIBSVM's. */
 static const char *const params_kernels[] = {
@@ -112,18 +112,20 @@ const struct klr_option klr_train_options[] = {
      .preset = KLR_SOLVER_AUTO,
      .choices = klr_solver_names,
      .group = "Solver",
-     .help = "auto or smo (default %s)"},
+     .help = "smo, newton (klr only) or auto: newton for klr where the kernel "
+             "allows it, else smo (default %s)"},
     {.type = KLR_REAL,
      .letter = 'e',
      .name = "epsilon",
      .argument = "EPS",
      .offset = KLR_PARAM(eps),
-     .preset = 0.001,
+     .preset = (double)NAN,
      .min = 0,
      .above_min = true,
      .max = HUGE_VAL,
-     .help = "violation of the optimality conditions to stop at; klr: in "
-             "log-odds (default %s)"},
+     .help = "when to stop; newton: relative duality gap (default 1e-6); smo: "
+             "violation of the optimality conditions, klr: in log-odds "
+             "(default 0.001)"},
     {.type = KLR_CHOICE,
      .letter = 'h',
      .name = "shrinking",
@@ -224,5 +226,14 @@ int klr_params_check(const struct klr_params *params, struct klr_error *err)
         return klr_fail(err, KLR_E_USAGE,
                         "option -b: an svm has no probabilities of its own; "
                         "-s klr has");
+    struct klr_kernel kernel = params_kernel(params, 1);
+    if (params->solver == KLR_SOLVER_NEWTON && params->model != KLR_MODEL_KLR)
+        return klr_fail(err, KLR_E_USAGE,
+                        "option -a: newton trains klr only; smo trains %s",
+                        klr_model_names[params->model]);
+    if (params->solver == KLR_SOLVER_NEWTON && !klr_kernel_is_psd(&kernel))
+        return klr_fail(err, KLR_E_USAGE,
+                        "option -a: newton needs a positive semidefinite "
+                        "kernel; smo takes any");
     return params_check_weights(params, err);
 }

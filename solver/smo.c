@@ -539,11 +539,8 @@ static enum klr_precision smo_choose_precision(const struct smo *smo)
 
 static int smo_create_cache(struct smo *smo, struct klr_error *err)
 {
-    double most = smo->problem->params->cache_mb * 1048576.0;
-    if (most == 0)
-        most = 0.25 * (double)klr_memory_limit();
     return klr_cache_create(&smo->cache, smo->n, smo->n, smo_element(smo),
-                            (size_t)fmin(most, (double)SIZE_MAX / 2), err);
+                            params_budget(smo->problem->params), err);
 }
 
 /* alpha = 0 for the hinge; for the logistic loss the solution for K = 0:

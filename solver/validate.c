@@ -149,24 +149,25 @@ static int fold_predict(struct validation *v, const struct klr_problem *problem,
 }
 
 int klr_cross_validate(const struct klr_problem *problem,
-                       const struct klr_params *params,
+                       const struct klr_params *given,
                        struct klr_metric_values *values,
                        struct klr_report *report, struct klr_error *err)
 {
+    const struct klr_params settled = params_settle(given), *params = &settled;
     struct layout layout = {0};
     struct klr_pool *pool = NULL;
     struct klr_operator op = {0};
     struct validation v = {0};
     struct klr_kernel kernel = params_kernel(params, problem->dimension);
-    int code = klr_params_check(params, err);
+    int code = klr_params_check(given, err);
     report_start(report);
     if (code ||
         (code = layout_create(&layout, problem, params->positive,
                               (size_t)params->folds, (uint64_t)params->seed,
                               err)) ||
         (code = klr_pool_create(&pool, params->threads, err)) ||
-        (code = problem_operator(&op, problem, &kernel, layout.order, pool, 0,
-                                 err)) ||
+        (code = problem_operator(&op, problem, &kernel, layout.order, pool,
+                                 tile_budget(params), err)) ||
         (code = validation_create(&v, &op, params, &layout, err)))
         goto done;
     for (size_t f = 0; f < layout.folds; f++)
@@ -175,6 +176,8 @@ int klr_cross_validate(const struct klr_problem *problem,
             goto done;
     if (!klr_kernel_is_psd(&kernel))
         report->gap = NAN;
+    report->solver = (enum klr_solver_type)params->solver;
+    report->passes = op.passes;
     report->kernel_evals = op.evaluations;
     report->seconds = klr_seconds() - v.training.clock.begin;
     klr_metrics_values(v.metrics, values);

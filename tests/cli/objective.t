@@ -67,7 +67,7 @@ for my $name (sort keys %set) {
 }
 
 for my $model (qw(klr svm)) {
-    my $eps = $model eq 'klr' ? '1e-5' : '1e-6';
+    my $eps = 1e-6;
     my @options = (-s => $model, -g => 0.125, -c => 4, -w3 => 0.5, -w7 => 2,
         -e => $eps);
     trained("$dir/skewed", "$dir/model", @options);
@@ -80,7 +80,7 @@ for my $model (qw(klr svm)) {
 put("$dir/classes",
     clusters(seed => 3, labels => [ 5, 2, 9, 2 ], n => 160, d => 4));
 for my $model (qw(klr svm)) {
-    my $eps = $model eq 'klr' ? '1e-5' : '1e-6';
+    my $eps = 1e-6;
     my $ours = trained("$dir/classes", "$dir/model", -s => $model, -g => 0.125,
         -c => 2, -e => $eps) // next;
     my @judged = evaluate($model, "$dir/classes", "$dir/model", 2);

@@ -159,7 +159,7 @@ my @values = (
         . 'rbf, sigmoid, precomputed, laplacian'],
     ['-t linaer', "option -t: 'linaer' is not one of linear, polynomial, rbf, "
         . "sigmoid, precomputed, laplacian (did you mean 'linear'?)"],
-    ['-a newt', "option -a: 'newt' is not one of auto, smo"],
+    ['-a newtan', "option -a: 'newtan' is not one of auto, smo, newton (did you mean 'newton'?)"],
     ['-b 2', "option -b: '2' is not one of 0, 1"],
     ['-s svm -b 1', 'option -b: an svm has no probabilities of its own; '
         . '-s klr has'],

@@ -87,7 +87,8 @@ same('-s 0 is svm', '-s 0', '-s svm');
 same('-s klr is the default', '-s klr', '');
 same('-t by name', '-t 2', '-t rbf');
 same('-t by the beginning of a name', '-t 1', '-t poly');
-same('-a auto is smo', '-a smo', '-a auto');
+same('-a auto is newton for klr', '-a newton', '-a auto');
+same('-a auto is smo for svm', '-s svm -a smo', '-s svm -a auto');
 same('-b 1 changes nothing for klr', '-b 1', '-b 0');
 same('long names', '-c 2 -g 0.25', '--cost 2 --gamma=0.25');
 same('the last one holds', '-c 3 -w1 9 -w1 2', '-w1 2 -c 3');
@@ -108,10 +109,11 @@ for my $model ('klr', 'svm') {
     my $json = json($run);
     is(() = $run->{out} =~ /\n/g, 1, 'one line');
     is(join(' ', sort keys %$json), 'dual gap iterations kernel_evals model n '
-            . 'n_sv objective seconds solver status', 'its keys');
+            . 'n_sv objective passes seconds solver status', 'its keys');
     is(join(' ', sort keys %{ $json->{seconds} }), 'read train write',
         'the keys of seconds');
-    is("@$json{qw(model solver status n)}", "$model smo converged 270",
+    my $solver = $model eq 'klr' ? 'newton' : 'smo';
+    is("@$json{qw(model solver status n)}", "$model $solver converged 270",
         'what was done');
     cmp_ok($json->{objective}, '>=', $json->{dual}, 'primal >= dual');
     cmp_ok(abs(($json->{objective} - $json->{dual}) / $json->{objective}
@@ -184,7 +186,7 @@ for my $limit (['--max-iter 7', 'iteration', 'iterations'],
     $run = run(['klr-predict', 'heart_scale', "$dir/l", "$dir/o"]);
     is($run->{exit}, 0, "$options: the model is usable");
 }
-is(json(train('--json -q --max-iter 7 heart l'))->{iterations}, 7,
+is(json(train('--json -q -a smo --max-iter 7 heart l'))->{iterations}, 7,
     '--max-iter is the number of iterations');
 
 # ---- Help ----

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The Newton method and its preconditioner, against evaluations written out
+ * from the definitions.
+ */
+#include "solver.c"
+
+#include "tests/sample.h"
+#include "tests/tap.h"
+
+/* ---- the preconditioner ---- */
+
+/* z = the inverse of M on s'z = 0 means: s'z = 0, and M z - in is a multiple of
+ * s. With full rank M is I + S K S. */
+static void test_preconditioner(const struct sample *s)
+{
+    enum { N = MOST };
+    static double root[N], in[N], z[N], beta[N];
+    struct klr_kernel kernel = {.type = KLR_RBF, .gamma = 0.5};
+    struct klr_features x = problem_features(&s->problem);
+    struct klr_operator op;
+    struct klr_error err;
+    struct klr_range all = {0, N};
+    struct precond m;
+    operator_create(&op, &kernel, &x, NULL, NULL, 0, &err);
+    struct binary problem = {.op = &op, .set = set_of(&all, 1), .n = N};
+    if (precond_create(&m, &problem, &err))
+        printf("Bail out! %s\n", err.message);
+    for (size_t i = 0; i < N; i++) {
+        root[i] = i % 7 == 0 ? 0 : 10 * uniform();
+        in[i] = uniform() - 0.5;
+    }
+    precond_build(&m, &problem, root);
+    size_t low = m.rank;
+    while (m.limit < m.most)
+        precond_raise(&m);
+    precond_build(&m, &problem, root);
+    ok(low < m.rank && m.rank <= N, "raised from rank %zu to %zu", low, m.rank);
+    precond_solve(&m, in, z);
+    double along = 0, norm = 0, worst = 0, multiple = 0;
+    for (size_t i = 0; i < N; i++) {
+        along += root[i] * z[i];
+        norm += root[i] * root[i];
+    }
+    for (size_t i = 0; i < N; i++) {
+        double sum = z[i];
+        for (size_t j = 0; j < N; j++)
+            sum += root[i] * root[j] * z[j] *
+                   kernel_of(&kernel, s->value + i * FEATURES,
+                             s->value + j * FEATURES);
+        beta[i] = sum - in[i];
+        multiple += root[i] * beta[i] / norm;
+    }
+    for (size_t i = 0; i < N; i++)
+        worst = fmax(worst, fabs(beta[i] - multiple * root[i]));
+    ok(fabs(along) < 1e-9, "the constraint holds: %g", along);
+    ok(worst < 0.02, "M z = in up to what the rank leaves: %g", worst);
+    precond_free(&m);
+    operator_free(&op);
+}
+
+/* ---- whole solutions ---- */
+
+static struct klr_params newton_params(double cost)
+{
+    struct klr_params params;
+    klr_params_init(&params);
+    params.solver = KLR_SOLVER_NEWTON;
+    params.gamma = 0.5;
+    params.cost = cost;
+    return params;
+}
+
+static void test_solution(const struct sample *s, double cost)
+{
+    struct klr_params params = newton_params(cost);
+    struct klr_kernel kernel = params_kernel(&params, FEATURES);
+    double beta[MOST];
+    struct solution solution = solve(s, &params, beta);
+    struct truth truth = evaluate(s, beta, solution.rho, &params, &kernel);
+    double gap = (truth.primal - truth.dual) / truth.primal;
+    bool inside = true;
+    for (size_t i = 0; i < s->problem.n; i++)
+        inside = inside && beta[i] * s->label[i] >= 0 &&
+                 beta[i] * s->label[i] <= cost;
+    ok(solution.status == KLR_CONVERGED && gap > -1e-9 && gap <= 1.1e-6,
+       "C = %g: gap %.2g after %lld products", cost, gap, solution.iterations);
+    ok(inside && fabs(truth.sum) < 1e-9 * cost * MOST,
+       "C = %g: a feasible dual point, its sum is %.2g", cost, truth.sum);
+    ok(fabs(truth.primal - solution.primal) < 2e-6 * truth.primal &&
+           fabs(truth.dual - solution.dual) < 2e-6 * truth.primal,
+       "C = %g: objectives as reported", cost);
+    params.solver = KLR_SOLVER_SMO;
+    double primal = solve(s, &params, beta).primal;
+    ok(fabs(primal - truth.primal) < 3e-6 * primal,
+       "C = %g: the same optimum as SMO's", cost);
+}
+
+/* Tiles that are kept or not, and float or double, change nothing they must
+ * not. */
+static void test_variants(const struct sample *s)
+{
+    struct klr_params params = newton_params(10);
+    double beta[MOST], kept[MOST];
+    solve(s, &params, beta);
+    solve_within(s, &params, (size_t)1 << 30, kept);
+    ok(memcmp(beta, kept, s->problem.n * sizeof *beta) == 0,
+       "the same bits with tiles kept");
+}
+
+static void test_linear(const struct sample *s)
+{
+    struct klr_params params = newton_params(1);
+    params.kernel = KLR_LINEAR;
+    struct klr_kernel kernel = params_kernel(&params, FEATURES);
+    double beta[MOST];
+    struct solution solution = solve(s, &params, beta);
+    struct truth truth = evaluate(s, beta, solution.rho, &params, &kernel);
+    ok(truth.primal - truth.dual <= 1.1e-6 * truth.primal,
+       "the linear kernel: gap %.2g",
+       (truth.primal - truth.dual) / truth.primal);
+}
+
+static int stop_at_once(const struct klr_progress *progress, void *context)
+{
+    (void)progress;
+    (void)context;
+    return 1;
+}
+
+static void test_stops(const struct sample *s)
+{
+    struct klr_params params = newton_params(100);
+    struct klr_kernel kernel = params_kernel(&params, FEATURES);
+    double beta[MOST];
+    params.max_iter = 10;
+    struct solution solution = solve(s, &params, beta);
+    struct truth truth = evaluate(s, beta, solution.rho, &params, &kernel);
+    ok(solution.status == KLR_ITERATION_LIMIT && solution.iterations <= 14,
+       "iteration limit after %lld products", solution.iterations);
+    ok(fabs(truth.primal - solution.primal) < 1e-4 * truth.primal &&
+           truth.primal > truth.dual,
+       "what was reached is judged by the costs asked for");
+    params.max_iter = 0;
+    params.progress = stop_at_once;
+    ok(solve(s, &params, beta).status == KLR_INTERRUPTED, "interrupted");
+}
+
+/* A precomputed matrix is taken on trust until it proves indefinite. */
+static void test_indefinite(void)
+{
+    double label[] = {1, -1, 1, -1};
+    size_t start[] = {0, 5, 10, 15, 20};
+    int columns[20];
+    double entries[20];
+    static const double k[4][4] = {
+        {1, 9, 2, 0}, {9, 1, 0, 2}, {2, 0, 1, 9}, {0, 2, 9, 1}};
+    for (int i = 0; i < 4; i++) {
+        columns[5 * i] = 0;
+        entries[5 * i] = i + 1;
+        for (int j = 0; j < 4; j++) {
+            columns[5 * i + j + 1] = j + 1;
+            entries[5 * i + j + 1] = k[i][j];
+        }
+    }
+    struct klr_problem problem = {.n = 4,
+                                  .dimension = 4,
+                                  .label = label,
+                                  .start = start,
+                                  .index = columns,
+                                  .value = entries};
+    struct klr_params params = newton_params(10);
+    struct klr_model *model;
+    struct klr_report report;
+    struct klr_error err = {0};
+    params.kernel = KLR_PRECOMPUTED;
+    int code = klr_train(&problem, &params, &model, &report, &err);
+    ok(code == KLR_E_DATA && !model, "an indefinite matrix: %s", err.message);
+    params.solver = KLR_SOLVER_SMO;
+    code = klr_train(&problem, &params, &model, &report, &err);
+    ok(code == 0, "SMO takes it");
+    klr_model_free(model);
+}
+
+int main(void)
+{
+    static struct sample sample;
+    sample_make(&sample, MOST);
+    test_preconditioner(&sample);
+    test_solution(&sample, 0.01);
+    test_solution(&sample, 1);
+    test_solution(&sample, 100);
+    test_solution(&sample, 10000);
+    test_variants(&sample);
+    test_linear(&sample);
+    test_stops(&sample);
+    test_indefinite();
+    return done_testing();
+}

@@ -13,10 +13,10 @@
  * inverted, is summed and factored in double.
  *
  * The rank grows until what is left cannot slow conjugate gradients down (the
- * residual trace bounds the largest eigenvalue), or to a limit. At first that
- * is where a build costs about as much as a few products with K: a build takes
- * some 2 n rank^2 operations, a product n^2, hence 4 sqrt n. Where that does not
- * do, the solver raises it.
+ * residual trace bounds the largest eigenvalue), or to a limit: a build takes
+ * some 2 n rank^2 operations, so that beyond a rank of some hundred it costs
+ * more time than the products with K that it saves, unless the problem is hard.
+ * Where the first limit does not do, the solver raises it.
  */
 #include "solver/internal.h"
 
@@ -28,6 +28,13 @@ static size_t precond_most(size_t n)
     double rank = 32.0 * 1048576 / (sizeof(float) * (double)n);
     rank = fmin(fmin(rank, PRECOND_MOST), (double)n);
     return rank > 1 ? (size_t)rank : 1;
+}
+
+static size_t precond_first(size_t n, size_t most)
+{
+    const double affordable = 200;
+    return (size_t)fmin(fmin(4 * sqrt((double)n) + 1, affordable),
+                        (double)most);
 }
 
 static void precond_raise(struct precond *m)
@@ -42,7 +49,7 @@ static int precond_create(struct precond *m, const struct binary *problem,
     memset(m, 0, sizeof *m);
     m->n = n;
     m->most = most;
-    m->limit = (size_t)fmin(4 * sqrt((double)n) + 1, (double)most);
+    m->limit = precond_first(n, most);
     if (!(m->l = klr_alloc(n * most, sizeof *m->l, err)) ||
         !(m->factor = klr_alloc(most * most, sizeof *m->factor, err)) ||
         !(m->work = klr_alloc(most, sizeof *m->work, err)) ||
@@ -230,7 +237,7 @@ static void precond_append(struct precond *m, const struct pivots *p)
             lp[k][c] = m->l[p->row[c] * m->stride + k];
     }
     for (size_t i = 0; i < m->n; i++) {
-        float *li = m->l + i * m->stride, *new = li + rank,
+        float *li = m->l + i * m->stride, *fresh = li + rank,
               x[PRECOND_BLOCK] = {0};
         for (size_t k = 0; k < rank; k++)
             for (size_t c = 0; c < PRECOND_BLOCK; c++)
@@ -240,9 +247,9 @@ static void precond_append(struct precond *m, const struct pivots *p)
                               m->column[p->column[c] * m->n + i] -
                           x[c];
             for (size_t b = 0; b < c; b++)
-                value -= (float)p->block[c][b] * new[b];
-            new[c] = value *inverse[c];
-            m->residual[i] -= (double)new[c] * (double)new[c];
+                value -= (float)p->block[c][b] * fresh[b];
+            fresh[c] = value * inverse[c];
+            m->residual[i] -= (double)fresh[c] * (double)fresh[c];
         }
     }
     for (size_t i = 0; i < m->n; i++)

@@ -47,6 +47,7 @@ struct newton {
     double rho_g;               /* optimal for K g */
     double primal;              /* P(beta, rho) */
     double primal_g, dual;      /* P(g, rho_g) and D(|g|) */
+    double conjugate;           /* the part of -D without K */
     struct klr_progress progress;
 };
 
@@ -100,19 +101,18 @@ static void newton_product(struct newton *nt, const double *x,
 }
 
 /* g, the weights, e and the part of the dual objective without K. */
-static double newton_gradient(struct newton *nt)
+static void newton_gradient(struct newton *nt)
 {
     const double *y = nt->problem->y;
-    double conjugate = 0;
+    nt->conjugate = 0;
     for (size_t i = 0; i < nt->n; i++) {
         double z = -y[i] * (nt->u[i] - nt->rho), p = sigmoid(z);
         nt->g[i] = nt->cost[i] * y[i] * p;
         nt->s[i] = sqrt(nt->cost[i] * p * sigmoid(-z));
         nt->e[i] = nt->beta[i] - nt->g[i];
         /* C G(p) at p = sigma(z) is C (p z - g(z)), Keerthi (2.4) */
-        conjugate += nt->cost[i] * (p * z - softplus(z));
+        nt->conjugate += nt->cost[i] * (p * z - softplus(z));
     }
-    return conjugate;
 }
 
 /* u = K beta has been carried along in float products: once more, exactly, and
@@ -128,32 +128,48 @@ static void newton_refresh(struct newton *nt)
     newton_evaluate(nt);
 }
 
-/* Float entries err by some 2^-22, independently of each other, hence u = K g by
- * h = 2^-22 |g|. Near the optimum the first-order terms of P and of D cancel in
- * the gap, which errs by 1/2 sum W_i h^2. */
+/* sum_i x_i^2 K_ii */
+static double newton_scale(const struct newton *nt, const double *x)
+{
+    double sum = 0;
+    for (size_t i = 0; i < nt->n; i++)
+        sum += x[i] * x[i] * nt->precond.diagonal[i];
+    return sum;
+}
+
+/* Float entries err by some 2^-22 sqrt(K_ii K_jj), independently of each other,
+ * hence (K g)_i by h_i with h_i^2 = 2^-44 K_ii sum_j g_j^2 K_jj. Near the
+ * optimum the first-order terms of P and of D cancel in the gap, which errs by
+ * 1/2 sum W_i h_i^2. */
 static enum klr_precision newton_choose_precision(const struct newton *nt)
 {
-    double h2 = ldexp(dot(nt->n, nt->g, nt->g), -44);
-    double error = 0.5 * h2 * dot(nt->n, nt->s, nt->s);
+    double error =
+        0.5 * ldexp(newton_scale(nt, nt->g) * newton_scale(nt, nt->s), -44);
     return error > 0.1 * nt->progress.target * nt->primal ? KLR_DOUBLE
                                                           : KLR_FLOAT;
+}
+
+/* rho, P and D of the dual point, given its product. */
+static void newton_judge(struct newton *nt)
+{
+    nt->rho_g = best_rho(nt->n, nt->problem->y, nt->cost, nt->kg);
+    nt->primal_g = newton_primal(nt, nt->g, nt->kg, nt->rho_g);
+    nt->dual = -0.5 * dot(nt->n, nt->g, nt->kg) - nt->conjugate;
 }
 
 /* The dual point of (beta, rho), its product, both objectives. */
 static void newton_dual_point(struct newton *nt)
 {
-    double conjugate = newton_gradient(nt);
+    newton_gradient(nt);
     nt->precision = newton_choose_precision(nt);
     if (nt->precision == KLR_DOUBLE) {
         newton_refresh(nt);
-        conjugate = newton_gradient(nt);
+        newton_gradient(nt);
     }
     newton_product(nt, nt->e, nt->precision, nt->q);
     for (size_t i = 0; i < nt->n; i++)
         nt->kg[i] = nt->u[i] - nt->q[i];
-    nt->rho_g = best_rho(nt->n, nt->problem->y, nt->cost, nt->kg);
-    nt->primal_g = newton_primal(nt, nt->g, nt->kg, nt->rho_g);
-    nt->dual = -0.5 * dot(nt->n, nt->g, nt->kg) - conjugate;
+    newton_judge(nt);
 }
 
 /* ---- conjugate gradients ---- */
@@ -358,8 +374,15 @@ static int newton_create(struct newton *nt, const struct binary *problem,
     return precond_create(&nt->precond, problem, err);
 }
 
-static void newton_finish(const struct newton *nt, struct solution *solution)
+/* The objectives themselves err to first order, by 2^-23 sum g_i^2 K_ii: where
+ * that is more than eps, they are formed once more from double entries. */
+static void newton_finish(struct newton *nt, struct solution *solution)
 {
+    double error = ldexp(newton_scale(nt, nt->g), -23);
+    if (nt->precision == KLR_FLOAT && error > nt->eps * nt->primal_g) {
+        newton_product(nt, nt->g, KLR_DOUBLE, nt->kg);
+        newton_judge(nt);
+    }
     memcpy(solution->beta, nt->g, nt->n * sizeof *nt->g);
     solution->rho = nt->rho_g;
     solution->primal = nt->primal_g;

@@ -7,9 +7,7 @@
 # ---- Settings ----
 
 CC      = cc
-CFLAGS  = -O2 $(LOOPS)
-# What -O3 does for loops; the rest of it only takes time to compile.
-LOOPS   = -fvect-cost-model=dynamic -funswitch-loops -fpeel-loops
+CFLAGS  = -O3
 LDFLAGS =
 LDLIBS  = -lm
 AR      = ar

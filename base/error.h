@@ -36,4 +36,12 @@ int klr_fail(struct klr_error *err, int code, const char *format, ...)
 int klr_fail_at(struct klr_error *err, int code, long line, long column,
                 const char *format, ...) KLR_PRINTF(5, 6);
 
+/* What is wrong, between quotes for a message: a string, or the bytes from
+ * `text` to `end`. Cut where it is long; of bytes that are no printable UTF-8
+ * each becomes \xNN. Returns `quoted`. */
+enum { KLR_QUOTED_SIZE = 64 };
+const char *klr_quote(char quoted[KLR_QUOTED_SIZE], const char *text);
+const char *klr_quote_slice(char quoted[KLR_QUOTED_SIZE], const char *text,
+                            const char *end);
+
 #endif

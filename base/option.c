@@ -40,26 +40,6 @@ static const char *label_of(const struct klr_option *option,
     return label;
 }
 
-const char *klr_quote(char quoted[KLR_QUOTED_SIZE], const char *text)
-{
-    size_t length = 0, room = KLR_QUOTED_SIZE - sizeof "'...'";
-    quoted[length++] = '\'';
-    for (; *text && length < room; text++)
-        quoted[length++] =
-            (unsigned char)*text < ' ' || *text == 127 ? '?' : *text;
-    if (*text) { /* leave no piece of a UTF-8 character */
-        while (((unsigned char)*text & 0xc0) == 0x80 && length > 1) {
-            text--;
-            length--;
-        }
-        memcpy(quoted + length, "...", 3);
-        length += 3;
-    }
-    quoted[length++] = '\'';
-    quoted[length] = '\0';
-    return quoted;
-}
-
 /* ---- Presets ---- */
 
 void klr_options_preset(const struct klr_option *table, void *base)

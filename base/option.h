@@ -62,9 +62,4 @@ void klr_option_preset_text(const struct klr_option *option,
  * near enough to be meant; else NULL. */
 const char *klr_nearest(const char *text, const char *const *names);
 
-/* `text` between quotes for a message: cut where it is long, and with '?' for
- * control characters. Returns `quoted`. */
-enum { KLR_QUOTED_SIZE = 64 };
-const char *klr_quote(char quoted[KLR_QUOTED_SIZE], const char *text);
-
 #endif

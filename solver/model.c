@@ -374,17 +374,10 @@ static bool load_token(struct loader *in, struct load_slice *token)
 static int load_refuse(struct loader *in, const char *at, const char *end,
                        const char *before, const char *after)
 {
-    char text[KLR_QUOTED_SIZE + 1], quoted[KLR_QUOTED_SIZE];
-    size_t length = (size_t)(end - at);
-    if (length >= sizeof text)
-        length = sizeof text - 1; /* more than klr_quote shows */
-    memcpy(text, at, length);
-    text[length] = '\0';
-    for (size_t i = 0; i < length; i++)
-        text[i] = text[i] ? text[i] : '?';
+    char quoted[KLR_QUOTED_SIZE];
     return klr_fail_at(in->err, KLR_E_MODEL, in->line.number,
                        at - in->line.text + 1, "%s%s%s", before,
-                       klr_quote(quoted, text), after);
+                       klr_quote_slice(quoted, at, end), after);
 }
 
 /* KLR_E_MODEL at the values of a key of an earlier line. */

@@ -85,35 +85,16 @@ static const char *line_token_end(const char *p, const char *end)
 
 /* ---- Refusals ---- */
 
-enum { QUOTE_SIZE = 176 };
-
-/* 'token', at most 40 bytes of it, what is not printable as \xNN. */
-static void line_quote(char quote[QUOTE_SIZE], const char *token,
-                       const char *end)
-{
-    const char *stop = end - token > 40 ? token + 40 : end;
-    char *q = quote;
-    *q++ = '\'';
-    for (; token < stop; token++) {
-        unsigned char c = (unsigned char)*token;
-        if (c >= ' ' && c < 127)
-            *q++ = (char)c;
-        else
-            q += sprintf(q, "\\x%02X", c);
-    }
-    strcpy(q, stop < end ? "...'" : "'");
-}
-
 /* KLR_E_DATA at a token: "WHAT 'TOKEN': PROBLEM", either of them may be "". */
 static int line_refuse(const struct klr_line *line, const char *token,
                        const char *end, const char *what, const char *problem,
                        struct klr_error *err)
 {
-    char quote[QUOTE_SIZE];
-    line_quote(quote, token, end);
+    char quoted[KLR_QUOTED_SIZE];
+    klr_quote_slice(quoted, token, end);
     return klr_fail_at(err, KLR_E_DATA, line->number,
                        (long)(token - line->text) + 1, "%s%s%s%s%s", what,
-                       *what ? " " : "", quote, *problem ? ": " : "", problem);
+                       *what ? " " : "", quoted, *problem ? ": " : "", problem);
 }
 
 static bool line_has_prefix(const char *p, const char *end, const char *prefix)

@@ -197,28 +197,6 @@ static void names(void)
     near("a-name-that-is-longer-than-any-name-there-is", NULL);
 }
 
-static void quotes(void)
-{
-    char quoted[KLR_QUOTED_SIZE], longer[200];
-    ok(strcmp(klr_quote(quoted, "a b"), "'a b'") == 0, "%s", quoted);
-    ok(strcmp(klr_quote(quoted, "a\nb\x7f\x1b"), "'a?b?"
-                                                 "?'") == 0,
-       "control characters do not reach a message: %s", quoted);
-    memset(longer, 'x', sizeof longer);
-    longer[sizeof longer - 1] = '\0';
-    klr_quote(quoted, longer);
-    ok(strlen(quoted) < KLR_QUOTED_SIZE &&
-           strcmp(quoted + strlen(quoted) - 5, "x...'") == 0,
-       "long texts are cut: %s", quoted);
-    for (int shift = 0; shift < 3; shift++) {
-        for (size_t i = 0; i + 1 < sizeof longer; i++)
-            longer[i] = "\xe2\x82\xac"[(i + (size_t)shift) % 3];
-        klr_quote(quoted, longer + (3 - shift) % 3);
-        const char *last = quoted + strlen(quoted) - 5;
-        ok(*last == '\xac', "no piece of a character is left: %s", quoted);
-    }
-}
-
 static void parameters(void)
 {
     struct klr_error err;
@@ -254,7 +232,6 @@ int main(void)
     sentences();
     checks();
     names();
-    quotes();
     parameters();
     return done_testing();
 }

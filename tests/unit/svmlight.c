@@ -155,9 +155,12 @@ static void test_labels_refused(void)
     check_refused_bytes("x 1:1\n", 6, KLR_READ_UNLABELLED, 1, 1,
                         "label 'x': not a number");
     refused("\x1b[31m\xC3\xA4 1:1\n", 1, 1,
-            "label '\\x1B[31m\\xC3\\xA4': not a number");
-    refused("xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\n", 1, 1,
-            "label 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...': not a "
+            "label '\\x1B[31m\xC3\xA4': not a number");
+    refused("xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\n", 1,
+            1,
+            "label "
+            "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...': "
+            "not a "
             "number");
 }
 

@@ -36,8 +36,8 @@ struct klr_kernel {
 };
 
 /* "linear", "polynomial", "rbf", "sigmoid", "precomputed" (as LIBSVM's model
- * files spell them), "laplacian". */
-extern const char *const klr_kernel_names[KLR_KERNEL_TYPES];
+ * files spell them), "laplacian", NULL. */
+extern const char *const klr_kernel_names[KLR_KERNEL_TYPES + 1];
 
 /* n examples, sparse rows: those of row i are index[start[i] .. start[i+1]),
  * ascending, and the values beside them. Indices start at 1; index 0 occurs

@@ -117,7 +117,7 @@ enum klr_status {
     KLR_INTERRUPTED,     /* progress() asked to stop */
     KLR_PRECISION_LIMIT, /* eps is below what rounding allows */
 };
-extern const char *const klr_status_names[]; /* "converged", ... */
+extern const char *const klr_status_names[]; /* "converged", ..., NULL */
 
 /* How far a solver has come. */
 struct klr_progress {

@@ -30,8 +30,8 @@ enum { SPREAD_COST = 4, MERGE_COST = 16 };
 /* Dense form may take this much more memory than sparse form, or so much. */
 enum { DENSE_MEMORY_RATIO = 4, DENSE_MEMORY_SMALL = 16 << 20 };
 
-const char *const klr_kernel_names[KLR_KERNEL_TYPES] = {
-    "linear", "polynomial", "rbf", "sigmoid", "precomputed", "laplacian",
+const char *const klr_kernel_names[KLR_KERNEL_TYPES + 1] = {
+    "linear", "polynomial", "rbf", "sigmoid", "precomputed", "laplacian", NULL,
 };
 
 static bool kernel_is_distance(const struct klr_kernel *kernel)

@@ -6,7 +6,7 @@
 
 const char *const klr_status_names[] = {"converged", "iteration_limit",
                                         "time_limit", "interrupted",
-                                        "precision_limit"};
+                                        "precision_limit", NULL};
 
 static void clock_start(struct clock *clock, size_t problems)
 {

@@ -95,7 +95,7 @@ void klr_problem_free(struct klr_problem *problem);
 
 /* ---- Training ---- */
 
-enum klr_model_type { KLR_MODEL_KLR, KLR_MODEL_SVM };
+enum klr_model_type { KLR_MODEL_KLR, KLR_MODEL_SKLR, KLR_MODEL_SVM };
 enum klr_solver_type {
     KLR_SOLVER_AUTO,
     KLR_SOLVER_SMO,
@@ -132,27 +132,30 @@ typedef int klr_progress_fn(const struct klr_progress *, void *context);
 
 /* Ranges and defaults of the numbers: klr_train_options. */
 struct klr_params {
-    int model;            /* enum klr_model_type, -s */
-    int solver;           /* enum klr_solver_type, -a */
-    int kernel;           /* enum klr_kernel_type, -t */
-    long long degree;     /* -d */
-    double gamma;         /* -g; 0: 1 / number of features */
-    double coef0;         /* -r */
-    double cost;          /* -c */
-    double eps;           /* -e; NaN: the solver's default. newton: relative
+    int model;             /* enum klr_model_type, -s */
+    int solver;            /* enum klr_solver_type, -a */
+    int kernel;            /* enum klr_kernel_type, -t */
+    long long degree;      /* -d */
+    double gamma;          /* -g; 0: 1 / number of features */
+    double coef0;          /* -r */
+    struct klr_reals cost; /* -c; more than one: a path */
+    double lambda;         /* -l, sklr: shift of the loss; NaN: C / 10 */
+    double box;            /* --box, sklr: alpha in [box, C_i - box] */
+    int no_bias;           /* --no-bias: rho = 0 */
+    double eps;            /* -e; NaN: the solver's default. newton: relative
                               duality gap (1e-6); smo: svm, LIBSVM's tolerance
                               on the KKT conditions; klr, Keerthi's tau, in
                               log-odds (1e-3) */
-    double cache_mb;      /* -m, MB; 0: what the problem needs, at most a
+    double cache_mb;       /* -m, MB; 0: what the problem needs, at most a
                               quarter of klr_memory_limit() */
-    long long threads;    /* -j; 0: as klr_pool_create chooses */
-    int shrinking;        /* -h */
-    int probability;      /* -b; accepted for LIBSVM's sake */
-    long long folds;      /* -v; 0: none */
-    long long seed;       /* --seed: folds */
-    long long max_iter;   /* --max-iter, per binary problem; 0: no limit */
-    double time_limit;    /* --time-limit, seconds for all; 0: no limit */
-    const char *positive; /* --positive LABEL: the class of p in a two-class
+    long long threads;     /* -j; 0: as klr_pool_create chooses */
+    int shrinking;         /* -h */
+    int probability;       /* -b; accepted for LIBSVM's sake */
+    long long folds;       /* -v; 0: none */
+    long long seed;        /* --seed: folds */
+    long long max_iter;    /* --max-iter, per binary problem; 0: no limit */
+    double time_limit;     /* --time-limit, seconds for all; 0: no limit */
+    const char *positive;  /* --positive LABEL: the class of p in a two-class
                               problem; NULL: the larger label */
     struct klr_weight *weight; /* (n_weights) -wLABEL, owned by the caller */
     size_t n_weights;

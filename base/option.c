@@ -57,6 +57,10 @@ void klr_options_preset(const struct klr_option *table, void *base)
         case KLR_REAL:
             *(double *)field = table->preset;
             break;
+        case KLR_REALS:
+            *(struct klr_reals *)field =
+                (struct klr_reals){.count = 1, .value = {table->preset}};
+            break;
         case KLR_STRING:
             *(const char **)field = NULL;
             break;
@@ -73,7 +77,8 @@ void klr_option_preset_text(const struct klr_option *option,
     if (option->type == KLR_CHOICE)
         snprintf(text, KLR_PRESET_SIZE, "%s",
                  option->choices[(int)option->preset]);
-    else if ((option->type == KLR_INTEGER || option->type == KLR_REAL) &&
+    else if ((option->type == KLR_INTEGER || option->type == KLR_REAL ||
+              option->type == KLR_REALS) &&
              !isnan(option->preset))
         snprintf(text, KLR_PRESET_SIZE, "%g", option->preset);
 }
@@ -116,6 +121,15 @@ static int check_number(const struct klr_option *option, double value,
     return fail_range(option, got, err);
 }
 
+static int check_reals(const struct klr_option *option,
+                       const struct klr_reals *reals, struct klr_error *err)
+{
+    int code = 0;
+    for (size_t i = 0; i < reals->count && !code; i++)
+        code = check_number(option, reals->value[i], err);
+    return code;
+}
+
 static int check_choice(const struct klr_option *option, int value,
                         struct klr_error *err)
 {
@@ -139,6 +153,8 @@ int klr_options_check(const struct klr_option *table, const void *base,
             code = check_choice(table, *(const int *)field, err);
         else if (table->type == KLR_REAL)
             code = check_number(table, *(const double *)field, err);
+        else if (table->type == KLR_REALS)
+            code = check_reals(table, field, err);
     }
     return code;
 }
@@ -260,6 +276,16 @@ static int read_real(const struct klr_option *option, const char *text,
     return 0;
 }
 
+static int read_reals(const struct klr_option *option, const char *text,
+                      struct klr_reals *field, struct klr_error *err)
+{
+    double value;
+    int code = read_real(option, text, &value, err);
+    if (!code)
+        *field = (struct klr_reals){.count = 1, .value = {value}};
+    return code;
+}
+
 static int read_integer(const struct klr_option *option, const char *text,
                         long long *field, struct klr_error *err)
 {
@@ -288,6 +314,8 @@ int klr_option_read(const struct klr_option *option, const char *text,
         return read_real(option, text, field, err);
     case KLR_CHOICE:
         return read_choice(option, text, field, err);
+    case KLR_REALS:
+        return read_reals(option, text, field, err);
     case KLR_STRING:
         *(const char **)field = text;
         return 0;

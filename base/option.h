@@ -15,9 +15,17 @@ enum klr_option_type {
     KLR_FLAG,    /* int; no value: becomes 1 */
     KLR_INTEGER, /* long long */
     KLR_REAL,    /* double */
+    KLR_REALS,   /* struct klr_reals; its preset is one value */
     KLR_CHOICE,  /* int: index into `choices` */
     KLR_STRING,  /* const char *; NULL by default */
     KLR_REPEATED /* handled by the program: -wLABEL WEIGHT */
+};
+
+/* Ascending values without repetition. */
+enum { KLR_REALS_MOST = 64 };
+struct klr_reals {
+    size_t count; /* at least 1 */
+    double value[KLR_REALS_MOST];
 };
 
 struct klr_option {

@@ -190,14 +190,14 @@ static size_t set_position(struct klr_set set, size_t i);
 
 /* ---- binary problems and their solvers ---- */
 
-/* min 1/2 beta'K beta + sum_i cost_i loss(y_i f_i), over the examples `set` of
- * the operator, local index 0..n-1 in their order. */
+/* min 1/2 beta'K beta + sum_i loss_i(y_i f_i), over the examples `set` of the
+ * operator, local index 0..n-1 in their order; for each C of params->cost. */
 struct binary {
     struct klr_operator *op;
     struct klr_set set;
     size_t n;
-    const double *y;    /* (n) +1 or -1 */
-    const double *cost; /* (n) C_i */
+    const double *y;      /* (n) +1 or -1 */
+    const double *weight; /* (n) C_i / C */
     const struct klr_params *params;
     struct clock *clock;
 };
@@ -226,8 +226,9 @@ static enum klr_status clock_check(struct clock *clock,
                                    struct klr_progress *progress,
                                    double (*gap)(void *), void *solver);
 
-/* Solve by the model and options of problem->params; solution->beta (n) is the
- * caller's, the rest of *solution is filled in. */
+/* Solve by the model and options of problem->params, for each C of its path;
+ * solution (cost.count): beta (n) of each is the caller's, the rest is filled
+ * in. KLR_E_USAGE where the box of an sklr is empty. */
 static int smo_solve(const struct binary *problem, struct solution *solution,
                      struct klr_error *err);
 
@@ -266,16 +267,28 @@ static void precond_solve(const struct precond *m, const double *in,
 
 /* ---- losses and their conjugates: see loss.c ---- */
 
-static double loss_value(enum klr_model_type model, double margin);
-static double conjugate_value(enum klr_model_type model, double alpha,
+struct loss {
+    enum klr_model_type model;
+    double shift; /* lambda */
+    double box;   /* box <= alpha_i <= C_i - box */
+};
+
+/* At the value `cost` of C. */
+static struct loss loss_of(const struct klr_params *params, double cost);
+/* The loss at the margin y f of an example with C_i = cost; the alpha where its
+ * dual is reached, for logistic losses. */
+static double loss_value(const struct loss *loss, double margin, double cost);
+static double loss_alpha(const struct loss *loss, double margin, double cost);
+static double conjugate_value(const struct loss *loss, double alpha,
                               double cost);
-static double conjugate_slope(enum klr_model_type model, double alpha,
+static double conjugate_slope(const struct loss *loss, double alpha,
                               double cost);
-static double conjugate_curvature(enum klr_model_type model, double alpha,
+static double conjugate_curvature(const struct loss *loss, double alpha,
                                   double cost);
-/* argmin over rho of sum_i C_i log(1 + exp(-y_i (u_i - rho))), u = K beta. */
-static double best_rho(size_t n, const double *y, const double *cost,
-                       const double *u);
+/* argmin over rho of sum_i loss_i(y_i (u_i - rho)), u = K beta, for logistic
+ * losses. */
+static double best_rho(const struct loss *loss, size_t n, const double *y,
+                       const double *cost, const double *u);
 
 /* ---- model ---- */
 
@@ -305,7 +318,8 @@ struct klr_model {
     struct record { /* the model's own section */
         enum klr_solver_type solver;
         enum klr_status status;
-        double eps, cost, gap;
+        double eps, cost, lambda, box, gap;
+        bool bias;
         long long iterations;
     } record;
 };
@@ -317,7 +331,7 @@ struct training {
     const struct klr_params *params;
     const struct layout *layout;
     struct klr_operator *op;
-    double *cost; /* (k) C of each class */
+    double *weight; /* (k) C of each class, over C */
     struct clock clock;
 };
 
@@ -327,7 +341,7 @@ struct pair {
     struct klr_range range[4];
     struct klr_set set; /* class a's examples, then class b's */
     size_t size[2];     /* how many of each */
-    double *y, *cost;   /* (n) */
+    double *y, *weight; /* (n) */
     struct solution solution;
 };
 

@@ -1,72 +1,113 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The losses of the models, as functions of the margin y f, and their
- * conjugates psi, as functions of the dual variable alpha in [0, C]:
+ * The losses of the models, as functions of the margin z = y f, and their
+ * conjugates psi, as functions of the dual variable alpha:
  *
- *   primal   P = 1/2 beta'K beta + sum_i C_i loss(y_i f_i)
+ *   primal   P = 1/2 beta'K beta + sum_i loss_i(y_i f_i)
  *   dual     minimise  1/2 beta'K beta + sum_i psi_i(alpha_i),
- *            beta_i = alpha_i y_i, sum_i beta_i = 0; D is minus the minimum.
+ *            beta_i = alpha_i y_i, sum_i beta_i = 0, box <= alpha_i <= C_i - box;
+ *            D is minus the minimum.
  *
- *            loss(z)            psi(alpha)            source
- *   svm      max(0, 1 - z)      -alpha                Lin & Lin (2003), (2)
- *   klr      log(1 + e^-z)      C G(alpha / C),       Keerthi et al. (2005),
- *                               G(d) = d log d +      (2.7), (2.8)
- *                                 (1-d) log(1-d)
+ *          loss_i(z)            psi(alpha)                     source
+ *   svm    C max(0, 1 - z)      -alpha                         Lin & Lin (2003),
+ *                                                              (2)
+ *   klr    C log(1 + e^-z)      C G(alpha/C), G(d) =           Keerthi et al.
+ *                               d log d + (1-d) log(1-d)       (2005), (2.7),
+ *                                                              (2.8)
+ *   sklr   C log(1 + e^(l-z))   C G(alpha/C) - l alpha,        Consolo (22);
+ *          with linear tails    box <= alpha <= C - box        l is lambda
+ *
+ * The box of sklr gives its loss slopes between -box and -(C - box): the loss
+ * is max over alpha of alpha (l - z) - C G(alpha/C), reached by the logistic
+ * alpha = C sigma(l - z) cut off at the box.
  */
 #include "solver/internal.h"
 
-static double loss_value(enum klr_model_type model, double margin)
+static struct loss loss_of(const struct klr_params *params, double cost)
 {
-    return model == KLR_MODEL_SVM ? fmax(0, 1 - margin) : softplus(-margin);
+    struct loss loss = {.model = (enum klr_model_type)params->model};
+    if (loss.model == KLR_MODEL_SKLR) {
+        loss.shift = isnan(params->lambda) ? cost / 10 : params->lambda;
+        loss.box = params->box;
+    }
+    return loss;
 }
 
-static double conjugate_value(enum klr_model_type model, double alpha,
-                              double cost)
+/* C G(alpha / C) */
+static double entropy(double alpha, double cost)
 {
-    if (model == KLR_MODEL_SVM)
-        return -alpha;
     double d = alpha / cost;
     return d > 0 && d < 1 ? cost * (d * log(d) + (1 - d) * log1p(-d)) : 0;
 }
 
-/* psi'(alpha) */
-static double conjugate_slope(enum klr_model_type model, double alpha,
+static double loss_alpha(const struct loss *loss, double margin, double cost)
+{
+    double alpha = cost * sigmoid(loss->shift - margin);
+    return fmin(fmax(alpha, loss->box), cost - loss->box);
+}
+
+static double loss_value(const struct loss *loss, double margin, double cost)
+{
+    if (loss->model == KLR_MODEL_SVM)
+        return cost * fmax(0, 1 - margin);
+    double z = loss->shift - margin, alpha = cost * sigmoid(z);
+    double cut = loss_alpha(loss, margin, cost);
+    return cut == alpha ? cost * softplus(z) : cut * z - entropy(cut, cost);
+}
+
+static double conjugate_value(const struct loss *loss, double alpha,
                               double cost)
 {
-    return model == KLR_MODEL_SVM ? -1 : log(alpha / (cost - alpha));
+    if (loss->model == KLR_MODEL_SVM)
+        return -alpha;
+    return entropy(alpha, cost) - loss->shift * alpha;
+}
+
+/* psi'(alpha) */
+static double conjugate_slope(const struct loss *loss, double alpha,
+                              double cost)
+{
+    return loss->model == KLR_MODEL_SVM
+               ? -1
+               : log(alpha / (cost - alpha)) - loss->shift;
 }
 
 /* psi''(alpha) */
-static double conjugate_curvature(enum klr_model_type model, double alpha,
+static double conjugate_curvature(const struct loss *loss, double alpha,
                                   double cost)
 {
-    return model == KLR_MODEL_SVM ? 0 : cost / (alpha * (cost - alpha));
+    return loss->model == KLR_MODEL_SVM ? 0 : cost / (alpha * (cost - alpha));
 }
 
-/* argmin over rho of sum_i C_i log(1 + exp(-y_i (u_i - rho))), by Newton's
- * method kept inside a bracket. The derivative, sum_i C_i y_i p_i with
- * p_i = sigma(-y_i (u_i - rho)), grows with rho; at rho = min u - t it is
- * negative and at rho = max u + t positive once t outweighs the ratio of the
- * class weights. Keerthi et al. (2005), below (3.14). */
-static double best_rho(size_t n, const double *y, const double *cost,
-                       const double *u)
+/* By Newton's method kept inside a bracket. The derivative, sum_i y_i alpha_i
+ * with alpha_i = C_i sigma(shift - y_i (u_i - rho)) within the box, grows with
+ * rho. At rho = min u - t it is negative and at max u + t positive, once t
+ * outweighs the shift, the ratio of the class weights, and the box. Keerthi et
+ * al. (2005), below (3.14). */
+static double best_rho(const struct loss *loss, size_t n, const double *y,
+                       const double *cost, const double *u)
 {
-    double low = u[0], high = u[0], weight[2] = {0, 0};
+    double low = u[0], high = u[0], weight[2] = {0, 0}, most = 0;
     for (size_t i = 0; i < n; i++) {
         low = fmin(low, u[i]);
         high = fmax(high, u[i]);
         weight[y[i] > 0] += cost[i];
+        most = fmax(most, cost[i]);
     }
-    double room = 1 + fabs(log(weight[0] / weight[1]));
+    double room = 1 + loss->shift + fabs(log(weight[0] / weight[1]));
+    if (loss->box > 0)
+        room += log(most / loss->box);
     low -= room;
     high += room;
     double rho = 0.5 * (low + high);
     for (int step = 0; step < 200; step++) {
         double slope = 0, curvature = 0;
         for (size_t i = 0; i < n; i++) {
-            double p = sigmoid(-y[i] * (u[i] - rho));
-            slope += cost[i] * y[i] * p;
-            curvature += cost[i] * p * (1 - p);
+            double p = sigmoid(loss->shift - y[i] * (u[i] - rho));
+            double alpha = cost[i] * p;
+            double cut = fmin(fmax(alpha, loss->box), cost[i] - loss->box);
+            slope += y[i] * cut;
+            curvature += cut == alpha ? alpha * (1 - p) : 0;
         }
         if (slope > 0)
             high = rho;

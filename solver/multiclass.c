@@ -26,7 +26,7 @@ static struct klr_params params_settle(const struct klr_params *params)
     struct klr_kernel kernel = params_kernel(params, 1);
     if (params->solver == KLR_SOLVER_AUTO)
         settled.solver =
-            params->model == KLR_MODEL_KLR && klr_kernel_is_psd(&kernel)
+            params->model != KLR_MODEL_SVM && klr_kernel_is_psd(&kernel)
                 ? KLR_SOLVER_NEWTON
                 : KLR_SOLVER_SMO;
     if (isnan(params->eps))
@@ -42,18 +42,17 @@ static size_t params_budget(const struct klr_params *params)
     return (size_t)fmin(bytes, (double)(SIZE_MAX / 2));
 }
 
-/* cost[c] = C times the weight of class c. */
-static int class_costs(const struct klr_params *params,
-                       const struct layout *layout, double *cost,
-                       struct klr_error *err)
+static int class_weights(const struct klr_params *params,
+                         const struct layout *layout, double *weight,
+                         struct klr_error *err)
 {
     for (size_t c = 0; c < layout->k; c++)
-        cost[c] = params->cost;
+        weight[c] = 1;
     for (size_t w = 0; w < params->n_weights; w++) {
         bool found = false;
         for (size_t c = 0; c < layout->k; c++)
             if (layout->label[c] == params->weight[w].label) {
-                cost[c] = params->cost * params->weight[w].weight;
+                weight[c] = params->weight[w].weight;
                 found = true;
             }
         if (!found)
@@ -71,17 +70,17 @@ static int training_create(struct training *training, struct klr_operator *op,
     training->params = params;
     training->layout = layout;
     training->op = op;
-    training->cost = klr_alloc(layout->k, sizeof *training->cost, err);
-    if (!training->cost)
+    training->weight = klr_alloc(layout->k, sizeof *training->weight, err);
+    if (!training->weight)
         return KLR_E_MEMORY;
     clock_start(&training->clock, layout->k * (layout->k - 1) / 2 *
                                       (layout->folds > 1 ? layout->folds : 1));
-    return class_costs(params, layout, training->cost, err);
+    return class_weights(params, layout, training->weight, err);
 }
 
 static void training_free(struct training *training)
 {
-    training->cost = klr_free(training->cost);
+    training->weight = klr_free(training->weight);
 }
 
 /* ---- reports ---- */
@@ -111,7 +110,7 @@ static int pair_alloc(struct pair *pair, size_t n, struct klr_error *err)
 {
     memset(pair, 0, sizeof *pair);
     return (pair->y = klr_alloc(n, sizeof *pair->y, err)) &&
-                   (pair->cost = klr_alloc(n, sizeof *pair->cost, err)) &&
+                   (pair->weight = klr_alloc(n, sizeof *pair->weight, err)) &&
                    (pair->solution.beta =
                         klr_alloc(n, sizeof *pair->solution.beta, err))
                ? 0
@@ -121,7 +120,7 @@ static int pair_alloc(struct pair *pair, size_t n, struct klr_error *err)
 static void pair_free(struct pair *pair)
 {
     klr_free(pair->y);
-    klr_free(pair->cost);
+    klr_free(pair->weight);
     klr_free(pair->solution.beta);
 }
 
@@ -155,14 +154,14 @@ static int pair_solve(struct training *training, size_t a, size_t b,
     for (size_t i = 0; i < pair->set.size; i++) {
         bool first = i < pair->size[0];
         pair->y[i] = first ? 1 : -1;
-        pair->cost[i] = training->cost[first ? a : b];
+        pair->weight[i] = training->weight[first ? a : b];
     }
     struct binary binary = {
         .op = training->op,
         .set = pair->set,
         .n = pair->set.size,
         .y = pair->y,
-        .cost = pair->cost,
+        .weight = pair->weight,
         .params = training->params,
         .clock = &training->clock,
     };
@@ -315,7 +314,10 @@ static void record_training(struct klr_model *model,
         .solver = (enum klr_solver_type)params->solver,
         .status = report->status,
         .eps = params->eps,
-        .cost = params->cost,
+        .cost = params->cost.value[0],
+        .lambda = loss_of(params, params->cost.value[0]).shift,
+        .box = params->box,
+        .bias = !params->no_bias,
         .gap = report->gap,
         .iterations = report->iterations,
     };
@@ -379,7 +381,7 @@ int klr_train(const struct klr_problem *problem, const struct klr_params *given,
         goto done;
     model_keep_support(model, &layout);
     if ((code = model_copy_features(model, problem, err)) ||
-        (model->type == KLR_MODEL_KLR &&
+        (model->type != KLR_MODEL_SVM &&
          (code = model_add_probabilities(model, err))))
         goto done;
     record_training(model, &training, report);

@@ -29,6 +29,7 @@
 
 struct newton {
     const struct binary *problem;
+    struct loss loss;
     size_t n;
     double eps;      /* relative duality gap to reach */
     double accuracy; /* of conjugate gradients: fall of the residual */
@@ -81,7 +82,7 @@ static double newton_primal(const struct newton *nt, const double *beta,
 /* rho and P for the present beta, u and costs. */
 static void newton_evaluate(struct newton *nt)
 {
-    nt->rho = best_rho(nt->n, nt->problem->y, nt->cost, nt->u);
+    nt->rho = best_rho(&nt->loss, nt->n, nt->problem->y, nt->cost, nt->u);
     nt->primal = newton_primal(nt, nt->beta, nt->u, nt->rho);
 }
 
@@ -152,7 +153,7 @@ static enum klr_precision newton_choose_precision(const struct newton *nt)
 /* rho, P and D of the dual point, given its product. */
 static void newton_judge(struct newton *nt)
 {
-    nt->rho_g = best_rho(nt->n, nt->problem->y, nt->cost, nt->kg);
+    nt->rho_g = best_rho(&nt->loss, nt->n, nt->problem->y, nt->cost, nt->kg);
     nt->primal_g = newton_primal(nt, nt->g, nt->kg, nt->rho_g);
     nt->dual = -0.5 * dot(nt->n, nt->g, nt->kg) - nt->conjugate;
 }
@@ -255,7 +256,7 @@ static bool newton_line_search(struct newton *nt)
             nt->r[i] = nt->beta[i] + t * (nt->p[i] - nt->beta[i]);
             nt->z[i] = nt->u[i] + t * (nt->kp[i] - nt->u[i]);
         }
-        double rho = best_rho(n, nt->problem->y, nt->cost, nt->z);
+        double rho = best_rho(&nt->loss, n, nt->problem->y, nt->cost, nt->z);
         double primal = newton_primal(nt, nt->r, nt->z, rho);
         if (primal < nt->primal) {
             memcpy(nt->beta, nt->r, n * sizeof *nt->beta);
@@ -316,7 +317,7 @@ static double newton_first_scale(const struct newton *nt, double *row)
     operator_diagonal(b->op, b->set, row);
     for (size_t i = 0; i < nt->n; i++) {
         diagonal += row[i] / (double)nt->n;
-        most = fmax(most, b->cost[i]);
+        most = fmax(most, b->params->cost.value[0] * b->weight[i]);
     }
     for (size_t i = 0; i < rows; i++) {
         operator_row(b->op, set_position(b->set, i * nt->n / rows), b->set,
@@ -338,7 +339,8 @@ static enum klr_status newton_path(struct newton *nt)
     for (; !last && !stopped && !nt->indefinite; scale *= 10) {
         last = scale > 0.5;
         for (size_t i = 0; i < nt->n; i++)
-            nt->cost[i] = nt->problem->cost[i] * (last ? 1 : scale);
+            nt->cost[i] = nt->problem->params->cost.value[0] *
+                          nt->problem->weight[i] * (last ? 1 : scale);
         nt->progress.target = last ? nt->eps : fmax(nt->eps, loose);
         status = newton_descend(nt, last);
         stopped = !last &&
@@ -346,7 +348,9 @@ static enum klr_status newton_path(struct newton *nt)
                               &nt->progress, newton_gap, nt) != KLR_CONVERGED;
     }
     if (stopped) { /* what was reached, as a point of the whole problem */
-        memcpy(nt->cost, nt->problem->cost, nt->n * sizeof *nt->cost);
+        for (size_t i = 0; i < nt->n; i++)
+            nt->cost[i] =
+                nt->problem->params->cost.value[0] * nt->problem->weight[i];
         newton_evaluate(nt);
         newton_dual_point(nt);
     }

@@ -9,8 +9,8 @@
 #define KLR_PARAM(field) offsetof(struct klr_params, field)
 
 /* In the order of enum klr_model_type; LIBSVM's -s 0 is C-SVC. */
-const char *const klr_model_names[] = {"klr", "svm", NULL};
-static const char *const params_model_numbers[] = {"", "0", NULL};
+const char *const klr_model_names[] = {"klr", "sklr", "svm", NULL};
+static const char *const params_model_numbers[] = {"", "", "0", NULL};
 
 /* In the order of enum klr_solver_type. */
 const char *const klr_solver_names[] = {"auto", "smo", "newton", NULL};
@@ -35,9 +35,9 @@ const struct klr_option klr_train_options[] = {
      .choices = klr_model_names,
      .aliases = params_model_numbers,
      .group = "Model",
-     .help = "klr: kernel logistic regression; svm (or 0): C-SVC "
-             "(default %s)"},
-    {.type = KLR_REAL,
+     .help = "klr: kernel logistic regression; sklr: its sparse variant, "
+             "the loss shifted by lambda; svm (or 0): C-SVC (default %s)"},
+    {.type = KLR_REALS,
      .letter = 'c',
      .name = "cost",
      .argument = "C",
@@ -47,6 +47,29 @@ const struct klr_option klr_train_options[] = {
      .above_min = true,
      .max = HUGE_VAL,
      .help = "cost of the errors (default %s)"},
+    {.type = KLR_REAL,
+     .letter = 'l',
+     .name = "lambda",
+     .argument = "LAMBDA",
+     .offset = KLR_PARAM(lambda),
+     .preset = NAN,
+     .min = 0,
+     .max = HUGE_VAL,
+     .help = "sklr: shift of the loss (default C/10)"},
+    {.type = KLR_REAL,
+     .name = "box",
+     .argument = "GAMMA",
+     .offset = KLR_PARAM(box),
+     .preset = 1e-5,
+     .min = 0,
+     .above_min = true,
+     .max = HUGE_VAL,
+     .help = "sklr: coefficients stay between GAMMA and C - GAMMA (default "
+             "%s)"},
+    {.type = KLR_FLAG,
+     .name = "no-bias",
+     .offset = KLR_PARAM(no_bias),
+     .help = "decision values without a constant: rho = 0 (newton)"},
     {.type = KLR_STRING,
      .name = "positive",
      .argument = "LABEL",
@@ -227,10 +250,10 @@ int klr_params_check(const struct klr_params *params, struct klr_error *err)
                         "option -b: an svm has no probabilities of its own; "
                         "-s klr has");
     struct klr_kernel kernel = params_kernel(params, 1);
-    if (params->solver == KLR_SOLVER_NEWTON && params->model != KLR_MODEL_KLR)
-        return klr_fail(err, KLR_E_USAGE,
-                        "option -a: newton trains klr only; smo trains %s",
-                        klr_model_names[params->model]);
+    if (params->solver == KLR_SOLVER_NEWTON && params->model == KLR_MODEL_SVM)
+        return klr_fail(
+            err, KLR_E_USAGE,
+            "option -a: newton trains klr and sklr; smo trains svm");
     if (params->solver == KLR_SOLVER_NEWTON && !klr_kernel_is_psd(&kernel))
         return klr_fail(err, KLR_E_USAGE,
                         "option -a: newton needs a positive semidefinite "

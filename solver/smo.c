@@ -38,7 +38,7 @@ struct smo_example {
 
 struct smo {
     const struct binary *problem;
-    enum klr_model_type model;
+    struct loss loss;
     double eps;                  /* stop when max s_i - min s_j <= eps */
     size_t n, active;            /* examples; those in work stand first */
     struct smo_example *example; /* (n) */
@@ -62,12 +62,14 @@ struct smo {
 
 static double smo_lower(const struct smo *smo, const struct smo_example *e)
 {
-    return smo->model == KLR_MODEL_SVM ? 0 : smo_margin * e->cost;
+    return smo->loss.model == KLR_MODEL_SVM
+               ? 0
+               : fmax(smo->loss.box, smo_margin * e->cost);
 }
 
 static double smo_upper(const struct smo *smo, const struct smo_example *e)
 {
-    return smo->model == KLR_MODEL_SVM ? e->cost : (1 - smo_margin) * e->cost;
+    return e->cost - smo_lower(smo, e);
 }
 
 /* How far beta_i can go in the direction sign. */
@@ -83,14 +85,14 @@ static double smo_room(const struct smo *smo, const struct smo_example *e,
 static void smo_move(struct smo *smo, size_t i, double t, double room)
 {
     struct smo_example *e = &smo->example[i];
-    double old = conjugate_slope(smo->model, e->alpha, e->cost);
+    double old = conjugate_slope(&smo->loss, e->alpha, e->cost);
     if (fabs(t) >= room)
         e->alpha = e->y * t > 0 ? smo_upper(smo, e) : smo_lower(smo, e);
     else
         e->alpha += e->y * t;
-    smo->s[i] -= e->y * (conjugate_slope(smo->model, e->alpha, e->cost) - old);
+    smo->s[i] -= e->y * (conjugate_slope(&smo->loss, e->alpha, e->cost) - old);
     smo->hessian[i] =
-        e->diagonal + conjugate_curvature(smo->model, e->alpha, e->cost);
+        e->diagonal + conjugate_curvature(&smo->loss, e->alpha, e->cost);
     smo->side[i] =
         (unsigned char)((smo_room(smo, e, 1) > 0 ? SMO_CAN_RISE : 0) |
                         (smo_room(smo, e, -1) > 0 ? SMO_CAN_FALL : 0));
@@ -100,7 +102,7 @@ static void smo_move(struct smo *smo, size_t i, double t, double room)
 static double smo_product(const struct smo *smo, size_t i)
 {
     const struct smo_example *e = &smo->example[i];
-    return -smo->s[i] - e->y * conjugate_slope(smo->model, e->alpha, e->cost);
+    return -smo->s[i] - e->y * conjugate_slope(&smo->loss, e->alpha, e->cost);
 }
 
 /* ---- rows and loops over them ---- */
@@ -204,7 +206,7 @@ static void smo_update(struct smo *smo, double t, const void *row_i,
 
 /* f(t) - f(0) along beta_i + t, beta_j - t. */
 struct smo_line {
-    enum klr_model_type model;
+    const struct loss *loss;
     struct smo_example i, j;
     double eta;          /* K_ii + K_jj - 2 K_ij */
     double slope;        /* of the quadratic part at 0 */
@@ -215,24 +217,24 @@ static double line_slope(const struct smo_line *line, double t)
 {
     const struct smo_example *i = &line->i, *j = &line->j;
     return line->slope + t * line->eta +
-           i->y * conjugate_slope(line->model, i->alpha + i->y * t, i->cost) -
-           j->y * conjugate_slope(line->model, j->alpha - j->y * t, j->cost);
+           i->y * conjugate_slope(line->loss, i->alpha + i->y * t, i->cost) -
+           j->y * conjugate_slope(line->loss, j->alpha - j->y * t, j->cost);
 }
 
 static double line_curvature(const struct smo_line *line, double t)
 {
     const struct smo_example *i = &line->i, *j = &line->j;
     return line->eta +
-           conjugate_curvature(line->model, i->alpha + i->y * t, i->cost) +
-           conjugate_curvature(line->model, j->alpha - j->y * t, j->cost);
+           conjugate_curvature(line->loss, i->alpha + i->y * t, i->cost) +
+           conjugate_curvature(line->loss, j->alpha - j->y * t, j->cost);
 }
 
 static double line_value(const struct smo_line *line, double t)
 {
     const struct smo_example *i = &line->i, *j = &line->j;
     return t * (line->slope + 0.5 * t * line->eta) - line->psi_i - line->psi_j +
-           conjugate_value(line->model, i->alpha + i->y * t, i->cost) +
-           conjugate_value(line->model, j->alpha - j->y * t, j->cost);
+           conjugate_value(line->loss, i->alpha + i->y * t, i->cost) +
+           conjugate_value(line->loss, j->alpha - j->y * t, j->cost);
 }
 
 /* A root of the slope in (0, high), given slope(0) < 0 < slope(high):
@@ -280,13 +282,13 @@ static bool smo_step(struct smo *smo, size_t i, size_t j, const void *row_i,
     double kij = smo_entry(row_i, smo->precision, j);
     double room_i = smo_room(smo, ei, 1), room_j = smo_room(smo, ej, -1);
     struct smo_line line = {
-        .model = smo->model,
+        .loss = &smo->loss,
         .i = *ei,
         .j = *ej,
         .eta = ei->diagonal + ej->diagonal - 2 * kij,
         .slope = smo_product(smo, i) - smo_product(smo, j),
-        .psi_i = conjugate_value(smo->model, ei->alpha, ei->cost),
-        .psi_j = conjugate_value(smo->model, ej->alpha, ej->cost),
+        .psi_i = conjugate_value(&smo->loss, ei->alpha, ei->cost),
+        .psi_j = conjugate_value(&smo->loss, ej->alpha, ej->cost),
     };
     double t = line_step(&line, fmin(room_i, room_j), 0.01 * smo->eps);
     double before_i = ei->alpha, before_j = ej->alpha;
@@ -422,7 +424,7 @@ static int smo_restore(struct smo *smo, struct klr_error *err)
     for (size_t k = 0, next = 0; k < n; k++)
         if (smo->column[k] == KLR_NO_COLUMN) {
             const struct smo_example *e = &smo->example[k];
-            double slope = conjugate_slope(smo->model, e->alpha, e->cost);
+            double slope = conjugate_slope(&smo->loss, e->alpha, e->cost);
             smo->s[k] = -product[next++] - e->y * slope;
         }
 done:
@@ -463,7 +465,7 @@ static void smo_objectives(const struct smo *smo, double *u, double *y,
         y[k] = e->y;
         cost[k] = e->cost;
         quadratic += e->y * e->alpha * u[k];
-        conjugate += conjugate_value(smo->model, e->alpha, e->cost);
+        conjugate += conjugate_value(&smo->loss, e->alpha, e->cost);
         if (smo->side[k] == (SMO_CAN_RISE | SMO_CAN_FALL)) {
             free_sum += smo->s[k];
             free_count++;
@@ -471,11 +473,12 @@ static void smo_objectives(const struct smo *smo, double *u, double *y,
     }
     smo_extremes(smo, &most, &least);
     /* svm: on the margin y f = 1, that is rho = -s; between them otherwise */
-    double rho = smo->model == KLR_MODEL_KLR ? best_rho(n, y, cost, u)
-                 : free_count > 0            ? -free_sum / (double)free_count
-                                             : -0.5 * (most + least);
+    double rho = smo->loss.model != KLR_MODEL_SVM
+                     ? best_rho(&smo->loss, n, y, cost, u)
+                 : free_count > 0 ? -free_sum / (double)free_count
+                                  : -0.5 * (most + least);
     for (size_t k = 0; k < n; k++)
-        loss += cost[k] * loss_value(smo->model, y[k] * (u[k] - rho));
+        loss += loss_value(&smo->loss, y[k] * (u[k] - rho), cost[k]);
     solution->rho = rho;
     solution->primal = 0.5 * quadratic + loss;
     solution->dual = -0.5 * quadratic - conjugate;
@@ -550,13 +553,13 @@ static void smo_start(struct smo *smo)
     const struct binary *problem = smo->problem;
     double weight[2] = {0, 0};
     for (size_t k = 0; k < smo->n; k++)
-        weight[problem->y[k] > 0] += problem->cost[k];
+        weight[problem->y[k] > 0] += smo->example[k].cost;
     for (size_t k = 0; k < smo->n; k++) {
         struct smo_example *e = &smo->example[k];
         double share = weight[e->y < 0] / (weight[0] + weight[1]);
-        e->alpha = smo->model == KLR_MODEL_SVM ? 0 : share * e->cost;
+        e->alpha = smo->loss.model == KLR_MODEL_SVM ? 0 : share * e->cost;
         e->alpha = fmin(fmax(e->alpha, smo_lower(smo, e)), smo_upper(smo, e));
-        smo->s[k] = -e->y * conjugate_slope(smo->model, e->alpha, e->cost);
+        smo->s[k] = -e->y * conjugate_slope(&smo->loss, e->alpha, e->cost);
         smo_move(smo, k, 0, INFINITY);
     }
 }
@@ -591,22 +594,24 @@ static void smo_finish_at_start(const struct smo *smo,
     solution->primal = 0;
     for (size_t k = 0; k < smo->n; k++)
         solution->primal +=
-            smo->example[k].cost *
-            loss_value(smo->model, -smo->example[k].y * solution->rho);
+            loss_value(&smo->loss, -smo->example[k].y * solution->rho,
+                       smo->example[k].cost);
     solution->dual = NAN;
     solution->iterations = 0;
 }
 
 static int smo_create(struct smo *smo, struct smo *spare,
-                      const struct binary *problem, struct klr_error *err)
+                      const struct binary *problem, double c,
+                      struct klr_error *err)
 {
     size_t n = problem->n, k = 0;
     memset(smo, 0, sizeof *smo);
     memset(spare, 0, sizeof *spare);
     smo->problem = problem;
-    smo->model = (enum klr_model_type)problem->params->model;
+    smo->loss = loss_of(problem->params, c);
     /* Keerthi's tau bounds half the violation, (3.11). */
-    smo->eps = problem->params->eps * (smo->model == KLR_MODEL_KLR ? 2 : 1);
+    smo->eps =
+        problem->params->eps * (smo->loss.model != KLR_MODEL_SVM ? 2 : 1);
     smo->n = n;
     smo->spare = spare;
     if (!smo_arrays(smo, n, err) || !smo_arrays(spare, n, err) ||
@@ -629,7 +634,7 @@ static int smo_create(struct smo *smo, struct smo *spare,
                 .local = k,
                 .position = p,
                 .y = problem->y[k],
-                .cost = problem->cost[k],
+                .cost = c * problem->weight[k],
                 .diagonal = smo->s[k],
             };
         }
@@ -658,7 +663,8 @@ static int smo_descend(struct smo *smo, enum klr_status *status,
                        struct klr_error *err)
 {
     const struct binary *problem = smo->problem;
-    bool shrinking = smo->model == KLR_MODEL_SVM && problem->params->shrinking;
+    bool shrinking =
+        smo->loss.model == KLR_MODEL_SVM && problem->params->shrinking;
     bool resumed = false, optimal;
     int code;
     size_t period = smo->n, due = period;
@@ -702,11 +708,11 @@ static int smo_descend(struct smo *smo, enum klr_status *status,
     }
 }
 
-static int smo_solve(const struct binary *problem, struct solution *solution,
-                     struct klr_error *err)
+static int smo_solve_at(const struct binary *problem, double c,
+                        struct solution *solution, struct klr_error *err)
 {
     struct smo smo, spare;
-    int code = smo_create(&smo, &spare, problem, err);
+    int code = smo_create(&smo, &spare, problem, c, err);
     if (code)
         goto done;
     smo_start(&smo);
@@ -720,5 +726,15 @@ static int smo_solve(const struct binary *problem, struct solution *solution,
         smo_finish(&smo, solution);
 done:
     smo_free(&smo);
+    return code;
+}
+
+static int smo_solve(const struct binary *problem, struct solution *solution,
+                     struct klr_error *err)
+{
+    const struct klr_reals *cost = &problem->params->cost;
+    int code = 0;
+    for (size_t t = 0; t < cost->count && !code; t++)
+        code = smo_solve_at(problem, cost->value[t], &solution[t], err);
     return code;
 }

@@ -49,7 +49,7 @@ static int validation_create(struct validation *v, struct klr_operator *op,
     model->pairs = pairs;
     model->label = layout->label;
     if (!(model->rho = klr_alloc(pairs, sizeof(double), err)) ||
-        (model->type == KLR_MODEL_KLR && model_add_probabilities(model, err)) ||
+        (model->type != KLR_MODEL_SVM && model_add_probabilities(model, err)) ||
         !(v->held = klr_alloc(k, sizeof *v->held, err)) ||
         !(v->coef = klr_alloc(layout->n * (k - 1), sizeof(double), err)) ||
         !(v->product = klr_alloc(largest * (k - 1), sizeof(double), err)) ||

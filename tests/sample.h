@@ -69,9 +69,10 @@ static struct truth evaluate(const struct sample *s, const double *beta,
                              const struct klr_kernel *kernel)
 {
     struct truth truth = {0};
-    double most = -INFINITY, least = INFINITY, edge = 1e-9 * params->cost;
+    double most = -INFINITY, least = INFINITY, c = params->cost.value[0],
+           edge = 1e-9 * c;
     for (size_t i = 0; i < s->problem.n; i++) {
-        double u = 0, y = s->label[i], a = y * beta[i], c = params->cost, up;
+        double u = 0, y = s->label[i], a = y * beta[i], up;
         for (size_t j = 0; j < s->problem.n; j++)
             u += beta[j] * kernel_of(kernel, s->value + i * FEATURES,
                                      s->value + j * FEATURES);

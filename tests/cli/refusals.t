@@ -149,9 +149,9 @@ my @values = (
     ['-m -1', 'option -m: must be greater than 0, got -1'],
     ['-v 1', 'option -v: must be at least 2, got 1'],
     ['-v x', "option -v: 'x' is not an integer"],
-    ['-s kl', "option -s: 'kl' is not one of klr, svm (did you mean 'klr'?)"],
-    ['-s 3', "option -s: '3' is not one of klr, svm"],
-    ['-s smv', "option -s: 'smv' is not one of klr, svm "
+    ['-s kl', "option -s: 'kl' is not one of klr, sklr, svm (did you mean 'klr'?)"],
+    ['-s 3', "option -s: '3' is not one of klr, sklr, svm"],
+    ['-s smv', "option -s: 'smv' is not one of klr, sklr, svm "
         . "(did you mean 'svm'?)"],
     ['-t 9', "option -t: '9' is not one of linear, polynomial, rbf, sigmoid, "
         . 'precomputed, laplacian'],

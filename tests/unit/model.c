@@ -80,8 +80,12 @@ static struct klr_model sample(void)
         .dimension = 2147483647,
         .sv_row = sv_row,
         .has_record = true,
-        .record = {KLR_SOLVER_SMO, KLR_TIME_LIMIT, 1e-3, 1.0 / 9, 2.5e-7,
-                   1234567890123},
+        .record = {.solver = KLR_SOLVER_SMO,
+                   .status = KLR_TIME_LIMIT,
+                   .eps = 1e-3,
+                   .cost = 1.0 / 9,
+                   .gap = 2.5e-7,
+                   .iterations = 1234567890123},
     };
 }
 

@@ -67,7 +67,7 @@ static struct klr_params newton_params(double cost)
     klr_params_init(&params);
     params.solver = KLR_SOLVER_NEWTON;
     params.gamma = 0.5;
-    params.cost = cost;
+    params.cost.value[0] = cost;
     return params;
 }
 

@@ -202,7 +202,8 @@ static void parameters(void)
     struct klr_error err;
     struct klr_params params;
     klr_params_init(&params);
-    ok(params.cost == 1 && isnan(params.eps) && params.shrinking == 1 &&
+    ok(params.cost.value[0] == 1 && params.cost.count == 1 &&
+           isnan(params.eps) && params.shrinking == 1 &&
            params.kernel == KLR_RBF && params.degree == 3 &&
            params.gamma == 0 && params.model == KLR_MODEL_KLR,
        "LIBSVM's defaults, and klr");

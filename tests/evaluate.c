@@ -3,24 +3,34 @@
  * An independent judge of trained models: it reads only the training data and
  * the model file, shares no code with the product, and computes in long double.
  *
- *   evaluate klr|svm DATA MODEL C [LABEL=WEIGHT]...
+ *   evaluate klr|svm DATA MODEL C [--no-bias] [LABEL=WEIGHT]...
+ *   evaluate sklr DATA MODEL C LAMBDA BOX [--no-bias] [LABEL=WEIGHT]...
  *     one line of JSON per pair of classes, with beta read back from the model:
- *       sum_beta     sum of beta_i, 0 for a feasible dual point
- *       excess       largest violation of 0 <= alpha_i <= C_i, over C
- *       primal       1/2 beta'K beta + sum C_i loss(y_i f_i), the model's rho
+ *       sum_beta     sum of the dual point's beta_i, 0 if that is feasible
+ *       excess       largest violation of box <= alpha_i <= C_i - box, over C
+ *       least_sv     least alpha_i of a support vector
+ *       primal       1/2 beta'K beta + sum loss_i(y_i f_i), the model's rho
  *       primal_best  the same for the best rho
- *       dual         the maximised dual at beta
+ *       dual         the maximised dual at the dual point
  *       gap          (primal_best - dual) / |primal_best|
  *       model_gap    (primal - dual) / |primal|
- *       violation    of the optimality conditions: klr (max H - min H) / 2,
- *                    svm as LIBSVM's stopping rule measures it
+ *       violation    of the optimality conditions: klr and sklr (max H - min H)
+ *                    / 2, svm as LIBSVM's stopping rule measures it; without
+ *                    bias the largest distance of H from 0
  *   evaluate decisions DATA MODEL
  *     f of every pair of classes, a line per example
  *
- * Formulas: Keerthi (2005), (1.5), (2.8), (3.2), (3.11); Lin & Lin (2003), (1),
- * (2). Every support vector must be a training row of its class; rows that
- * are equal share their class and their kernel values, so it does not matter
- * which of them gets which coefficient.
+ * An example's loss is the largest alpha (lambda - z) - C_i G(alpha / C_i) for
+ * box <= alpha <= C_i - box at its margin z, G(d) = d log d + (1 - d) log(1 - d):
+ * with box 0 that is C_i log(1 + e^(lambda - z)), and klr has lambda 0 too. The
+ * hinge is the largest alpha (1 - z). The dual point is the model's beta; of
+ * sklr, whose models leave out examples at the lower end of the box, these
+ * stand there again. Without bias sum_beta is free and the best rho is 0.
+ *
+ * Formulas: Keerthi (2005), (1.5), (2.8), (3.2), (3.11), section 7; Consolo,
+ * (22), (27); Lin & Lin (2003), (1), (2). Every support vector must be a
+ * training row of its class; rows that are equal share their class and their
+ * kernel values, so it does not matter which of them gets which coefficient.
  */
 #include <errno.h>
 #include <math.h>
@@ -58,11 +68,18 @@ struct model {
     struct data sv;
 };
 
-/* One pair of classes, on the rows of these classes. */
+struct loss {
+    bool logistic;
+    real shift, box;
+    bool bias;
+};
+
+/* One pair of classes, on the rows of these classes. The model's coefficients
+ * are beta, the dual point is beta_dual. */
 struct pair {
     size_t n;
     const struct vector **x; /* (n) */
-    real *y, *cost, *beta, *u;
+    real *y, *cost, *beta, *u, *beta_dual, *u_dual;
     real rho;
 };
 
@@ -408,7 +425,7 @@ static real weighted_cost(real cost, double label, char **weights)
 
 static struct pair pair_new(const struct data *data, const struct model *m,
                             const long *sv_of, size_t a, size_t b, real cost,
-                            char **weights)
+                            real box, char **weights)
 {
     struct pair p = {0};
 
@@ -417,6 +434,8 @@ static struct pair pair_new(const struct data *data, const struct model *m,
     p.cost = take(data->n, sizeof *p.cost);
     p.beta = take(data->n, sizeof *p.beta);
     p.u = take(data->n, sizeof *p.u);
+    p.beta_dual = take(data->n, sizeof *p.beta_dual);
+    p.u_dual = take(data->n, sizeof *p.u_dual);
     for (size_t i = 0; i < data->n; i++) {
         bool first = data->label[i] == m->label[a];
 
@@ -428,6 +447,7 @@ static struct pair pair_new(const struct data *data, const struct model *m,
         if (sv_of[i] != NO_SV)
             p.beta[p.n] =
                 m->coef[(size_t)sv_of[i] * (m->k - 1) + (first ? b - 1 : a)];
+        p.beta_dual[p.n] = p.beta[p.n] != 0 ? p.beta[p.n] : p.y[p.n] * box;
         p.n++;
     }
     p.rho = m->rho[a * (2 * m->k - a - 1) / 2 + b - a - 1];
@@ -441,18 +461,24 @@ static void pair_free(struct pair *p)
     free(p->cost);
     free(p->beta);
     free(p->u);
+    free(p->beta_dual);
+    free(p->u_dual);
 }
 
+/* u = K beta, by the lower triangle. */
 static void pair_products(const struct model *m, struct pair *p)
 {
-    for (size_t i = 0; i < p->n; i++) { /* u = K beta */
+    for (size_t i = 0; i < p->n; i++) {
         for (size_t j = 0; j <= i; j++) {
-            if (p->beta[i] == 0 && p->beta[j] == 0)
+            if (p->beta_dual[i] == 0 && p->beta_dual[j] == 0)
                 continue;
             real entry = kernel(m, p->x[i], p->x[j]);
             p->u[i] += entry * p->beta[j];
-            if (j < i)
-                p->u[j] += entry * p->beta[i];
+            p->u_dual[i] += entry * p->beta_dual[j];
+            if (j == i)
+                continue;
+            p->u[j] += entry * p->beta[i];
+            p->u_dual[j] += entry * p->beta_dual[i];
         }
     }
 }
@@ -462,59 +488,81 @@ static real sigma(real z)
     return z > 0 ? 1 / (1 + expl(-z)) : expl(z) / (1 + expl(z));
 }
 
-static real loss(bool logistic, real margin)
+/* C G(alpha / C); NaN outside of [0, C]. */
+static real entropy(real alpha, real cost)
 {
-    if (!logistic)
-        return margin < 1 ? 1 - margin : 0;
-    return margin > 0 ? log1pl(expl(-margin)) : log1pl(expl(margin)) - margin;
+    real d = alpha / cost;
+
+    if (d == 0 || d == 1)
+        return 0;
+    return d > 0 && d < 1 ? cost * (d * logl(d) + (1 - d) * log1pl(-d)) : NAN;
 }
 
-static real quadratic(const struct pair *p)
+/* Where the loss at a margin is reached: logistic losses. */
+static real best_alpha(const struct loss *loss, real margin, real cost)
+{
+    real alpha = cost * sigma(loss->shift - margin);
+
+    return fminl(fmaxl(alpha, loss->box), cost - loss->box);
+}
+
+static real loss_at(const struct loss *loss, real margin, real cost)
+{
+    real z = loss->shift - margin;
+
+    if (!loss->logistic)
+        return margin < 1 ? cost * (1 - margin) : 0;
+    real alpha = best_alpha(loss, margin, cost);
+    if (alpha == cost * sigma(z)) /* inside the box: no cancellation */
+        return cost * (z < 0 ? log1pl(expl(z)) : log1pl(expl(-z)) + z);
+    return alpha * z - entropy(alpha, cost);
+}
+
+static real quadratic(size_t n, const real *beta, const real *u)
 {
     real sum = 0;
 
-    for (size_t i = 0; i < p->n; i++)
-        sum += p->beta[i] * p->u[i];
+    for (size_t i = 0; i < n; i++)
+        sum += beta[i] * u[i];
     return sum / 2;
 }
 
-static real primal(const struct pair *p, bool logistic, real rho)
+static real primal(const struct pair *p, const struct loss *loss, real rho)
 {
-    real sum = quadratic(p);
+    real sum = quadratic(p->n, p->beta, p->u);
 
     for (size_t i = 0; i < p->n; i++)
-        sum += p->cost[i] * loss(logistic, p->y[i] * (p->u[i] - rho));
+        sum += loss_at(loss, p->y[i] * (p->u[i] - rho), p->cost[i]);
     return sum;
 }
 
-static real dual(const struct pair *p, bool logistic)
+static real dual(const struct pair *p, const struct loss *loss)
 {
-    real sum = -quadratic(p);
+    real sum = -quadratic(p->n, p->beta_dual, p->u_dual);
 
     for (size_t i = 0; i < p->n; i++) {
-        real alpha = p->beta[i] * p->y[i], d = alpha / p->cost[i];
+        real alpha = p->beta_dual[i] * p->y[i];
 
-        if (!logistic)
+        if (loss->logistic)
+            sum += loss->shift * alpha - entropy(alpha, p->cost[i]);
+        else
             sum += alpha;
-        else if (d > 0 && d < 1) /* - C_i G(alpha_i / C_i) */
-            sum -= p->cost[i] * (d * logl(d) + (1 - d) * log1pl(-d));
-        else if (d != 0 && d != 1)
-            return NAN;
     }
     return sum;
 }
 
 /* Slope of the logistic primal in rho; increasing. */
-static real slope(const struct pair *p, real rho)
+static real slope(const struct pair *p, const struct loss *loss, real rho)
 {
     real sum = 0;
 
     for (size_t i = 0; i < p->n; i++)
-        sum += p->cost[i] * p->y[i] * sigma(-p->y[i] * (p->u[i] - rho));
+        sum +=
+            p->y[i] * best_alpha(loss, p->y[i] * (p->u[i] - rho), p->cost[i]);
     return sum;
 }
 
-static real best_rho_logistic(const struct pair *p)
+static real best_rho_logistic(const struct pair *p, const struct loss *loss)
 {
     real low = p->u[0], high = p->u[0];
 
@@ -522,12 +570,12 @@ static real best_rho_logistic(const struct pair *p)
         low = fminl(low, p->u[i]);
         high = fmaxl(high, p->u[i]);
     }
-    low -= 100;
-    high += 100;
-    for (int step = 0; step < 90; step++) {
+    low -= 100 + loss->shift;
+    high += 100 + loss->shift;
+    for (int step = 0; step < 100; step++) {
         real middle = (low + high) / 2;
 
-        if (slope(p, middle) < 0)
+        if (slope(p, loss, middle) < 0)
             low = middle;
         else
             high = middle;
@@ -565,39 +613,50 @@ static real best_rho_hinge(const struct pair *p)
     return rho;
 }
 
+static real best_rho(const struct pair *p, const struct loss *loss)
+{
+    if (!loss->bias)
+        return 0;
+    return loss->logistic ? best_rho_logistic(p, loss) : best_rho_hinge(p);
+}
+
 /* Keerthi (3.2), (3.11): half the spread of H; for the hinge LIBSVM's
- * m(alpha) - M(alpha), that is b_up - b_low over the points that may move. */
-static real violation(const struct pair *p, bool logistic)
+ * m(alpha) - M(alpha), that is b_up - b_low over the points that may move. Those
+ * at an end of the box, but for rounding, move one way only, Consolo (27); klr
+ * has none. */
+static real violation(const struct pair *p, const struct loss *loss)
 {
     real up = -INFINITY, low = INFINITY;
 
     for (size_t i = 0; i < p->n; i++) {
-        real d = p->beta[i] * p->y[i] / p->cost[i];
-        real h = p->u[i] - p->y[i];
-        bool down = true, rise = true; /* beta_i may become less, more */
+        real alpha = p->beta_dual[i] * p->y[i], cost = p->cost[i];
+        real h = p->u_dual[i] - p->y[i], edge = loss->box * (1 + 1e-9L);
+        bool more = alpha<cost - edge, less = alpha> edge;
 
-        if (logistic) {
-            h = p->u[i] + p->y[i] * logl(d / (1 - d));
-        } else {
-            down = p->y[i] > 0 ? d > 0 : d < 1;
-            rise = p->y[i] > 0 ? d < 1 : d > 0;
-        }
-        if (down)
+        if (loss->logistic)
+            h = p->u_dual[i] +
+                p->y[i] * (logl(alpha / (cost - alpha)) - loss->shift);
+        if (loss->logistic && loss->box == 0)
+            more = less = true;
+        if (p->y[i] > 0 ? less : more) /* beta_i may become less */
             up = fmaxl(up, h);
-        if (rise)
+        if (p->y[i] > 0 ? more : less)
             low = fminl(low, h);
     }
-    return logistic ? (up - low) / 2 : up - low;
+    if (!loss->bias)
+        return fmaxl(up, -low);
+    return loss->logistic ? (up - low) / 2 : up - low;
 }
 
-static real excess(const struct pair *p)
+static real excess(const struct pair *p, const struct loss *loss)
 {
     real largest = -INFINITY;
 
     for (size_t i = 0; i < p->n; i++) {
-        real d = p->beta[i] * p->y[i] / p->cost[i];
+        real alpha = p->beta_dual[i] * p->y[i], cost = p->cost[i];
+        real over = fmaxl(loss->box - alpha, alpha - (cost - loss->box));
 
-        largest = fmaxl(largest, fmaxl(-d, d - 1));
+        largest = fmaxl(largest, over / cost);
     }
     return largest;
 }
@@ -612,23 +671,25 @@ static void print_field(const char *name, real value)
         printf(",\"%s\":null", name);
 }
 
-static void pair_report(const struct pair *p, bool logistic, double first,
-                        double second)
+static void pair_report(const struct pair *p, const struct loss *loss,
+                        double first, double second)
 {
-    real best = logistic ? best_rho_logistic(p) : best_rho_hinge(p);
-    real with_rho = primal(p, logistic, p->rho);
-    real with_best = primal(p, logistic, best);
-    real lower = dual(p, logistic), sum = 0;
+    real best = best_rho(p, loss), with_rho = primal(p, loss, p->rho);
+    real with_best = primal(p, loss, best), lower = dual(p, loss), sum = 0;
+    real least = INFINITY;
     size_t n_sv = 0;
 
     for (size_t i = 0; i < p->n; i++) {
-        sum += p->beta[i];
+        sum += p->beta_dual[i];
         n_sv += p->beta[i] != 0;
+        if (p->beta[i] != 0)
+            least = fminl(least, p->beta[i] * p->y[i]);
     }
     printf("{\"positive\":%g,\"negative\":%g,\"n\":%zu,\"n_sv\":%zu", first,
            second, p->n, n_sv);
     print_field("sum_beta", sum);
-    print_field("excess", excess(p));
+    print_field("excess", excess(p, loss));
+    print_field("least_sv", least);
     print_field("rho", p->rho);
     print_field("best_rho", best);
     print_field("primal", with_rho);
@@ -636,21 +697,22 @@ static void pair_report(const struct pair *p, bool logistic, double first,
     print_field("dual", lower);
     print_field("gap", (with_best - lower) / fabsl(with_best));
     print_field("model_gap", (with_rho - lower) / fabsl(with_rho));
-    print_field("violation", violation(p, logistic));
+    print_field("violation", violation(p, loss));
     puts("}");
 }
 
-static void judge(const struct data *data, const struct model *m, bool logistic,
-                  real cost, char **weights)
+static void judge(const struct data *data, const struct model *m,
+                  const struct loss *loss, real cost, char **weights)
 {
     long *sv_of = match(data, m);
 
     for (size_t a = 0; a < m->k; a++) {
         for (size_t b = a + 1; b < m->k; b++) {
-            struct pair p = pair_new(data, m, sv_of, a, b, cost, weights);
+            struct pair p =
+                pair_new(data, m, sv_of, a, b, cost, loss->box, weights);
 
             pair_products(m, &p);
-            pair_report(&p, logistic, m->label[a], m->label[b]);
+            pair_report(&p, loss, m->label[a], m->label[b]);
             pair_free(&p);
         }
     }
@@ -694,16 +756,44 @@ static void data_free(struct data *data)
     free(data->label);
 }
 
+/* The words behind C: the loss; returns those behind it, the weights, or NULL
+ * where one is missing. */
+static char **loss_read(struct loss *loss, const char *name, char **word)
+{
+    bool sparse = !strcmp(name, "sklr");
+
+    if (sparse && (!word[0] || !word[1]))
+        return NULL;
+    loss->logistic = sparse || !strcmp(name, "klr");
+    if (sparse) { /* as the doubles that they are in the program */
+        loss->shift = strtod(*word++, NULL);
+        loss->box = strtod(*word++, NULL);
+    }
+    loss->bias = !*word || strcmp(*word, "--no-bias") != 0;
+    return word + !loss->bias;
+}
+
+static int usage(void)
+{
+    fputs("usage: evaluate klr|svm DATA MODEL C [--no-bias] [LABEL=WEIGHT]...\n"
+          "       evaluate sklr DATA MODEL C LAMBDA BOX [--no-bias]"
+          " [LABEL=WEIGHT]...\n"
+          "       evaluate decisions DATA MODEL\n",
+          stderr);
+    return 2;
+}
+
 int main(int argc, char **argv)
 {
     bool decisions = argc == 4 && !strcmp(argv[1], "decisions");
-    bool logistic = argc > 1 && !strcmp(argv[1], "klr");
+    struct loss loss = {0};
+    char **weights = NULL;
 
-    if (!decisions && (argc < 5 || (!logistic && strcmp(argv[1], "svm")))) {
-        fprintf(stderr, "usage: evaluate klr|svm DATA MODEL C [LABEL=WEIGHT]..."
-                        "\n       evaluate decisions DATA MODEL\n");
-        return 2;
-    }
+    if (argc > 4 && (!strcmp(argv[1], "klr") || !strcmp(argv[1], "sklr") ||
+                     !strcmp(argv[1], "svm")))
+        weights = loss_read(&loss, argv[1], argv + 5);
+    if (!decisions && !weights)
+        return usage();
     struct data data = data_read(argv[2]);
     struct model model = model_read(argv[3]);
 
@@ -711,7 +801,7 @@ int main(int argc, char **argv)
         for (size_t i = 0; i < data.n; i++)
             decide(&model, &data.x[i]);
     } else {
-        judge(&data, &model, logistic, strtold(argv[4], NULL), argv + 5);
+        judge(&data, &model, &loss, strtold(argv[4], NULL), weights);
     }
     data_free(&data);
     data_free(&model.sv);

@@ -48,6 +48,47 @@ my $dir = scratch();
     ($klr) = evaluate('klr', $data, $model->(0.5), 2 * $cost, '1=0.5',
         '-1=0.5');
     ok(abs($klr->{gap}) < 1e-13, 'evaluator: class weights');
+    # The shifted loss: a = C sigma(lambda - 2a). With lambda = 1, a = 1/2: C = 1,
+    # and P = D = 1/2 + 2 log 2.
+    my ($sklr) = evaluate('sklr', $data, $model->(0.5), 1, 1, 0);
+    ok(abs($sklr->{primal} - 0.5 - 2 * log 2) < 1e-13
+            && abs($sklr->{gap}) < 1e-13 && abs($sklr->{violation}) < 1e-13,
+        'evaluator: shifted loss in closed form') or diag(explain($sklr));
+    # C = 1, lambda = 0: a = sigma(-2a) < 0.4, so that a box from 0.4 on holds it
+    # there: P = D = -0.32 - 2 G(0.4).
+    my $box = -0.32 - 2 * (0.4 * log(0.4) + 0.6 * log 0.6);
+    ($sklr) = evaluate('sklr', $data, $model->(0.4), 1, 0, 0.4);
+    ok(abs($sklr->{primal} - $box) < 1e-13 && abs($sklr->{gap}) < 1e-13
+            && $sklr->{violation} <= 0 && $sklr->{excess} <= 1e-15,
+        'evaluator: boxed loss in closed form') or diag(explain($sklr));
+    ($sklr) = evaluate('sklr', $data, $model->(0.39), 1, 0, 0.4);
+    ok($sklr->{excess} > 0.009, 'evaluator: coefficients below the box');
+    # Left out of the model they are there again for the dual, not the primal.
+    put("$dir/none", "svm_type c_svc\nkernel_type linear\nnr_class 2\n"
+        . "total_sv 0\nrho 0\nlabel 1 -1\nnr_sv 0 0\nSV\n");
+    ($sklr) = evaluate('sklr', $data, "$dir/none", 1, 0, 0.4);
+    ok(abs($sklr->{primal} - 2 * log 2) < 1e-13
+            && abs($sklr->{dual} - $box) < 1e-13 && $sklr->{n_sv} == 0,
+        'evaluator: a model without those at the lower end of the box');
+    # No bias, x = +1 and x = -3: w = a_1 + 3 a_2 = 1 where a_i = C sigma(-w |x_i|)
+    # for C = 1 / (sigma(-1) + 3 sigma(-3)), and sum beta = a_1 - a_2 is not 0.
+    my $far = put("$dir/far", "1 1:1\n-1 1:-3\n");
+    my @alpha = map { 1 / (1 + exp $_) } 1, 3;
+    $cost = 1 / ($alpha[0] + 3 * $alpha[1]);
+    @alpha = map { sprintf '%.17g', $cost * $_ } @alpha;
+    put("$dir/free", "svm_type c_svc\nkernel_type linear\nnr_class 2\n"
+        . "total_sv 2\nrho 0\nlabel 1 -1\nnr_sv 1 1\nSV\n"
+        . "$alpha[0] 1:1\n-$alpha[1] 1:-3\n");
+    ($klr) = evaluate('klr', $far, "$dir/free", $cost, '--no-bias');
+    ok(abs($klr->{gap}) < 1e-13 && $klr->{violation} < 1e-13
+            && $klr->{best_rho} == 0 && $klr->{sum_beta} > 0.1,
+        'evaluator: no bias, in closed form') or diag(explain($klr));
+    ($klr) = evaluate('klr', $far, "$dir/free", 2 * $cost, '--no-bias');
+    ok($klr->{gap} > 0.01 && $klr->{violation} > 0.1,
+        'evaluator: it is no optimum for another cost');
+    ($klr) = evaluate('klr', $far, "$dir/free", $cost);
+    ok($klr->{primal_best} < $klr->{primal} - 0.01 && $klr->{best_rho} != 0,
+        'evaluator: nor with bias');
 }
 
 # Ours on generated data: every kernel, weights, several classes, duplicates.
@@ -93,6 +134,24 @@ for my $model (qw(klr svm)) {
     }
     ok($gap <= 1e-6 && abs($ours->{dual} - $dual) <= 1e-6 * abs $dual,
         "$model: every pair of three classes is solved (gap $gap)");
+}
+
+# The shifted and boxed loss of sklr: costs from where hardly
+# anything is learnt to where most examples are at an end of the box; weights,
+# duplicates, a box that takes part of everything, no bias.
+for my $solver (qw(smo)) {
+    for my $cost (0.1, 1, 100, 1e4) {
+        my @shifts = grep { $cost > 1 || $_ < 1 } 0, 1, $cost / 10;
+        sklr_cell($dir, 'even', "$dir/even", $solver, cost => $cost,
+            lambda => $_) for @shifts, $cost;
+    }
+    sklr_cell($dir, 'twice', "$dir/twice", $solver, cost => 8, lambda => 0.8);
+    sklr_cell($dir, 'skewed', "$dir/skewed", $solver, cost => 4, lambda => 2,
+        weights => { 3 => 0.5, 7 => 2 });
+    sklr_cell($dir, 'even', "$dir/even", $solver, cost => 4, lambda => $_,
+        box => 1) for 0, 4;
+    sklr_cell($dir, 'heart_scale', 'heart_scale', $solver, cost => $_,
+        lambda => $_ / 10) for 1, 1000;
 }
 
 # A precomputed kernel is the kernel it was computed from.

@@ -23,7 +23,10 @@
 #include "solver/newton.c"  /* truncated Newton for the logistic loss */
 
 /* models out */
-#include "solver/model.c"      /* the model file */
+#include "solver/model.c"      /* the model in memory */
+#include "solver/model_save.c" /* ... to a file */
+#include "solver/model_keys.c" /* ... from a file: lines of keys and values */
+#include "solver/model_load.c" /* ... all of it, checked */
 #include "solver/multiclass.c" /* one problem per pair of classes */
 #include "solver/predict.c"    /* labels, decision values, probabilities */
 #include "solver/metrics.c"    /* accuracy, log loss, Brier score, AUC */

@@ -4,8 +4,8 @@
  */
 #include "solver/internal.h"
 
-const char *const klr_status_names[] = {"converged", "iteration_limit",
-                                        "time_limit", "interrupted",
+const char *const klr_status_names[] = {"converged",       "iteration_limit",
+                                        "time_limit",      "interrupted",
                                         "precision_limit", NULL};
 
 static void clock_start(struct clock *clock, size_t problems)

@@ -25,6 +25,24 @@
 #include "base/threads.h"
 #include "solver.h"
 
+/* ---- svmlight: tokens of lines, and the features in them ---- */
+
+/* Features of rows one behind the other. */
+struct rows {
+    size_t count;            /* features so far */
+    size_t n_index, n_value; /* capacities */
+    int *index;
+    double *value;
+};
+
+static bool line_is_blank(char c);
+static const char *line_skip_blanks(const char *p, const char *end);
+/* Append the features that begin at *at and go on to the end of the line or to
+ * a comment, indices ascending from `least`; *at becomes the end of the last
+ * one. KLR_E_DATA with the column of a token that is none. */
+static int line_features(const struct klr_line *line, const char **at,
+                         int least, struct rows *rows, struct klr_error *err);
+
 /* ---- links: from decision values to probabilities ---- */
 
 static double sigmoid(double z);  /* 1 / (1 + e^-z) */
@@ -291,6 +309,8 @@ static double best_rho(const struct loss *loss, size_t n, const double *y,
                        const double *cost, const double *u);
 
 /* ---- model ---- */
+
+enum { MODEL_FORMAT = 1 }; /* version of our own section of the file */
 
 /* LIBSVM's arrangement: support vectors grouped by class; the coefficients of
  * class a's vectors in the problem of classes (a, b) stand in row b - 1 if

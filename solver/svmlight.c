@@ -18,11 +18,7 @@
 struct klr_reader {
     struct klr_input *input;
     int flags;
-    size_t count;   /* features in the arrays */
-    size_t n_index; /* capacities */
-    size_t n_value;
-    int *index;
-    double *value;
+    struct rows rows;
 };
 
 int klr_reader_open(struct klr_reader **out, const char *path, int flags,
@@ -49,8 +45,8 @@ struct klr_reader *klr_reader_close(struct klr_reader *reader)
 {
     if (reader) {
         klr_input_close(reader->input);
-        klr_free(reader->index);
-        klr_free(reader->value);
+        klr_free(reader->rows.index);
+        klr_free(reader->rows.value);
         klr_free(reader);
     }
     return NULL;
@@ -234,16 +230,32 @@ static int line_query(const struct klr_line *line, const char **at,
     return 0;
 }
 
-/* Reads index:value pairs from *at on into the arrays, which have room; *at
- * becomes the end of the last one. */
-static int line_features(struct klr_reader *reader, const struct klr_line *line,
-                         const char **at, struct klr_error *err)
+/* Room for the features of a line: "1:1 " has four bytes. */
+static int rows_reserve(struct rows *rows, size_t length, struct klr_error *err)
+{
+    size_t need = rows->count + length / 4 + 1;
+    int *index =
+        klr_grow(rows->index, &rows->n_index, need, sizeof *index, err);
+    if (!index)
+        return KLR_E_MEMORY;
+    rows->index = index;
+    double *value =
+        klr_grow(rows->value, &rows->n_value, need, sizeof *value, err);
+    if (!value)
+        return KLR_E_MEMORY;
+    rows->value = value;
+    return 0;
+}
+
+static int line_features(const struct klr_line *line, const char **at,
+                         int least, struct rows *rows, struct klr_error *err)
 {
     const char *p = *at, *last = p, *end = line->end;
-    int least = reader->flags & KLR_READ_INDEX_ZERO ? 0 : 1;
     int previous = least - 1;
-    int *index = reader->index + reader->count;
-    double *value = reader->value + reader->count;
+    if (rows_reserve(rows, (size_t)(end - p), err))
+        return KLR_E_MEMORY;
+    int *index = rows->index + rows->count;
+    double *value = rows->value + rows->count;
     while (p < end && *p != '#') {
         const char *token = p;
         uint64_t number = 0;
@@ -264,27 +276,8 @@ static int line_features(struct klr_reader *reader, const struct klr_line *line,
         while (p < end && line_is_blank(*p))
             p++;
     }
-    reader->count = (size_t)(index - reader->index);
+    rows->count = (size_t)(index - rows->index);
     *at = last;
-    return 0;
-}
-
-/* Room for the features of a line: "1:1 " has four bytes. */
-static int reader_reserve(struct klr_reader *reader,
-                          const struct klr_line *line, struct klr_error *err)
-{
-    size_t length = (size_t)(line->end - line->text);
-    size_t need = reader->count + length / 4 + 1;
-    int *index =
-        klr_grow(reader->index, &reader->n_index, need, sizeof *index, err);
-    if (!index)
-        return KLR_E_MEMORY;
-    reader->index = index;
-    double *value =
-        klr_grow(reader->value, &reader->n_value, need, sizeof *value, err);
-    if (!value)
-        return KLR_E_MEMORY;
-    reader->value = value;
     return 0;
 }
 
@@ -292,10 +285,10 @@ static int reader_parse(struct klr_reader *reader, const char *p,
                         struct klr_row *row, struct klr_error *err)
 {
     const struct klr_line *line = &row->line;
-    size_t first = reader->count;
-    int code = reader_reserve(reader, line, err);
-    if (!code)
-        code = line_label(line, reader->flags, &p, row, err);
+    struct rows *rows = &reader->rows;
+    size_t first = rows->count;
+    int least = reader->flags & KLR_READ_INDEX_ZERO ? 0 : 1;
+    int code = line_label(line, reader->flags, &p, row, err);
     if (code)
         return code;
     p = line_skip_blanks(p, line->end);
@@ -303,11 +296,11 @@ static int reader_parse(struct klr_reader *reader, const char *p,
     if (code)
         return code;
     row->features = p;
-    code = line_features(reader, line, &p, err);
+    code = line_features(line, &p, least, rows, err);
     row->features_length = (size_t)(p - row->features);
-    row->count = reader->count - first;
-    row->index = reader->index + first;
-    row->value = reader->value + first;
+    row->count = rows->count - first;
+    row->index = rows->index + first;
+    row->value = rows->value + first;
     return code;
 }
 
@@ -331,7 +324,7 @@ static int reader_append(struct klr_reader *reader, struct klr_row *row,
 int klr_reader_next(struct klr_reader *reader, struct klr_row *row,
                     struct klr_error *err)
 {
-    reader->count = 0;
+    reader->rows.count = 0;
     return reader_append(reader, row, err);
 }
 
@@ -399,7 +392,7 @@ static int problem_fill(struct klr_problem *problem, struct klr_reader *reader,
         problem->start[0] = 0;
         got = reader_append(reader, &row, err);
         if (got == 1)
-            problem_add(problem, &row, reader->count);
+            problem_add(problem, &row, reader->rows.count);
     } while (got == 1);
     return -got;
 }
@@ -415,10 +408,9 @@ int klr_problem_read(struct klr_problem *problem, const char *path, int flags,
     if (!code && problem->n == 0)
         code = klr_fail(err, KLR_E_DATA, "no examples");
     if (!code) {
-        problem->index = reader->index;
-        problem->value = reader->value;
-        reader->index = NULL;
-        reader->value = NULL;
+        problem->index = reader->rows.index;
+        problem->value = reader->rows.value;
+        reader->rows = (struct rows){0};
         if (flags & KLR_READ_KEEP) {
             problem->reader = reader;
             reader = NULL;

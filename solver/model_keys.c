@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Lines "key values" of model files: the table model_fields tells how each is
+ * read into a struct loader.
+ */
+#include "solver/loader.h"
+
+#include <stdio.h>
+
+/* How the values of a key are read, and where they go. */
+enum field_kind {
+    FIELD_NONE,
+    FIELD_CHOICE, /* one of names: int */
+    FIELD_COUNT,  /* size_t */
+    FIELD_REAL,   /* double */
+    FIELD_REALS,  /* struct reals */
+    FIELD_COUNTS  /* struct counts */
+};
+
+struct field {
+    const char *name;
+    enum field_kind kind;
+    size_t offset;              /* in struct loader */
+    const char *const *choices; /* names, ended by NULL */
+};
+
+static const char *const load_svm_types[] = {"c_svc", NULL};
+
+/* clang-format off */
+#define FIELD_OF(name, kind, member) \
+    {name, kind, offsetof(struct loader, member), NULL}
+#define FIELD_NAMES(name, member, choices) \
+    {name, FIELD_CHOICE, offsetof(struct loader, member), choices}
+
+static const struct field model_fields[KEYS] = {
+    [KEY_SVM_TYPE] = FIELD_NAMES("svm_type", svm_type, load_svm_types),
+    [KEY_KERNEL_TYPE] = FIELD_NAMES("kernel_type", kernel_type,
+                                    klr_kernel_names),
+    [KEY_DEGREE] = FIELD_OF("degree", FIELD_COUNT, degree),
+    [KEY_GAMMA] = FIELD_OF("gamma", FIELD_REAL, gamma),
+    [KEY_COEF0] = FIELD_OF("coef0", FIELD_REAL, coef0),
+    [KEY_NR_CLASS] = FIELD_OF("nr_class", FIELD_COUNT, nr_class),
+    [KEY_TOTAL_SV] = FIELD_OF("total_sv", FIELD_COUNT, total_sv),
+    [KEY_RHO] = FIELD_OF("rho", FIELD_REALS, rho),
+    [KEY_LABEL] = FIELD_OF("label", FIELD_REALS, label),
+    [KEY_PROB_A] = FIELD_OF("probA", FIELD_REALS, prob_a),
+    [KEY_PROB_B] = FIELD_OF("probB", FIELD_REALS, prob_b),
+    [KEY_NR_SV] = FIELD_OF("nr_sv", FIELD_COUNTS, nr_sv),
+    [KEY_SV] = {"SV", FIELD_NONE, 0, NULL},
+    [KEY_FORMAT] = FIELD_OF("klr_format", FIELD_COUNT, format),
+    [KEY_MODEL] = FIELD_NAMES("model", model, klr_model_names),
+    [KEY_SOLVER] = FIELD_NAMES("solver", solver, klr_solver_names),
+    [KEY_STATUS] = FIELD_NAMES("status", status, klr_status_names),
+    [KEY_EPS] = FIELD_OF("eps", FIELD_REAL, eps),
+    [KEY_COST] = FIELD_OF("cost", FIELD_REAL, cost),
+    [KEY_GAP] = FIELD_OF("gap", FIELD_REAL, gap),
+    [KEY_ITERATIONS] = FIELD_OF("iterations", FIELD_COUNT, iterations),
+    [KEY_SV_INDICES] = FIELD_OF("sv_indices", FIELD_COUNTS, sv_indices),
+    [KEY_END] = {"end", FIELD_NONE, 0, NULL},
+};
+/* clang-format on */
+
+/* ---- Tokens ---- */
+
+static int load_line(struct loader *in)
+{
+    int got = klr_input_line(in->input, &in->line, in->err);
+    in->at = in->line.text;
+    return got;
+}
+
+static bool load_token(struct loader *in, struct load_slice *token)
+{
+    token->text = in->at = line_skip_blanks(in->at, in->line.end);
+    while (in->at < in->line.end && !line_is_blank(*in->at))
+        in->at++;
+    token->end = in->at;
+    return token->end > token->text;
+}
+
+static int load_text_line(struct loader *in, struct load_slice *token)
+{
+    for (;;) {
+        int got = load_line(in);
+        if (got <= 0 || load_token(in, token))
+            return got;
+    }
+}
+
+static bool load_is(struct load_slice token, const char *name)
+{
+    size_t length = (size_t)(token.end - token.text);
+    return strlen(name) == length && memcmp(name, token.text, length) == 0;
+}
+
+/* ---- Refusals ---- */
+
+static int load_refuse(struct loader *in, struct load_slice token,
+                       const char *before, const char *after)
+{
+    char quoted[KLR_QUOTED_SIZE];
+    return LOAD_FAIL(in, in->line.number, token.text - in->line.text + 1,
+                     "%s%s%s", before,
+                     klr_quote_slice(quoted, token.text, token.end), after);
+}
+
+static int load_refuse_end(struct loader *in, const char *what, const char *of)
+{
+    return LOAD_FAIL(in, in->line.number, in->line.end - in->line.text + 1,
+                     "%s%s is missing at the end of the line", what, of);
+}
+
+/* ---- Values ---- */
+
+static int load_real(struct loader *in, struct load_slice token, double *value)
+{
+    const char *end = klr_parse_real(token.text, token.end, value);
+    if (end != token.end)
+        return load_refuse(in, token, "", " is not a number");
+    if (!isfinite(*value))
+        return load_refuse(in, token, "", " is out of range");
+    return 0;
+}
+
+static int load_count(struct loader *in, struct load_slice token, size_t *value)
+{
+    long long number = 0;
+    const char *end = klr_parse_integer(token.text, token.end, &number);
+    if (end != token.end || number < 0 || *token.text == '-')
+        return load_refuse(in, token, "", " is not a count");
+    *value = (size_t)number;
+    return 0;
+}
+
+static int reals_add(struct loader *in, struct reals *list, double value)
+{
+    double *item = klr_grow(list->item, &list->capacity, list->count + 1,
+                            sizeof *item, in->err);
+    if (!item)
+        return KLR_E_MEMORY;
+    list->item = item;
+    item[list->count++] = value;
+    return 0;
+}
+
+static int counts_add(struct loader *in, struct counts *list, size_t value)
+{
+    size_t *item = klr_grow(list->item, &list->capacity, list->count + 1,
+                            sizeof *item, in->err);
+    if (!item)
+        return KLR_E_MEMORY;
+    list->item = item;
+    item[list->count++] = value;
+    return 0;
+}
+
+static int load_choice(struct loader *in, const struct field *field,
+                       struct load_slice token, int *value)
+{
+    char before[32], known[160] = " is not supported here; known:";
+    for (int i = 0; field->choices[i]; i++)
+        if (load_is(token, field->choices[i])) {
+            *value = i;
+            return 0;
+        }
+    for (int i = 0; field->choices[i]; i++) {
+        size_t used = strlen(known);
+        snprintf(known + used, sizeof known - used, " %s", field->choices[i]);
+    }
+    snprintf(before, sizeof before, "%s ", field->name);
+    return load_refuse(in, token, before, known);
+}
+
+static int load_list(struct loader *in, const struct field *field, void *list)
+{
+    struct load_slice token;
+    int code = 0;
+    while (!code && load_token(in, &token)) {
+        double real = 0;
+        size_t count = 0;
+        if (field->kind == FIELD_REALS) {
+            code = load_real(in, token, &real);
+            code = code ? code : reals_add(in, list, real);
+        } else {
+            code = load_count(in, token, &count);
+            code = code ? code : counts_add(in, list, count);
+        }
+    }
+    return code;
+}
+
+static int load_line_end(struct loader *in)
+{
+    struct load_slice token;
+    if (!load_token(in, &token))
+        return 0;
+    return load_refuse(in, token, "unexpected ", " at the end of the line");
+}
+
+/* ---- Keys ---- */
+
+static const char *load_name(enum key key)
+{
+    return model_fields[key].name;
+}
+
+static int load_field(struct loader *in, enum key key)
+{
+    const struct field *field = &model_fields[key];
+    void *place = (char *)in + field->offset;
+    struct load_slice token;
+    int code = 0;
+    in->line_of[key] = in->line.number;
+    if (field->kind == FIELD_REALS || field->kind == FIELD_COUNTS)
+        return load_list(in, field, place);
+    if (field->kind != FIELD_NONE) {
+        if (!load_token(in, &token))
+            return load_refuse_end(in, "the value of ", field->name);
+        if (field->kind == FIELD_CHOICE)
+            code = load_choice(in, field, token, place);
+        else if (field->kind == FIELD_REAL)
+            code = load_real(in, token, place);
+        else
+            code = load_count(in, token, place);
+    }
+    return code ? code : load_line_end(in);
+}
+
+static int load_section(struct loader *in, enum key first, enum key last)
+{
+    while (!in->line_of[last]) {
+        struct load_slice token;
+        enum key key = first;
+        int got = load_line(in);
+        if (got < 0)
+            return -got;
+        if (!got)
+            return LOAD_FAIL_LINE(in, "the file ends before its line '%s'",
+                                  load_name(last));
+        if (!load_token(in, &token))
+            return LOAD_FAIL_LINE(in, "a line of the model is blank");
+        while (key <= last && !load_is(token, load_name(key)))
+            key++;
+        if (key > last)
+            return load_refuse(in, token, "unknown key ", "");
+        if (in->line_of[key])
+            return load_refuse(in, token, "key ", " is repeated");
+        int code = load_field(in, key);
+        if (code)
+            return code;
+    }
+    return 0;
+}

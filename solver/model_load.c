@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Reading model files: docs/FORMAT.md, section 2. Nothing in them is trusted:
+ * memory grows with the lines that were there, never by a count that the file
+ * claims; counts are compared with what was found. Only a file that was read to
+ * its end becomes a model.
+ *
+ * Support vectors are rows of the svmlight reader behind their coefficients.
+ */
+#include "solver/loader.h"
+
+#include <limits.h>
+
+/* ---- The header as a whole ---- */
+
+static int load_require(struct loader *in, enum key key)
+{
+    if (in->line_of[key])
+        return 0;
+    return LOAD_FAIL_LINE(in, "key '%s' is missing before this line",
+                          load_name(key));
+}
+
+static int load_require_all(struct loader *in, const enum key *key,
+                            size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (load_require(in, key[i]))
+            return KLR_E_MODEL;
+    return 0;
+}
+
+/* A list has as many values as the count of another key asks for. */
+static int load_require_length(struct loader *in, enum key key, size_t have,
+                               enum key counter, size_t count, size_t need)
+{
+    if (have == need)
+        return 0;
+    return LOAD_FAIL_KEY(in, key, "%s has %zu values, %s %zu needs %zu",
+                         load_name(key), have, load_name(counter), count, need);
+}
+
+static int load_check_kernel(struct loader *in)
+{
+    bool radial =
+        in->kernel_type == KLR_RBF || in->kernel_type == KLR_LAPLACIAN;
+    bool polynomial = in->kernel_type == KLR_POLYNOMIAL;
+    bool has_coef0 = polynomial || in->kernel_type == KLR_SIGMOID;
+    if ((polynomial && load_require(in, KEY_DEGREE)) ||
+        ((radial || has_coef0) && load_require(in, KEY_GAMMA)) ||
+        (has_coef0 && load_require(in, KEY_COEF0)))
+        return KLR_E_MODEL;
+    if (in->degree > INT_MAX)
+        return LOAD_FAIL_KEY(in, KEY_DEGREE, "degree is too large");
+    if (radial && in->gamma <= 0)
+        return LOAD_FAIL_KEY(in, KEY_GAMMA, "gamma must be above 0");
+    return 0;
+}
+
+static int load_check_labels(struct loader *in)
+{
+    const double *label = in->label.item;
+    for (size_t i = 0; i < in->label.count; i++)
+        for (size_t j = 0; j < i; j++)
+            if (label[i] == label[j])
+                return LOAD_FAIL_KEY(in, KEY_LABEL, "label %.17g is repeated",
+                                     label[i]);
+    return 0;
+}
+
+static int load_check_counts(struct loader *in)
+{
+    size_t left = in->total_sv;
+    for (size_t i = 0; i < in->nr_sv.count; i++) {
+        if (in->nr_sv.item[i] > left)
+            return LOAD_FAIL_KEY(in, KEY_NR_SV,
+                                 "nr_sv adds up to more than total_sv %zu",
+                                 in->total_sv);
+        left -= in->nr_sv.item[i];
+    }
+    if (left)
+        return LOAD_FAIL_KEY(in, KEY_NR_SV,
+                             "nr_sv adds up to %zu, total_sv is %zu",
+                             in->total_sv - left, in->total_sv);
+    return 0;
+}
+
+static int load_check_classes(struct loader *in)
+{
+    const size_t k = in->nr_class, pairs = k * (k - 1) / 2;
+    const struct {
+        enum key key;
+        size_t have, need;
+    } list[] = {{KEY_RHO, in->rho.count, pairs},
+                {KEY_NR_SV, in->nr_sv.count, k},
+                {KEY_PROB_A, in->prob_a.count, pairs},
+                {KEY_PROB_B, in->prob_b.count, pairs}};
+    bool probable = in->line_of[KEY_PROB_A] || in->line_of[KEY_PROB_B];
+    for (size_t i = 0; i < (probable ? 4 : 2); i++)
+        if (load_require(in, list[i].key) ||
+            load_require_length(in, list[i].key, list[i].have, KEY_NR_CLASS, k,
+                                list[i].need))
+            return KLR_E_MODEL;
+    return 0;
+}
+
+/* Once its last line has come. */
+static int load_check_header(struct loader *in)
+{
+    static const enum key needed[] = {
+        KEY_SVM_TYPE, KEY_KERNEL_TYPE, KEY_NR_CLASS, KEY_TOTAL_SV,
+        KEY_RHO,      KEY_LABEL,       KEY_NR_SV};
+    size_t k = in->nr_class;
+    if (load_require_all(in, needed, sizeof needed / sizeof *needed) ||
+        load_check_kernel(in))
+        return KLR_E_MODEL;
+    if (k < 2)
+        return LOAD_FAIL_KEY(in, KEY_NR_CLASS,
+                             "nr_class is %zu: a classifier has at least 2", k);
+    /* With as many labels k is small enough to be squared. */
+    if (load_require_length(in, KEY_LABEL, in->label.count, KEY_NR_CLASS, k,
+                            k) ||
+        load_check_classes(in) || load_check_labels(in))
+        return KLR_E_MODEL;
+    return load_check_counts(in);
+}
+
+/* ---- Support vectors ---- */
+
+/* A support vector of a precomputed kernel is "0:serial" and nothing else. */
+static int load_check_serial(struct loader *in, size_t first)
+{
+    struct load_slice token;
+    const struct rows *rows = &in->rows;
+    if (rows->count != first + 1 || rows->index[first] != 0)
+        return LOAD_FAIL_LINE(in, "a support vector of a precomputed kernel "
+                                  "must be 0:serial alone");
+    double serial = rows->value[first];
+    if (serial >= 1 && serial <= INT_MAX && serial == floor(serial))
+        return 0;
+    load_token(in, &token);
+    return load_refuse(in, token, "", " is not a serial number from 1");
+}
+
+/* Features from the cursor to the end of the line. */
+static int load_features(struct loader *in)
+{
+    bool precomputed = in->kernel_type == KLR_PRECOMPUTED;
+    struct rows *rows = &in->rows;
+    size_t first = rows->count;
+    const char *at = in->at = line_skip_blanks(in->at, in->line.end);
+    int code =
+        line_features(&in->line, &at, precomputed ? 0 : 1, rows, in->err);
+    if (!code && precomputed)
+        code = load_check_serial(in, first);
+    if (rows->count > first && rows->index[rows->count - 1] > in->dimension)
+        in->dimension = rows->index[rows->count - 1];
+    in->at = at;
+    return code ? code : load_line_end(in);
+}
+
+static int load_vector(struct loader *in)
+{
+    struct load_slice token;
+    int code = counts_add(in, &in->start, in->rows.count);
+    for (size_t i = 0; !code && i + 1 < in->nr_class; i++) {
+        double coef = 0;
+        if (!load_token(in, &token))
+            return load_refuse_end(in, "a coefficient", "");
+        code = load_real(in, token, &coef);
+        code = code ? code : reals_add(in, &in->coef, coef);
+    }
+    return code ? code : load_features(in);
+}
+
+static int load_vectors(struct loader *in)
+{
+    for (size_t i = 0; i < in->total_sv; i++) {
+        int got = load_line(in);
+        if (got < 0)
+            return -got;
+        if (!got)
+            return LOAD_FAIL_LINE(
+                in, "the file ends after %zu of %zu support vectors", i,
+                in->total_sv);
+        int code = load_vector(in);
+        if (code)
+            return code;
+    }
+    return counts_add(in, &in->start, in->rows.count);
+}
+
+/* ---- Our own section ---- */
+
+static int load_check_indices(struct loader *in)
+{
+    struct counts *list = &in->sv_indices;
+    if (!in->line_of[KEY_SV_INDICES])
+        return 0;
+    if (load_require_length(in, KEY_SV_INDICES, list->count, KEY_TOTAL_SV,
+                            in->total_sv, in->total_sv))
+        return KLR_E_MODEL;
+    for (size_t i = 0; i < list->count; i++)
+        if (!list->item[i]--)
+            return LOAD_FAIL_KEY(in, KEY_SV_INDICES,
+                                 "sv_indices are counted from 1");
+    return 0;
+}
+
+static int load_check_record(struct loader *in)
+{
+    static const enum key needed[] = {KEY_MODEL, KEY_SOLVER, KEY_STATUS,
+                                      KEY_EPS,   KEY_COST,   KEY_ITERATIONS};
+    if (load_require_all(in, needed, sizeof needed / sizeof *needed))
+        return KLR_E_MODEL;
+    if (in->model != KLR_MODEL_SVM && !in->line_of[KEY_PROB_A])
+        return LOAD_FAIL_KEY(in, KEY_MODEL,
+                             "the model %s needs probA and probB in its header",
+                             klr_model_names[in->model]);
+    return load_check_indices(in);
+}
+
+/* Without our section nothing tells that the last number is whole but the end
+ * of its line. */
+static int load_check_end(struct loader *in)
+{
+    char feed;
+    int64_t end = in->line.offset + (in->line.end - in->line.text);
+    if (!klr_input_text(in->input, end, 1, &feed, in->err))
+        return 0;
+    return LOAD_FAIL_LINE(in,
+                          "the file ends within a line: it may be truncated");
+}
+
+/* What follows the last support vector: nothing, or klr_format ... end. */
+static int load_record(struct loader *in)
+{
+    struct load_slice token;
+    int code, got = load_text_line(in, &token);
+    if (got < 0)
+        return -got;
+    if (!got)
+        return load_check_end(in);
+    if (!load_is(token, load_name(KEY_FORMAT)))
+        return load_refuse(in, token, "unexpected ",
+                           " after the last support vector");
+    code = load_field(in, KEY_FORMAT);
+    if (code)
+        return code;
+    if (in->format != MODEL_FORMAT)
+        return LOAD_FAIL_KEY(in, KEY_FORMAT,
+                             "format %zu is not known to this version, which "
+                             "reads format %d",
+                             in->format, MODEL_FORMAT);
+    if ((code = load_section(in, KEY_MODEL, KEY_END)) ||
+        (code = load_check_record(in)))
+        return code;
+    got = load_text_line(in, &token);
+    if (got > 0)
+        return load_refuse(in, token, "unexpected ", " after the line 'end'");
+    return -got;
+}
+
+/* ---- The model ---- */
+
+static double *reals_take(struct reals *list)
+{
+    double *item = list->item;
+    list->item = NULL;
+    return item;
+}
+
+static size_t *counts_take(struct counts *list)
+{
+    size_t *item = list->item;
+    list->item = NULL;
+    return item;
+}
+
+static struct record load_take_record(const struct loader *in)
+{
+    return (struct record){
+        .solver = (enum klr_solver_type)in->solver,
+        .status = (enum klr_status)in->status,
+        .eps = in->eps,
+        .cost = in->cost,
+        .gap = in->line_of[KEY_GAP] ? in->gap : (double)NAN,
+        .iterations = (long long)in->iterations,
+    };
+}
+
+/* Hand over what was read; the lists are empty afterwards. */
+static int load_build(struct loader *in, struct klr_model *model)
+{
+    size_t n_sv = in->total_sv, rows = in->nr_class - 1;
+    model->coef = klr_alloc(rows * n_sv, sizeof *model->coef, in->err);
+    if (!model->coef)
+        return KLR_E_MEMORY;
+    for (size_t sv = 0; sv < n_sv; sv++)
+        for (size_t row = 0; row < rows; row++)
+            model->coef[row * n_sv + sv] = in->coef.item[sv * rows + row];
+    model->kernel.type = (enum klr_kernel_type)in->kernel_type;
+    model->kernel.degree = (int)in->degree;
+    model->kernel.gamma = in->gamma;
+    model->kernel.coef0 = in->coef0;
+    model->k = in->nr_class;
+    model->pairs = in->rho.count;
+    model->n_sv = n_sv;
+    model->dimension = in->dimension;
+    model->label = reals_take(&in->label);
+    model->rho = reals_take(&in->rho);
+    model->prob_a = reals_take(&in->prob_a);
+    model->prob_b = reals_take(&in->prob_b);
+    model->class_sv = counts_take(&in->nr_sv);
+    model->start = counts_take(&in->start);
+    model->sv_row = counts_take(&in->sv_indices);
+    model->value = in->rows.value;
+    model->index = in->rows.index;
+    in->rows = (struct rows){0};
+    model->has_record = in->line_of[KEY_END] != 0;
+    model->type =
+        model->has_record ? (enum klr_model_type)in->model : KLR_MODEL_SVM;
+    if (model->has_record)
+        model->record = load_take_record(in);
+    return 0;
+}
+
+static void loader_free(struct loader *in)
+{
+    klr_input_close(in->input);
+    klr_free(in->rho.item);
+    klr_free(in->label.item);
+    klr_free(in->prob_a.item);
+    klr_free(in->prob_b.item);
+    klr_free(in->nr_sv.item);
+    klr_free(in->sv_indices.item);
+    klr_free(in->coef.item);
+    klr_free(in->start.item);
+    klr_free(in->rows.value);
+    klr_free(in->rows.index);
+}
+
+int klr_model_load(struct klr_model **out, const char *path,
+                   struct klr_error *err)
+{
+    struct klr_error unheard;
+    struct loader in = {.err = err ? err : &unheard};
+    struct klr_model *model = NULL;
+    *out = NULL;
+    int code = klr_input_open(&in.input, path, true, in.err);
+    if (code || (code = load_section(&in, KEY_SVM_TYPE, KEY_SV)) ||
+        (code = load_check_header(&in)) || (code = load_vectors(&in)) ||
+        (code = load_record(&in)))
+        goto done;
+    model = klr_zalloc(1, sizeof *model, in.err);
+    code = model ? load_build(&in, model) : KLR_E_MEMORY;
+    if (code)
+        klr_model_free(model);
+    else
+        *out = model;
+done:
+    if (code == KLR_E_DATA) /* as the readers of lines and features call it */
+        code = in.err->code = KLR_E_MODEL;
+    loader_free(&in);
+    return code;
+}

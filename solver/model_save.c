@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Writing model files: docs/FORMAT.md, section 2. What LIBSVM's format can
+ * express is written in it; what is ours follows the last support vector, where
+ * LIBSVM no longer reads.
+ */
+#include "solver/internal.h"
+
+static void save_reals(struct klr_output *out, const char *key,
+                       const double *value, size_t count)
+{
+    klr_puts(out, key);
+    for (size_t i = 0; i < count; i++) {
+        klr_put(out, " ", 1);
+        klr_put_real(out, value[i]);
+    }
+    klr_put(out, "\n", 1);
+}
+
+static void save_header(const struct klr_model *model, struct klr_output *out)
+{
+    const struct klr_kernel *kernel = &model->kernel;
+    bool polynomial = kernel->type == KLR_POLYNOMIAL;
+    bool has_coef0 = polynomial || kernel->type == KLR_SIGMOID;
+    klr_putf(out, "svm_type c_svc\nkernel_type %s\n",
+             klr_kernel_names[kernel->type]);
+    if (polynomial)
+        klr_putf(out, "degree %d\n", kernel->degree);
+    if (has_coef0 || kernel->type == KLR_RBF || kernel->type == KLR_LAPLACIAN)
+        save_reals(out, "gamma", &kernel->gamma, 1);
+    if (has_coef0)
+        save_reals(out, "coef0", &kernel->coef0, 1);
+    klr_putf(out, "nr_class %zu\ntotal_sv %zu\n", model->k, model->n_sv);
+    save_reals(out, "rho", model->rho, model->pairs);
+    save_reals(out, "label", model->label, model->k);
+    if (model->prob_a) {
+        save_reals(out, "probA", model->prob_a, model->pairs);
+        save_reals(out, "probB", model->prob_b, model->pairs);
+    }
+    klr_puts(out, "nr_sv");
+    for (size_t c = 0; c < model->k; c++)
+        klr_putf(out, " %zu", model->class_sv[c]);
+    klr_puts(out, "\nSV\n");
+}
+
+/* A window on the text of the training file: neighbouring rows come with one
+ * read. */
+struct window {
+    char *text;
+    size_t capacity;
+    size_t end;     /* support vectors before it are in the window ... */
+    int64_t offset; /* ... whose first byte stands here in the file */
+};
+
+enum { WINDOW = 1 << 18 };
+
+static bool has_text(const struct klr_model *model, size_t sv)
+{
+    const struct klr_problem *problem = model->problem;
+    return problem && problem->text && problem->reader &&
+           problem->length[model->sv_row[sv]] != UINT32_MAX;
+}
+
+/* The features of support vector `sv` as text; NULL after a failure. */
+static const char *window_text(struct window *window,
+                               const struct klr_model *model, size_t sv,
+                               struct klr_error *err)
+{
+    const struct klr_problem *problem = model->problem;
+    const int64_t *text = problem->text;
+    const size_t *row = model->sv_row;
+    if (sv >= window->end) {
+        int64_t begin = text[row[sv]];
+        size_t size = problem->length[row[sv]];
+        size_t end = sv + 1;
+        for (; end < model->n_sv && has_text(model, end); end++) {
+            int64_t reach = text[row[end]] - begin + problem->length[row[end]];
+            if (text[row[end]] < text[row[end - 1]] || reach > WINDOW)
+                break;
+            size = (size_t)reach;
+        }
+        char *grown = klr_grow(window->text, &window->capacity, size, 1, err);
+        if (!grown)
+            return NULL;
+        window->text = grown;
+        window->end = end;
+        window->offset = begin;
+        if (klr_input_text(klr_reader_input(problem->reader), begin, size,
+                           grown, err))
+            return NULL;
+    }
+    return window->text + (text[row[sv]] - window->offset);
+}
+
+static void save_numbers(const struct klr_model *model, size_t sv,
+                         struct klr_output *out)
+{
+    size_t begin = model->start[sv], end = model->start[sv + 1];
+    if (model->kernel.type == KLR_PRECOMPUTED)
+        end = begin + 1; /* the serial number; the rest is the matrix */
+    for (size_t i = begin; i < end; i++) {
+        klr_putf(out, "%d:", model->index[i]);
+        klr_put_real(out, model->value[i]);
+        klr_put(out, " ", 1);
+    }
+}
+
+static int save_vectors(const struct klr_model *model, struct klr_output *out,
+                        struct klr_error *err)
+{
+    struct window window = {0};
+    int code = 0;
+    for (size_t sv = 0; sv < model->n_sv; sv++) {
+        for (size_t row = 0; row + 1 < model->k; row++) {
+            klr_put_real(out, model->coef[row * model->n_sv + sv]);
+            klr_put(out, " ", 1);
+        }
+        if (model->kernel.type == KLR_PRECOMPUTED || !has_text(model, sv)) {
+            save_numbers(model, sv, out);
+        } else {
+            struct klr_error lost;
+            const char *text = window_text(&window, model, sv, &lost);
+            if (!text) {
+                code =
+                    klr_fail(err, lost.code, "training file: %s", lost.message);
+                break;
+            }
+            klr_put(out, text, model->problem->length[model->sv_row[sv]]);
+        }
+        klr_put(out, "\n", 1);
+    }
+    klr_free(window.text);
+    return code;
+}
+
+static void save_record(const struct klr_model *model, struct klr_output *out,
+                        int flags)
+{
+    const struct record *record = &model->record;
+    klr_putf(out, "klr_format %d\nmodel %s\nsolver %s\nstatus %s\n",
+             MODEL_FORMAT, klr_model_names[model->type],
+             klr_solver_names[record->solver],
+             klr_status_names[record->status]);
+    save_reals(out, "eps", &record->eps, 1);
+    save_reals(out, "cost", &record->cost, 1);
+    if (isfinite(record->gap)) /* unknown where there is no dual */
+        save_reals(out, "gap", &record->gap, 1);
+    klr_putf(out, "iterations %lld\n", record->iterations);
+    if ((flags & KLR_SAVE_SV_INDICES) && model->sv_row) {
+        klr_puts(out, "sv_indices");
+        for (size_t sv = 0; sv < model->n_sv; sv++)
+            klr_putf(out, " %zu", model->sv_row[sv] + 1);
+        klr_puts(out, "\n");
+    }
+    klr_puts(out, "end\n");
+}
+
+int klr_model_save(const struct klr_model *model, struct klr_output *out,
+                   int flags, struct klr_error *err)
+{
+    save_header(model, out);
+    int code = save_vectors(model, out, err);
+    if (!code && model->has_record)
+        save_record(model, out, flags);
+    return code;
+}

@@ -39,6 +39,9 @@ enum key {
     KEY_STATUS,
     KEY_EPS,
     KEY_COST,
+    KEY_LAMBDA,
+    KEY_BOX,
+    KEY_BIAS,
     KEY_GAP,
     KEY_ITERATIONS,
     KEY_SV_INDICES,
@@ -53,9 +56,9 @@ struct loader {
     struct klr_line line;
     const char *at;     /* what of the line is still to be read */
     long line_of[KEYS]; /* where a key stood; 0: it has not come yet */
-    int svm_type, kernel_type, model, solver, status;
+    int svm_type, kernel_type, model, solver, status, bias;
     size_t degree, nr_class, total_sv, format, iterations;
-    double gamma, coef0, eps, cost, gap;
+    double gamma, coef0, eps, cost, lambda, box, gap;
     struct reals rho, label, prob_a, prob_b;
     struct counts nr_sv, sv_indices;
     struct reals coef; /* (total_sv, nr_class - 1), row-major */

@@ -25,6 +25,7 @@ struct field {
 };
 
 static const char *const load_svm_types[] = {"c_svc", NULL};
+static const char *const load_switch[] = {"0", "1", NULL};
 
 /* clang-format off */
 #define FIELD_OF(name, kind, member) \
@@ -53,6 +54,9 @@ static const struct field model_fields[KEYS] = {
     [KEY_STATUS] = FIELD_NAMES("status", status, klr_status_names),
     [KEY_EPS] = FIELD_OF("eps", FIELD_REAL, eps),
     [KEY_COST] = FIELD_OF("cost", FIELD_REAL, cost),
+    [KEY_LAMBDA] = FIELD_OF("lambda", FIELD_REAL, lambda),
+    [KEY_BOX] = FIELD_OF("box", FIELD_REAL, box),
+    [KEY_BIAS] = FIELD_NAMES("bias", bias, load_switch),
     [KEY_GAP] = FIELD_OF("gap", FIELD_REAL, gap),
     [KEY_ITERATIONS] = FIELD_OF("iterations", FIELD_COUNT, iterations),
     [KEY_SV_INDICES] = FIELD_OF("sv_indices", FIELD_COUNTS, sv_indices),

@@ -213,6 +213,12 @@ static int load_check_record(struct loader *in)
                                       KEY_EPS,   KEY_COST,   KEY_ITERATIONS};
     if (load_require_all(in, needed, sizeof needed / sizeof *needed))
         return KLR_E_MODEL;
+    if (in->model == KLR_MODEL_SKLR &&
+        (load_require(in, KEY_LAMBDA) || load_require(in, KEY_BOX)))
+        return KLR_E_MODEL;
+    if (in->lambda < 0 || in->box < 0)
+        return LOAD_FAIL_KEY(in, in->lambda < 0 ? KEY_LAMBDA : KEY_BOX,
+                             "it must not be below 0");
     if (in->model != KLR_MODEL_SVM && !in->line_of[KEY_PROB_A])
         return LOAD_FAIL_KEY(in, KEY_MODEL,
                              "the model %s needs probA and probB in its header",
@@ -284,6 +290,9 @@ static struct record load_take_record(const struct loader *in)
         .status = (enum klr_status)in->status,
         .eps = in->eps,
         .cost = in->cost,
+        .lambda = in->lambda,
+        .box = in->box,
+        .bias = in->bias || !in->line_of[KEY_BIAS],
         .gap = in->line_of[KEY_GAP] ? in->gap : (double)NAN,
         .iterations = (long long)in->iterations,
     };

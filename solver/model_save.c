@@ -143,6 +143,12 @@ static void save_record(const struct klr_model *model, struct klr_output *out,
              klr_status_names[record->status]);
     save_reals(out, "eps", &record->eps, 1);
     save_reals(out, "cost", &record->cost, 1);
+    if (model->type == KLR_MODEL_SKLR) {
+        save_reals(out, "lambda", &record->lambda, 1);
+        save_reals(out, "box", &record->box, 1);
+    }
+    if (!record->bias)
+        klr_puts(out, "bias 0\n");
     if (isfinite(record->gap)) /* unknown where there is no dual */
         save_reals(out, "gap", &record->gap, 1);
     klr_putf(out, "iterations %lld\n", record->iterations);

@@ -195,6 +195,17 @@ for my $kernel (@kernels) {
         [ map { $_->[0] } rows("$dir/b0") ], 'labels with -b 0 and -b 1');
 }
 
+# A sparse model: LIBSVM reads the slope of its link from probA and never sees
+# its own section.
+{
+    trained("$dir/two", "$dir/model", -s => 'klr', -g => 0.5);
+    my $text = get("$dir/model");
+    $text =~ s/^probA -1$/probA -0.75/m or die 'no probA';
+    $text =~ s/^model klr$/model sklr\nlambda 2\nbox 1e-05\nbias 0/m or die;
+    put("$dir/model", $text);
+    same('sklr', "$dir/model", 1, 1e-6, 0);
+}
+
 # A precomputed kernel: rows are 0:serial and the matrix.
 {
     my ($train, $test) = ('', '');

@@ -84,6 +84,7 @@ static struct klr_model sample(void)
                    .status = KLR_TIME_LIMIT,
                    .eps = 1e-3,
                    .cost = 1.0 / 9,
+                   .bias = true,
                    .gap = 2.5e-7,
                    .iterations = 1234567890123},
     };
@@ -130,6 +131,38 @@ static void test_round_trip(void)
            !strcmp(first, contents("again")),
        "saved again it is the same text");
     free(first);
+    klr_model_free(back);
+}
+
+static void test_sparse(void)
+{
+    struct klr_model model = sample(), *back = NULL;
+    double slope[] = {-0.75, -0.5, -1.0 / 3};
+    model.type = KLR_MODEL_SKLR;
+    model.prob_a = slope;
+    model.record.lambda = 2.0 / 3;
+    model.record.box = 1e-5;
+    model.record.bias = false;
+    save(&model, "model", 0);
+    ok(strstr(contents("model"), "\nmodel sklr\n") &&
+           strstr(contents("model"), "\nbias 0\n"),
+       "a sparse model without bias");
+    ok(!klr_model_load(&back, in_folder("model"), &err) &&
+           back->type == KLR_MODEL_SKLR && back->record.lambda == 2.0 / 3 &&
+           back->record.box == 1e-5 && !back->record.bias &&
+           same(back->prob_a, slope, 3, sizeof *slope),
+       "comes back: %s", err.message);
+    klr_model_free(back);
+    model.type = KLR_MODEL_KLR;
+    model.record.bias = true;
+    save(&model, "model", 0);
+    ok(!strstr(contents("model"), "\nlambda") &&
+           !strstr(contents("model"), "\nbox") &&
+           !strstr(contents("model"), "\nbias"),
+       "its keys are not those of another");
+    back = NULL;
+    ok(!klr_model_load(&back, in_folder("model"), &err) && back->record.bias,
+       "without the key there is a bias");
     klr_model_free(back);
 }
 
@@ -310,6 +343,7 @@ int main(void)
         return 1;
     test_pairs();
     test_round_trip();
+    test_sparse();
     test_text();
     test_kernels();
     test_verbatim();

@@ -15,12 +15,15 @@
 #include "solver/operator.c" /* K: products, rows, diagonal */
 
 /* solvers */
-#include "solver/clock.c"   /* limits, interruption, progress */
-#include "solver/links.c"   /* sigmoid; probabilities from decision values */
-#include "solver/loss.c"    /* losses, their conjugates, the best threshold */
-#include "solver/smo.c"     /* two-variable decomposition of the dual */
-#include "solver/precond.c" /* low rank, weighted: for the next */
-#include "solver/newton.c"  /* truncated Newton for the logistic loss */
+#include "solver/clock.c"    /* limits, interruption, progress */
+#include "solver/links.c"    /* sigmoid; probabilities from decision values */
+#include "solver/loss.c"     /* losses, their conjugates, the threshold */
+#include "solver/smo_line.c" /* two-variable decomposition of the dual: */
+#include "solver/smo_rows.c" /* its step, its rows of K and loops over them, */
+#include "solver/smo_shrink.c" /* examples set aside, */
+#include "solver/smo.c"        /* and the method */
+#include "solver/precond.c"    /* low rank, weighted: for the next */
+#include "solver/newton.c"     /* truncated Newton for the logistic loss */
 
 /* models out */
 #include "solver/model.c"      /* the model in memory */

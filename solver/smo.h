@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the parts of SMO share: see smo.c.
+ */
+#ifndef KLR_SOLVER_SMO_H
+#define KLR_SOLVER_SMO_H
+
+#include "solver/internal.h"
+
+enum smo_side { SMO_CAN_RISE = 1, SMO_CAN_FALL = 2 }; /* beta_i can */
+
+struct smo_example {
+    size_t local;    /* index in the binary problem: the key of its row */
+    size_t position; /* in the operator */
+    double y, cost, diagonal /* K_ii */, alpha;
+};
+
+struct smo {
+    const struct binary *problem;
+    struct loss loss;
+    double eps;                  /* stop when max s_i - min s_j <= eps */
+    size_t n, active;            /* examples; those in work stand first */
+    struct smo_example *example; /* (n) */
+    double *s;                   /* (n), valid for those in work */
+    double *hessian;             /* (n) K_ii + psi_i''(alpha_i) */
+    unsigned char *side;         /* (n) enum smo_side */
+    struct smo *spare;           /* the same arrays, to permute into */
+    struct klr_range *range;     /* (n) */
+    struct klr_set columns;      /* positions in work */
+    size_t *position;            /* (n) by local index */
+    size_t *column;              /* (n) columns that cached rows had before */
+    struct klr_range *missing_range; /* (n) */
+    struct klr_set missing;          /* positions that they did not have */
+    void *missing_row;               /* (n) */
+    struct klr_cache *cache;
+    enum klr_precision precision; /* of the cached rows */
+    struct klr_progress progress;
+};
+
+/* ---- the step along a line: see smo_line.c ---- */
+
+/* f(t) - f(0) along beta_i + t, beta_j - t. */
+struct smo_line {
+    const struct loss *loss;
+    struct smo_example i, j;
+    double eta;          /* K_ii + K_jj - 2 K_ij */
+    double slope;        /* of the quadratic part at 0 */
+    double psi_i, psi_j; /* psi at 0 */
+};
+
+/* The step for slope(0) < 0 and ends at t = room: the minimiser if f is convex
+ * along the line, with |slope| <= accuracy unless it is the end; else a local
+ * one, or the end, with f(t) < f(0). */
+static double line_step(const struct smo_line *line, double room,
+                        double accuracy);
+
+/* ---- rows and loops over them: see smo_rows.c ---- */
+
+static size_t smo_element(const struct smo *smo); /* bytes of an entry */
+/* Entry k of a row. */
+static inline double smo_entry(const void *row, enum klr_precision precision,
+                               size_t k);
+/* The row of i, with the columns in work. It stays until two other rows have
+ * been asked for. */
+static const void *smo_row(struct smo *smo, size_t i);
+
+/* argmax of s over those that can rise; n if there are none. */
+static size_t smo_first(const struct smo *smo);
+/* The partner of i, whose row is given; n if there is none. *least is the
+ * smallest s that can fall. */
+static size_t smo_second(const struct smo *smo, size_t i, const void *row,
+                         double *least);
+/* s -= t (K_i - K_j): Keerthi (5.2). */
+static void smo_update(struct smo *smo, double t, const void *row_i,
+                       const void *row_j);
+/* The largest s that can rise and the smallest that can fall. */
+static void smo_extremes(const struct smo *smo, double *most, double *least);
+
+/* ---- shrinking: see smo_shrink.c ---- */
+
+/* Work with the first `active` examples: the set of their positions. */
+static void smo_set_columns(struct smo *smo, size_t active);
+/* Set aside what is at a bound and beyond the extremes of the others. */
+static void smo_shrink(struct smo *smo, double most, double least);
+/* All examples in their original order, with s anew where it was not kept. */
+static int smo_restore(struct smo *smo, struct klr_error *err);
+/* Look at all examples again and go on with those that matter. *optimal tells
+ * that nothing violates by more than eps: then all stay in work. */
+static int smo_resume(struct smo *smo, bool *optimal, struct klr_error *err);
+
+#endif

@@ -196,10 +196,10 @@ static void operator_row(struct klr_operator *op, size_t i, struct klr_set cols,
 static void operator_diagonal(const struct klr_operator *op, struct klr_set set,
                               double *out);
 
-/* out (x.n, m) = K[x, all] V for other examples x, prepared by
+/* out (x.n, m) = K[x, cols] V for other examples x, prepared by
  * klr_points_create_like. */
 static void operator_cross(struct klr_operator *op, const struct klr_points *x,
-                           const double *v, size_t m,
+                           struct klr_set cols, const double *v, size_t m,
                            enum klr_precision precision, double *out);
 
 static struct klr_set set_of(const struct klr_range *range, size_t count);

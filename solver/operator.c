@@ -391,13 +391,12 @@ static void operator_apply(struct klr_operator *op, struct klr_set rows,
 
 /* Other examples come in batches of as many blocks as there are pieces for. */
 static void operator_cross(struct klr_operator *op, const struct klr_points *x,
-                           const double *v, size_t m,
+                           struct klr_set cols, const double *v, size_t m,
                            enum klr_precision precision, double *out)
 {
-    struct klr_range all = {0, op->n};
     size_t n = klr_points_count(x), blocks = op->tiles.blocks;
     memset(out, 0, n * m * sizeof *out);
-    tiles_divide(&op->tiles, set_of(&all, 1), op->col);
+    tiles_divide(&op->tiles, cols, op->col);
     for (size_t first = 0, count; blocks && first < n; first += count) {
         count = n - first < blocks * KLR_TILE ? n - first : blocks * KLR_TILE;
         struct klr_range batch = {first, first + count};
@@ -405,7 +404,7 @@ static void operator_cross(struct klr_operator *op, const struct klr_points *x,
             .op = op,
             .left = x,
             .rows = set_of(&batch, 1),
-            .cols = set_of(&all, 1),
+            .cols = cols,
             .v = v,
             .m = m,
             .precision = precision,
@@ -422,7 +421,7 @@ static void operator_cross(struct klr_operator *op, const struct klr_points *x,
         else
             product_general(&p, used);
     }
-    operator_count(op, n, op->n);
+    operator_count(op, n, cols.size);
 }
 
 /* ---- entries ---- */

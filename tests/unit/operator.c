@@ -243,7 +243,8 @@ static void test_cross(struct klr_features other)
                 same =
                     !klr_points_create_like(&left, op->points, &part, NULL) &&
                     same;
-                operator_cross(op, left, v, M, precision, out + i * M);
+                operator_cross(op, left, set_of(&all, 1), v, M, precision,
+                               out + i * M);
                 klr_points_free(left);
             }
             if (t == 0)

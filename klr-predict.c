@@ -17,7 +17,8 @@
 #include "cli/cli.h"
 #include "solver.h"
 
-enum { BATCH_ROWS = 256, BATCH_FEATURES = 1 << 20 };
+/* A batch is full with so many rows, features or decision values. */
+enum { BATCH_ROWS = 1024, BATCH_FEATURES = 1 << 20, BATCH_VALUES = 1 << 20 };
 
 enum { WITHOUT, WITH, AUTO }; /* -b */
 
@@ -29,17 +30,18 @@ struct predict_options {
 
 /* Rows that wait for their answers. */
 struct batch {
-    size_t rows, features;
-    size_t *start; /* (BATCH_ROWS + 1) */
+    size_t rows, features, room; /* room: for so many rows */
+    int dimension;               /* largest index */
+    size_t *start;               /* (room + 1) */
     int *index;
     double *value;
     size_t index_room, value_room;
-    double *truth; /* (BATCH_ROWS) label of the row, NaN without one */
-    long *line;    /* (BATCH_ROWS) where the row stands */
+    double *truth; /* (room) label of the row, NaN without one */
+    long *line;    /* (room) where the row stands */
     /* The answers. */
-    double *label;       /* (BATCH_ROWS) */
-    double *decision;    /* (BATCH_ROWS, pairs) */
-    double *probability; /* (BATCH_ROWS, classes); NULL: the model has none */
+    double *label;       /* (room) */
+    double *decision;    /* (room, pairs) */
+    double *probability; /* (room, classes); NULL: the model has none */
 };
 
 struct predict {
@@ -52,6 +54,7 @@ struct predict {
     struct klr_reader *reader;
     struct klr_output *out;
     struct batch batch;
+    char (*text)[KLR_REAL_SIZE]; /* (classes) the labels, as they are printed */
     unsigned long long rows;
     bool has_qid;
 };
@@ -142,19 +145,17 @@ static int batch_create(struct batch *batch, const struct klr_model *model,
                         struct klr_error *err)
 {
     size_t pairs = klr_model_pairs(model), classes = klr_model_classes(model);
+    size_t rows = BATCH_VALUES / pairs, size = sizeof(double);
     bool probable = klr_model_has_probabilities(model);
-    return (batch->start =
-                klr_zalloc(BATCH_ROWS + 1, sizeof *batch->start, err)) &&
-                   (batch->truth =
-                        klr_alloc(BATCH_ROWS, sizeof(double), err)) &&
-                   (batch->line = klr_alloc(BATCH_ROWS, sizeof(long), err)) &&
-                   (batch->label =
-                        klr_alloc(BATCH_ROWS, sizeof(double), err)) &&
-                   (batch->decision =
-                        klr_alloc(BATCH_ROWS * pairs, sizeof(double), err)) &&
+    rows = rows > BATCH_ROWS ? BATCH_ROWS : rows ? rows : 1;
+    batch->room = rows;
+    return (batch->start = klr_zalloc(rows + 1, sizeof *batch->start, err)) &&
+                   (batch->truth = klr_alloc(rows, size, err)) &&
+                   (batch->line = klr_alloc(rows, sizeof(long), err)) &&
+                   (batch->label = klr_alloc(rows, size, err)) &&
+                   (batch->decision = klr_alloc(rows, pairs * size, err)) &&
                    (!probable ||
-                    (batch->probability =
-                         klr_alloc(BATCH_ROWS * classes, sizeof(double), err)))
+                    (batch->probability = klr_alloc(rows, classes * size, err)))
                ? 0
                : KLR_E_MEMORY;
 }
@@ -171,6 +172,16 @@ static void batch_free(struct batch *batch)
     klr_free(batch->probability);
 }
 
+static int format_labels(struct predict *predict, struct klr_error *err)
+{
+    size_t classes = klr_model_classes(predict->model);
+    const double *label = klr_model_labels(predict->model);
+    predict->text = klr_alloc(classes, sizeof *predict->text, err);
+    for (size_t c = 0; predict->text && c < classes; c++)
+        klr_format_real(predict->text[c], label[c]);
+    return predict->text ? 0 : KLR_E_MEMORY;
+}
+
 /* -1, or the exit status. */
 static int load(struct predict *predict)
 {
@@ -184,6 +195,7 @@ static int load(struct predict *predict)
                                      predict->options.threads, &err)) ||
         (code = klr_metrics_create(&predict->metrics, klr_model_classes(model),
                                    klr_model_labels(model), &err)) ||
+        (code = format_labels(predict, &err)) ||
         (code = batch_create(&predict->batch, model, &err)))
         return cli_fail(predict->program, NULL, &err);
     return -1;
@@ -221,6 +233,8 @@ static int batch_add(struct batch *batch, const struct klr_row *row,
     batch->value = value;
     memcpy(index + batch->features, row->index, row->count * sizeof *index);
     memcpy(value + batch->features, row->value, row->count * sizeof *value);
+    if (row->count && row->index[row->count - 1] > batch->dimension)
+        batch->dimension = row->index[row->count - 1];
     batch->truth[batch->rows] = row->has_label ? row->label : (double)NAN;
     batch->line[batch->rows] = row->line.number;
     batch->start[++batch->rows] = batch->features = need;
@@ -235,7 +249,8 @@ static int batch_read(struct predict *predict, struct klr_error *err)
     struct klr_row row;
     int got = 1;
     batch->rows = batch->features = 0;
-    while (batch->rows < BATCH_ROWS && batch->features < BATCH_FEATURES) {
+    batch->dimension = 0;
+    while (batch->rows < batch->room && batch->features < BATCH_FEATURES) {
         got = klr_reader_next(predict->reader, &row, err);
         if (got != 1)
             break;
@@ -253,15 +268,24 @@ static int batch_read(struct predict *predict, struct klr_error *err)
 
 static void write_header(struct predict *predict)
 {
-    const double *label = klr_model_labels(predict->model);
     if (predict->options.probability != WITH)
         return;
     klr_puts(predict->out, "labels");
     for (size_t c = 0; c < klr_model_classes(predict->model); c++) {
         klr_puts(predict->out, " ");
-        klr_put_real(predict->out, label[c]);
+        klr_puts(predict->out, predict->text[c]);
     }
     klr_puts(predict->out, "\n");
+}
+
+/* A prediction is one of the model's labels. */
+static void write_label(struct predict *predict, double answer)
+{
+    const double *label = klr_model_labels(predict->model);
+    size_t c = 0;
+    while (label[c] != answer)
+        c++;
+    klr_puts(predict->out, predict->text[c]);
 }
 
 static void write_row(struct predict *predict, size_t i)
@@ -269,7 +293,7 @@ static void write_row(struct predict *predict, size_t i)
     const struct batch *batch = &predict->batch;
     size_t classes = klr_model_classes(predict->model);
     size_t pairs = klr_model_pairs(predict->model);
-    klr_put_real(predict->out, batch->label[i]);
+    write_label(predict, batch->label[i]);
     if (predict->options.probability == WITH)
         for (size_t c = 0; c < classes; c++)
             klr_putf(predict->out, " %.9g",
@@ -301,13 +325,11 @@ static int batch_answer(struct predict *predict, struct klr_error *err)
     struct batch *batch = &predict->batch;
     struct klr_features x = {
         .n = batch->rows,
+        .dimension = batch->dimension,
         .start = batch->start,
         .index = batch->index,
         .value = batch->value,
     };
-    for (size_t i = 0; i < batch->features; i++)
-        if (batch->index[i] > x.dimension)
-            x.dimension = batch->index[i];
     int code = klr_predict(predict->predictor, &x, batch->label,
                            batch->decision, batch->probability, err);
     if (code && err->line)
@@ -426,5 +448,6 @@ int main(int argc, char **argv)
     klr_predictor_free(predict.predictor);
     klr_model_free(predict.model);
     batch_free(&predict.batch);
+    klr_free(predict.text);
     return cli_finish(&program, status);
 }

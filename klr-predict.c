@@ -258,7 +258,7 @@ static int batch_read(struct predict *predict, struct klr_error *err)
         if (code)
             return -code;
         predict->has_qid |= row.has_qid;
-        if (klr_input_would_block(klr_reader_input(predict->reader)))
+        if (klr_reader_would_block(predict->reader))
             break;
     }
     return got;
@@ -353,7 +353,7 @@ static int predict_all(struct predict *predict)
         got = batch_read(predict, &err);
         if (predict->batch.rows && batch_answer(predict, &late))
             return cli_fail(predict->program, predict->data, &late);
-        bool waiting = klr_input_would_block(klr_reader_input(predict->reader));
+        bool waiting = klr_reader_would_block(predict->reader);
         if ((waiting || got < 0) && klr_output_flush(predict->out, &late))
             return cli_fail(predict->program, cli_output_name(predict->output),
                             &late);

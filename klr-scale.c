@@ -710,8 +710,7 @@ static int put_rows(struct scale *scale, struct klr_reader *reader,
         int code = put_row(scale, out, &row, err);
         if (code)
             return code;
-        if (klr_input_would_block(klr_reader_input(reader)) &&
-            klr_output_flush(out, err))
+        if (klr_reader_would_block(reader) && klr_output_flush(out, err))
             return scale->file = "stdout", KLR_E_IO;
         rows++;
     }

@@ -66,7 +66,10 @@ int klr_reader_open(struct klr_reader **out, const char *path, int flags,
  * column of the offending token, which the message quotes. */
 int klr_reader_next(struct klr_reader *reader, struct klr_row *row,
                     struct klr_error *err);
-/* The input behind: for klr_input_would_block, _text and _rewind. */
+/* True if the next klr_reader_next will have to wait for its row: what stands
+ * in front of it has been passed over, the moment to flush one's own output. */
+bool klr_reader_would_block(struct klr_reader *reader);
+/* The input behind: for klr_input_text and _rewind. */
 struct klr_input *klr_reader_input(struct klr_reader *reader);
 struct klr_reader *klr_reader_close(struct klr_reader *reader); /* NULL */
 

@@ -215,12 +215,17 @@ static int deliver(struct klr_input *input, struct klr_line *line, size_t stop,
     return code ? -code : 1;
 }
 
+static const char *next_feed(const struct klr_input *input)
+{
+    return memchr(input->block + input->scanned, '\n',
+                  input->end - input->scanned);
+}
+
 int klr_input_line(struct klr_input *input, struct klr_line *line,
                    struct klr_error *err)
 {
     for (;;) {
-        const char *feed = memchr(input->block + input->scanned, '\n',
-                                  input->end - input->scanned);
+        const char *feed = next_feed(input);
         if (feed) {
             size_t stop = (size_t)(feed - input->block);
             return deliver(input, line, stop, stop + 1, err);
@@ -237,10 +242,21 @@ int klr_input_line(struct klr_input *input, struct klr_line *line,
     }
 }
 
+bool klr_input_peek(const struct klr_input *input, const char **text,
+                    const char **end)
+{
+    *text = input->block + input->begin;
+    *end = next_feed(input);
+    if (!*end)
+        return false;
+    if (*end > *text && (*end)[-1] == '\r')
+        --*end;
+    return true;
+}
+
 bool klr_input_would_block(const struct klr_input *input)
 {
-    return !input->at_end && !memchr(input->block + input->scanned, '\n',
-                                     input->end - input->scanned);
+    return !input->at_end && !next_feed(input);
 }
 
 int klr_input_text(struct klr_input *input, int64_t offset, size_t length,

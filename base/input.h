@@ -38,6 +38,11 @@ int klr_input_line(struct klr_input *input, struct klr_line *line,
  * to flush one's own output. */
 bool klr_input_would_block(const struct klr_input *input);
 
+/* The text of that line, from *text to *end, without taking it; false if it is
+ * not complete yet. */
+bool klr_input_peek(const struct klr_input *input, const char **text,
+                    const char **end);
+
 /* Copy `length` bytes at `offset` into `buffer`; needs `keep`. KLR_E_IO, also
  * when the file has become shorter. */
 int klr_input_text(struct klr_input *input, int64_t offset, size_t length,

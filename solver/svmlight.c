@@ -72,6 +72,13 @@ static const char *line_skip_blanks(const char *p, const char *end)
     return p;
 }
 
+/* Blank, or of comment only. */
+static bool line_is_void(const char *p, const char *end)
+{
+    p = line_skip_blanks(p, end);
+    return p == end || *p == '#';
+}
+
 static const char *line_token_end(const char *p, const char *end)
 {
     while (!line_token_ends(p, end))
@@ -281,10 +288,11 @@ static int line_features(const struct klr_line *line, const char **at,
     return 0;
 }
 
-static int reader_parse(struct klr_reader *reader, const char *p,
-                        struct klr_row *row, struct klr_error *err)
+static int reader_parse(struct klr_reader *reader, struct klr_row *row,
+                        struct klr_error *err)
 {
     const struct klr_line *line = &row->line;
+    const char *p = line_skip_blanks(line->text, line->end);
     struct rows *rows = &reader->rows;
     size_t first = rows->count;
     int least = reader->flags & KLR_READ_INDEX_ZERO ? 0 : 1;
@@ -309,15 +317,13 @@ static int reader_parse(struct klr_reader *reader, const char *p,
 static int reader_append(struct klr_reader *reader, struct klr_row *row,
                          struct klr_error *err)
 {
-    const char *p;
     *row = (struct klr_row){0};
     do {
         int got = klr_input_line(reader->input, &row->line, err);
         if (got != 1)
             return got;
-        p = line_skip_blanks(row->line.text, row->line.end);
-    } while (p == row->line.end || *p == '#');
-    int code = reader_parse(reader, p, row, err);
+    } while (line_is_void(row->line.text, row->line.end));
+    int code = reader_parse(reader, row, err);
     return code ? -code : 1;
 }
 
@@ -326,6 +332,16 @@ int klr_reader_next(struct klr_reader *reader, struct klr_row *row,
 {
     reader->rows.count = 0;
     return reader_append(reader, row, err);
+}
+
+bool klr_reader_would_block(struct klr_reader *reader)
+{
+    const char *text, *end;
+    struct klr_line passed;
+    while (klr_input_peek(reader->input, &text, &end) &&
+           line_is_void(text, end))
+        klr_input_line(reader->input, &passed, NULL);
+    return klr_input_would_block(reader->input);
 }
 
 /* ---- Problems ---- */

@@ -172,7 +172,7 @@ sub converse
     local $SIG{PIPE} = 'IGNORE';
     my $ready = IO::Select->new($out);
     my ($text, $good) = ('', 1);
-    for my $case ([ "5 1:1\n", 2 ], [ "-1 2:1\n5\n", 4 ], [ "-1 1:0.2", 4 ],
+    for my $case ([ "5 1:1\n", 2 ], [ "-1 2:1\n5\n\n# waits\n \t\r\n", 4 ], [ "-1 1:0.2", 4 ],
         [ "5 7:3\n", 5 ])
     {
         syswrite $in, $case->[0];

@@ -370,6 +370,39 @@ static void test_pipe(void)
     close(fd[0]);
 }
 
+/* Rows from a pipe: what lies between them is not waited for, nor missed in the
+ * count of lines. */
+static void test_waiting(void)
+{
+    int fd[2];
+    char name[32];
+    struct klr_reader *reader;
+    struct klr_row row;
+    struct klr_error err;
+    if (pipe(fd))
+        exit(99);
+    snprintf(name, sizeof name, "/dev/fd/%d", fd[0]);
+    klr_reader_open(&reader, name, 0, &err);
+    ok(klr_reader_would_block(reader), "nothing is there yet");
+    write_all(fd[1], "\xEF\xBB\xBF# first\n1 1:1\n \t\n# x\r\n\r\n# y\n2\n\n3");
+    ok(klr_reader_next(reader, &row, &err) == 1 && row.line.number == 2 &&
+           !klr_reader_would_block(reader),
+       "behind the first row there is another");
+    ok(klr_reader_next(reader, &row, &err) == 1 && row.label == 2 &&
+           row.line.number == 7 && klr_reader_would_block(reader),
+       "the third is not complete");
+    write_all(fd[1], " 3:3\n \n# the end");
+    ok(klr_reader_next(reader, &row, &err) == 1 && row.label == 3 &&
+           row.line.number == 9 && klr_reader_would_block(reader),
+       "what follows it is no row");
+    close(fd[1]);
+    ok(klr_reader_next(reader, &row, &err) == 0 &&
+           !klr_reader_would_block(reader),
+       "at the end there is nothing to wait for");
+    klr_reader_close(reader);
+    close(fd[0]);
+}
+
 /* Rewound before its end: the rest of the pipe is there too. */
 static void test_early_rewind(void)
 {
@@ -438,6 +471,7 @@ int main(void)
     test_no_problem();
     test_long_lines();
     test_pipe();
+    test_waiting();
     test_early_rewind();
     test_stdin_in_the_middle();
     unlink(path);

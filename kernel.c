@@ -15,4 +15,5 @@
 #include "kernel/gram.c"        /* blocks of the Gram matrix */
 #include "kernel/linear.c"      /* products with the features */
 #include "kernel/product.c"     /* products with tiles of the matrix */
+#include "kernel/dense.c"       /* products with other matrices */
 #include "kernel/cache.c"       /* its most recently used rows */

@@ -147,6 +147,33 @@ void klr_points_multiply(const struct klr_points *points, struct klr_range rows,
 void klr_points_expand(const struct klr_points *points, struct klr_range rows,
                        const double *z, size_t m, double *out, size_t pitch);
 
+/* ---- Dense products ----
+ * With row-major matrices, `pitch` elements from row to row. Every element of a
+ * result is summed in an order that depends on the inner dimension alone:
+ * rows may be divided as one likes. */
+enum { KLR_PANEL = 32, KLR_BAND = 48 };
+
+struct klr_dense {
+    /* out (rows, KLR_PANEL) += A (rows, inner; pitch) B (inner, KLR_PANEL) */
+    void (*panel)(size_t rows, size_t inner, const float *a, size_t pitch,
+                  const float *b, float *out);
+    /* out (KLR_BAND, KLR_BAND), of which rows x cols count, = A'B for A (inner,
+     * rows) and B (inner, cols) of float or double elements; where they are one
+     * matrix, its upper triangle. Products and sums are of doubles. */
+    void (*gram)(size_t inner, const void *a, const void *b,
+                 enum klr_precision precision, size_t pitch, size_t rows,
+                 size_t cols, double *out);
+    /* out (cols) += A'x and out (rows) = A w for A (rows, cols), cols a multiple
+     * of 8: the same bits everywhere. */
+    void (*project)(size_t rows, size_t cols, const float *a, size_t pitch,
+                    const double *x, double *out);
+    void (*expand)(size_t rows, size_t cols, const float *a, size_t pitch,
+                   const double *w, double *out);
+};
+/* The fastest ones here. With and without fused multiplication the last bits of
+ * panel and gram differ. */
+const struct klr_dense *klr_dense(void);
+
 /* True if the type and parameters guarantee a positive semidefinite Gram
  * matrix (a precomputed one is taken on trust). */
 bool klr_kernel_is_psd(const struct klr_kernel *kernel);

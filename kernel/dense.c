@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Products with dense matrices, as the preconditioner of the Newton method
+ * needs them: those that a processor's arithmetic limits in register blocks,
+ * with fused multiplication where there is one; those that memory limits
+ * without, which leaves their bits to be the same everywhere.
+ */
+#include "kernel/internal.h"
+
+enum {
+    DENSE_CHUNK = 64, /* rows of two bands that stay in the nearer caches */
+    DENSE_ROWS = 4,   /* rows that a sweep takes at once */
+    DENSE_PARTS = 8   /* partial sums of a row in a sweep */
+};
+
+#if defined __x86_64__
+#include <immintrin.h>
+
+#define NAME(x)             x##_avx2
+#define TARGET              __attribute__((target("avx2,fma")))
+#define BYTES               32
+#define ROWS                6
+#define DOWN                4
+#define ACROSS              3
+#define FMA(a, b, c)        ((floats)_mm256_fmadd_ps((a), (b), (c)))
+#define FMA_DOUBLE(a, b, c) ((doubles)_mm256_fmadd_pd((a), (b), (c)))
+#include "kernel/dense.h"
+
+#define NAME(x)             x##_avx512
+#define TARGET              __attribute__((target("avx512f,avx2,fma")))
+#define BYTES               64
+#define ROWS                12
+#define DOWN                8
+#define ACROSS              3
+#define FMA(a, b, c)        ((floats)_mm512_fmadd_ps((a), (b), (c)))
+#define FMA_DOUBLE(a, b, c) ((doubles)_mm512_fmadd_pd((a), (b), (c)))
+#include "kernel/dense.h"
+#endif
+
+#define NAME(x) x##_portable
+#define TARGET
+#define BYTES  16
+#define ROWS   6
+#define DOWN   4
+#define ACROSS 2
+#if defined __aarch64__
+#include <arm_neon.h>
+#define FMA(a, b, c)        ((floats)vfmaq_f32((c), (a), (b)))
+#define FMA_DOUBLE(a, b, c) ((doubles)vfmaq_f64((c), (a), (b)))
+#else
+#define FMA(a, b, c)        ((a) * (b) + (c))
+#define FMA_DOUBLE(a, b, c) ((a) * (b) + (c))
+#endif
+#include "kernel/dense.h"
+
+const struct klr_dense *klr_dense(void)
+{
+#if defined __x86_64__
+    switch (klr_cpu()) {
+    case KLR_CPU_AVX512:
+        return &dense_products_avx512;
+    case KLR_CPU_AVX2:
+        return &dense_products_avx2;
+    default:
+        break;
+    }
+#endif
+    return &dense_products_portable;
+}

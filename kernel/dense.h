@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Template: products with dense matrices for one instruction set. Whoever
+ * includes it defines
+ *
+ *   NAME(x)              x with the suffix of the instruction set
+ *   TARGET               the function attribute that admits its instructions
+ *   BYTES                of a vector: 16, 32 or 64
+ *   ROWS                 of a register block of floats, beside two vectors
+ *   DOWN, ACROSS         rows and vectors of a register block of doubles
+ *   FMA(a, b, c)         a * b + c in floats, with one rounding if possible
+ *   FMA_DOUBLE(a, b, c)  the same in doubles
+ *
+ * Every element of a result has one accumulator, which takes its terms in the
+ * order of the inner dimension: so neither the width of vectors nor the number
+ * of rows taken at once has an influence on it.
+ */
+#define LOCAL    static inline __attribute__((always_inline)) TARGET
+#define WIDE     (BYTES / (int)sizeof(float))
+#define LANES_OF (BYTES / (int)sizeof(double))
+#define PARTS    (DENSE_PARTS / LANES_OF) /* vectors of a row's partial sums */
+
+typedef float NAME(dense_floats)
+    __attribute__((vector_size(BYTES), aligned(4), __may_alias__));
+typedef float NAME(dense_halves)
+    __attribute__((vector_size(BYTES / 2), aligned(4), __may_alias__));
+typedef double NAME(dense_doubles)
+    __attribute__((vector_size(BYTES), aligned(8), __may_alias__));
+#define floats  NAME(dense_floats)
+#define halves  NAME(dense_halves)
+#define doubles NAME(dense_doubles)
+
+LOCAL doubles NAME(widen)(const float *from)
+{
+    return __builtin_convertvector(*(const halves *)from, doubles);
+}
+
+/* ---- floats: out += A B ---- */
+
+/* `rows` rows and two vectors of columns, in registers. */
+LOCAL void NAME(append_block)(const size_t rows, size_t inner, const float *a,
+                              size_t pitch, const float *b, float *out)
+{
+    floats sum[ROWS][2];
+#pragma GCC unroll 16
+    for (size_t r = 0; r < rows; r++)
+        for (size_t c = 0; c < 2; c++)
+            sum[r][c] = *(floats *)(out + r * KLR_PANEL + c * WIDE);
+    for (size_t k = 0; k < inner; k++) {
+        const float *line = b + k * KLR_PANEL;
+        floats first = *(const floats *)line;
+        floats second = *(const floats *)(line + WIDE);
+#pragma GCC unroll 16
+        for (size_t r = 0; r < rows; r++) {
+            floats u = a[r * pitch + k] - (floats){0};
+            sum[r][0] = FMA(u, first, sum[r][0]);
+            sum[r][1] = FMA(u, second, sum[r][1]);
+        }
+    }
+#pragma GCC unroll 16
+    for (size_t r = 0; r < rows; r++)
+        for (size_t c = 0; c < 2; c++)
+            *(floats *)(out + r * KLR_PANEL + c * WIDE) = sum[r][c];
+}
+
+static TARGET void NAME(dense_panel)(size_t rows, size_t inner, const float *a,
+                                     size_t pitch, const float *b, float *out)
+{
+    size_t i = 0;
+    for (; i + ROWS <= rows; i += ROWS)
+        for (size_t c = 0; c < KLR_PANEL; c += 2 * WIDE)
+            NAME(append_block)
+    (ROWS, inner, a + i * pitch, pitch, b + c, out + i * KLR_PANEL + c);
+    for (; i < rows; i++)
+        for (size_t c = 0; c < KLR_PANEL; c += 2 * WIDE)
+            NAME(append_block)
+    (1, inner, a + i * pitch, pitch, b + c, out + i * KLR_PANEL + c);
+}
+
+/* ---- doubles: out = A'B ---- */
+
+/* The rows of a band as doubles, filled up with zeros. */
+LOCAL void NAME(band_load)(const void *from, enum klr_precision precision,
+                           size_t pitch, size_t rows, size_t cols, double *band)
+{
+    for (size_t k = 0; k < rows; k++, band += KLR_BAND) {
+        const float *narrow = (const float *)from + k * pitch;
+        const double *wide = (const double *)from + k * pitch;
+        size_t c = 0;
+        for (; c + LANES_OF <= cols; c += LANES_OF)
+            *(doubles *)(band + c) = precision == KLR_FLOAT
+                                         ? NAME(widen)(narrow + c)
+                                         : *(const doubles *)(wide + c);
+        for (; c < cols; c++)
+            band[c] = precision == KLR_FLOAT ? (double)narrow[c] : wide[c];
+        for (; c < KLR_BAND; c++)
+            band[c] = 0;
+    }
+}
+
+LOCAL void NAME(gram_block)(size_t inner, const double *a, const double *b,
+                            double *out)
+{
+    doubles sum[DOWN][ACROSS];
+#pragma GCC unroll 8
+    for (size_t r = 0; r < DOWN; r++)
+#pragma GCC unroll 4
+        for (size_t c = 0; c < ACROSS; c++)
+            sum[r][c] = *(doubles *)(out + r * KLR_BAND + c * LANES_OF);
+    for (size_t k = 0; k < inner; k++) {
+        doubles v[ACROSS];
+#pragma GCC unroll 4
+        for (size_t c = 0; c < ACROSS; c++)
+            v[c] = *(const doubles *)(b + k * KLR_BAND + c * LANES_OF);
+#pragma GCC unroll 8
+        for (size_t r = 0; r < DOWN; r++) {
+            doubles u = a[k * KLR_BAND + r] - (doubles){0};
+#pragma GCC unroll 4
+            for (size_t c = 0; c < ACROSS; c++)
+                sum[r][c] = FMA_DOUBLE(u, v[c], sum[r][c]);
+        }
+    }
+#pragma GCC unroll 8
+    for (size_t r = 0; r < DOWN; r++)
+#pragma GCC unroll 4
+        for (size_t c = 0; c < ACROSS; c++)
+            *(doubles *)(out + r * KLR_BAND + c * LANES_OF) = sum[r][c];
+}
+
+static TARGET void NAME(dense_gram)(size_t inner, const void *a, const void *b,
+                                    enum klr_precision precision, size_t pitch,
+                                    size_t rows, size_t cols, double *out)
+{
+    enum { SPAN_OF = ACROSS * LANES_OF };
+    _Alignas(64) double left[DENSE_CHUNK * KLR_BAND];
+    _Alignas(64) double right[DENSE_CHUNK * KLR_BAND];
+    size_t element = precision == KLR_FLOAT ? sizeof(float) : sizeof(double);
+    memset(out, 0, KLR_BAND * KLR_BAND * sizeof *out);
+    for (size_t k = 0, count; k < inner; k += count) {
+        size_t at = k * pitch * element;
+        count = inner - k < DENSE_CHUNK ? inner - k : DENSE_CHUNK;
+        NAME(band_load)
+        ((const char *)a + at, precision, pitch, count, rows, left);
+        if (a != b)
+            NAME(band_load)
+        ((const char *)b + at, precision, pitch, count, cols, right);
+        for (size_t j = 0; j < cols; j += SPAN_OF)
+            for (size_t i = 0; i < rows; i += DOWN)
+                if (a != b || i < j + SPAN_OF)
+                    NAME(gram_block)
+        (count, left + i, (a == b ? left : right) + j, out + i * KLR_BAND + j);
+    }
+}
+
+/* ---- sweeps: a matrix of floats, vectors of doubles ---- */
+
+LOCAL void NAME(project_rows)(const size_t rows, size_t cols, const float *a,
+                              size_t pitch, const double *x, double *out)
+{
+    for (size_t k = 0; k < cols; k += LANES_OF) {
+        doubles sum = *(doubles *)(out + k);
+#pragma GCC unroll 4
+        for (size_t r = 0; r < rows; r++)
+            sum += x[r] * NAME(widen)(a + r * pitch + k);
+        *(doubles *)(out + k) = sum;
+    }
+}
+
+static TARGET void NAME(dense_project)(size_t rows, size_t cols, const float *a,
+                                       size_t pitch, const double *x,
+                                       double *out)
+{
+    size_t i = 0;
+    for (; i + DENSE_ROWS <= rows; i += DENSE_ROWS)
+        NAME(project_rows)(DENSE_ROWS, cols, a + i * pitch, pitch, x + i, out);
+    for (; i < rows; i++)
+        NAME(project_rows)(1, cols, a + i * pitch, pitch, x + i, out);
+}
+
+LOCAL void NAME(expand_rows)(const size_t rows, size_t cols, const float *a,
+                             size_t pitch, const double *w, double *out)
+{
+    doubles sum[DENSE_ROWS][PARTS] = {{{0}}};
+    for (size_t k = 0; k < cols; k += DENSE_PARTS)
+#pragma GCC unroll 4
+        for (size_t p = 0; p < PARTS; p++) {
+            doubles v = *(const doubles *)(w + k + p * LANES_OF);
+#pragma GCC unroll 4
+            for (size_t r = 0; r < rows; r++)
+                sum[r][p] += v * NAME(widen)(a + r * pitch + k + p * LANES_OF);
+        }
+    for (size_t r = 0; r < rows; r++) {
+        double part[DENSE_PARTS];
+        memcpy(part, sum[r], sizeof part);
+        out[r] = ((part[0] + part[4]) + (part[2] + part[6])) +
+                 ((part[1] + part[5]) + (part[3] + part[7]));
+    }
+}
+
+static TARGET void NAME(dense_expand)(size_t rows, size_t cols, const float *a,
+                                      size_t pitch, const double *w,
+                                      double *out)
+{
+    size_t i = 0;
+    for (; i + DENSE_ROWS <= rows; i += DENSE_ROWS)
+        NAME(expand_rows)(DENSE_ROWS, cols, a + i * pitch, pitch, w, out + i);
+    for (; i < rows; i++)
+        NAME(expand_rows)(1, cols, a + i * pitch, pitch, w, out + i);
+}
+
+static const struct klr_dense NAME(dense_products) = {
+    NAME(dense_panel), NAME(dense_gram), NAME(dense_project),
+    NAME(dense_expand)};
+
+#undef LOCAL
+#undef WIDE
+#undef LANES_OF
+#undef PARTS
+#undef floats
+#undef halves
+#undef doubles
+#undef NAME
+#undef TARGET
+#undef BYTES
+#undef ROWS
+#undef DOWN
+#undef ACROSS
+#undef FMA
+#undef FMA_DOUBLE

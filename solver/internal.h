@@ -262,13 +262,18 @@ struct precond {
     size_t limit, most; /* of the rank: at present, and ever */
     size_t stride;      /* of the rows of L and of the factor */
     float *l;           /* (n, rank) row-major */
-    double *factor;     /* (rank, rank) lower Cholesky factor of I + L'L */
+    double *factor;     /* (rank, rank) R, upper, with R'R = I + L'L */
     const double *s;    /* (n) roots of the weights, the caller's */
     double *zs, szs;    /* (n) M^-1 s; s'M^-1 s */
     double *residual;   /* (n) diagonal of S K S - L L' */
     double *diagonal;   /* (n) K_ii */
-    double *work;       /* (most) */
-    float *column;      /* (block, n) K[candidates, :] */
+    double *work;       /* (groups, most) partial sums of L'x */
+    float *column;      /* (KLR_PANEL, n) K[candidates, :] */
+    double *lines;      /* (most, KLR_PANEL) rows of L, of candidates */
+    float *panel;       /* (most, KLR_PANEL) the same, negative, of pivots */
+    double flops;       /* operations of all builds and solutions so far */
+    struct klr_pool *pool;         /* the operator's */
+    const struct klr_dense *dense; /* products for this processor */
 };
 
 static int precond_create(struct precond *m, const struct binary *problem,
@@ -280,8 +285,7 @@ static void precond_raise(struct precond *m);
 static void precond_build(struct precond *m, const struct binary *problem,
                           const double *s);
 /* out = the inverse of M on the subspace s'out = 0, applied to in. */
-static void precond_solve(const struct precond *m, const double *in,
-                          double *out);
+static void precond_solve(struct precond *m, const double *in, double *out);
 
 /* ---- losses and their conjugates: see loss.c ---- */
 

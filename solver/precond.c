@@ -12,6 +12,9 @@
  * sweep. Any L gives a positive definite M, so L is float; I + L'L, which is
  * inverted, is summed and factored in double.
  *
+ * Strips of rows, tiles of I + L'L and groups of rows in L'x are turns of the
+ * pool; they follow from the size of L, so that no bit depends on threads.
+ *
  * The rank grows until what is left cannot slow conjugate gradients down (the
  * residual trace bounds the largest eigenvalue), or to a limit: a build takes
  * some 2 n rank^2 operations, so that beyond a rank of some hundred it costs
@@ -20,7 +23,12 @@
  */
 #include "solver/internal.h"
 
-enum { PRECOND_BLOCK = 32, PRECOND_MOST = 1024 };
+enum {
+    PRECOND_MOST = 1024,    /* columns of L */
+    PRECOND_STRIP = 96,     /* rows of L that get new columns in one turn */
+    PRECOND_GROUPS = 16,    /* partial sums of L'x, at most, */
+    PRECOND_GROUP = 1 << 15 /* of so many entries, at least */
+};
 
 /* L takes 32 MB at most. */
 static size_t precond_most(size_t n)
@@ -42,20 +50,32 @@ static void precond_raise(struct precond *m)
     m->limit = 2 * m->limit < m->most ? 2 * m->limit : m->most;
 }
 
+/* Room for so many columns of floats and of doubles; an odd number of cache
+ * lines, which spreads rows over the sets of a cache. */
+static size_t precond_stride(size_t rank)
+{
+    return (rank + 15) / 16 * 16 | 16;
+}
+
 static int precond_create(struct precond *m, const struct binary *problem,
                           struct klr_error *err)
 {
     size_t n = problem->n, most = precond_most(n);
+    size_t wide = precond_stride(most);
     memset(m, 0, sizeof *m);
     m->n = n;
     m->most = most;
     m->limit = precond_first(n, most);
-    if (!(m->l = klr_alloc(n * most, sizeof *m->l, err)) ||
-        !(m->factor = klr_alloc(most * most, sizeof *m->factor, err)) ||
-        !(m->work = klr_alloc(most, sizeof *m->work, err)) ||
+    m->dense = klr_dense();
+    m->pool = problem->op->pool;
+    if (!(m->l = klr_alloc(n * wide, sizeof *m->l, err)) ||
+        !(m->factor = klr_alloc(most * wide, sizeof *m->factor, err)) ||
+        !(m->work = klr_alloc(PRECOND_GROUPS * wide, sizeof *m->work, err)) ||
+        !(m->panel = klr_alloc(most * KLR_PANEL, sizeof *m->panel, err)) ||
+        !(m->lines = klr_alloc(most * KLR_PANEL, sizeof *m->lines, err)) ||
         !(m->residual = klr_alloc(n, sizeof *m->residual, err)) ||
         !(m->zs = klr_alloc(n, sizeof *m->zs, err)) ||
-        !(m->column = klr_alloc(PRECOND_BLOCK * n, sizeof *m->column, err)) ||
+        !(m->column = klr_alloc(KLR_PANEL * n, sizeof *m->column, err)) ||
         !(m->diagonal = klr_alloc(n, sizeof *m->diagonal, err)))
         return KLR_E_MEMORY;
     operator_diagonal(problem->op, problem->set, m->diagonal);
@@ -67,6 +87,8 @@ static void precond_free(struct precond *m)
     klr_free(m->l);
     klr_free(m->factor);
     klr_free(m->work);
+    klr_free(m->panel);
+    klr_free(m->lines);
     klr_free(m->residual);
     klr_free(m->zs);
     klr_free(m->column);
@@ -75,70 +97,104 @@ static void precond_free(struct precond *m)
 
 /* ---- solving ---- */
 
-/* w = L'x */
-static void precond_project(const struct precond *m, const double *x)
+/* The columns of L, filled up with zeros to a multiple of 8. */
+static size_t precond_width(const struct precond *m)
 {
-    double *restrict w = m->work;
-    memset(w, 0, m->rank * sizeof *w);
-    for (size_t i = 0; i < m->n; i++) {
-        const float *restrict row = m->l + i * m->stride;
-        for (size_t k = 0; k < m->rank; k++)
-            w[k] += x[i] * (double)row[k];
-    }
+    return (m->rank + 7) / 8 * 8;
 }
 
-/* w = (I + L'L)^-1 w, by its Cholesky factor. */
+/* The rows of L are divided into groups by its size alone. */
+static size_t precond_groups(const struct precond *m)
+{
+    size_t groups = m->n * m->rank / PRECOND_GROUP + 1;
+    return groups < PRECOND_GROUPS ? groups : PRECOND_GROUPS;
+}
+
+struct sweep {
+    const struct precond *m;
+    size_t groups, width;
+    const double *in;
+    double *out;
+};
+
+/* The group's part of w = L'x. */
+static void sweep_project(void *context, size_t group, size_t thread)
+{
+    const struct sweep *sweep = context;
+    const struct precond *m = sweep->m;
+    size_t begin = m->n * group / sweep->groups;
+    size_t end = m->n * (group + 1) / sweep->groups;
+    double *w = m->work + group * sweep->width;
+    (void)thread;
+    memset(w, 0, sweep->width * sizeof *w);
+    m->dense->project(end - begin, sweep->width, m->l + begin * m->stride,
+                      m->stride, sweep->in + begin, w);
+}
+
+/* out = in - L w */
+static void sweep_expand(void *context, size_t group, size_t thread)
+{
+    const struct sweep *sweep = context;
+    const struct precond *m = sweep->m;
+    size_t begin = m->n * group / sweep->groups;
+    size_t end = m->n * (group + 1) / sweep->groups;
+    (void)thread;
+    m->dense->expand(end - begin, sweep->width, m->l + begin * m->stride,
+                     m->stride, m->work, sweep->out + begin);
+    for (size_t i = begin; i < end; i++)
+        sweep->out[i] = sweep->in[i] - sweep->out[i];
+}
+
+/* w = (I + L'L)^-1 w = R^-1 R^-T w */
 static void precond_back(const struct precond *m)
 {
     size_t r = m->rank;
-    double *w = m->work;
+    double *restrict w = m->work;
     for (size_t k = 0; k < r; k++) {
-        const double *row = m->factor + k * m->stride;
-        for (size_t j = 0; j < k; j++)
-            w[k] -= row[j] * w[j];
+        const double *restrict row = m->factor + k * m->stride;
         w[k] /= row[k];
+        for (size_t j = k + 1; j < r; j++)
+            w[j] -= row[j] * w[k];
     }
     for (size_t k = r; k-- > 0;) {
         const double *row = m->factor + k * m->stride;
-        w[k] /= row[k];
-        for (size_t j = 0; j < k; j++)
-            w[j] -= row[j] * w[k];
+        double sum[4] = {0, 0, 0, 0};
+        size_t j = k + 1;
+        for (; j + 4 <= r; j += 4)
+            for (size_t q = 0; q < 4; q++)
+                sum[q] += row[j + q] * w[j + q];
+        for (; j < r; j++)
+            sum[0] += row[j] * w[j];
+        w[k] = (w[k] - ((sum[0] + sum[1]) + (sum[2] + sum[3]))) / row[k];
     }
 }
 
 /* out = M^-1 in */
-static void precond_invert(const struct precond *m, const double *in,
-                           double *out)
+static void precond_invert(struct precond *m, const double *in, double *out)
 {
-    precond_project(m, in);
+    struct sweep sweep = {m, precond_groups(m), precond_width(m), in, out};
+    double n = (double)m->n, rank = (double)m->rank;
+    klr_pool_run(m->pool, sweep.groups, sweep_project, &sweep);
+    for (size_t g = 1; g < sweep.groups; g++)
+        for (size_t k = 0; k < sweep.width; k++)
+            m->work[k] += m->work[g * sweep.width + k];
     precond_back(m);
-    const double *restrict w = m->work;
-    for (size_t i = 0; i < m->n; i++) {
-        const float *restrict row = m->l + i * m->stride;
-        double sum[4] = {0, 0, 0, 0};
-        size_t k = 0;
-        for (; k + 4 <= m->rank; k += 4)
-            for (size_t j = 0; j < 4; j++)
-                sum[j] += (double)row[k + j] * w[k + j];
-        for (; k < m->rank; k++)
-            sum[0] += (double)row[k] * w[k];
-        out[i] = in[i] - ((sum[0] + sum[1]) + (sum[2] + sum[3]));
-    }
+    klr_pool_run(m->pool, sweep.groups, sweep_expand, &sweep);
+    m->flops += 4 * n * rank + 2 * rank * rank;
 }
 
-static void precond_solve(const struct precond *m, const double *in,
-                          double *out)
+static void precond_solve(struct precond *m, const double *in, double *out)
 {
     precond_invert(m, in, out);
     double f = 0;
     for (size_t i = 0; i < m->n; i++)
         f += m->s[i] * out[i];
-    f /= m->szs;
+    f = m->szs > 0 ? f / m->szs : 0;
     for (size_t i = 0; i < m->n; i++)
         out[i] -= f * m->zs[i];
 }
 
-/* ---- building ---- */
+/* ---- choosing pivots ---- */
 
 /* The `most` candidates with the largest residual diagonal; fewer if others
  * are too small to matter. Descending: insertion into a short list. */
@@ -162,22 +218,30 @@ static size_t precond_candidates(const struct precond *m, double least,
 /* One block of pivots and what belongs to it. */
 struct pivots {
     size_t candidates, count;
-    size_t row[PRECOND_BLOCK];    /* candidates, then pivots, in order */
-    size_t column[PRECOND_BLOCK]; /* which column of m->column each has */
-    double block[PRECOND_BLOCK][PRECOND_BLOCK]; /* residual; then its factor */
+    size_t row[KLR_PANEL];              /* candidates, then pivots, in order */
+    size_t column[KLR_PANEL];           /* which column of m->column each has */
+    double block[KLR_PANEL][KLR_PANEL]; /* residual; then its factor R' */
 };
 
-/* Residual entries of the candidates: s_i K_ij s_j - l_i'l_j. */
-static void pivots_block(const struct precond *m, struct pivots *p)
+/* Residual entries of the candidates: s_i K_ij s_j - l_i'l_j. Their rows of L
+ * become the columns of m->lines. */
+static void pivots_block(struct precond *m, struct pivots *p)
 {
-    for (size_t a = 0; a < p->candidates; a++)
+    size_t count = p->candidates;
+    double product[KLR_BAND * KLR_BAND];
+    for (size_t a = 0; a < count; a++) {
+        const float *l = m->l + p->row[a] * m->stride;
+        for (size_t k = 0; k < m->rank; k++)
+            m->lines[k * KLR_PANEL + a] = (double)l[k];
+    }
+    m->dense->gram(m->rank, m->lines, m->lines, KLR_DOUBLE, KLR_PANEL, count,
+                   count, product);
+    m->flops += (double)(count * count * m->rank);
+    for (size_t a = 0; a < count; a++)
         for (size_t b = 0; b <= a; b++) {
             size_t i = p->row[a], j = p->row[b];
-            const float *li = m->l + i * m->stride, *lj = m->l + j * m->stride;
-            double sum = m->s[i] * m->s[j] * (double)m->column[b * m->n + i];
-            for (size_t k = 0; k < m->rank; k++)
-                sum -= (double)li[k] * (double)lj[k];
-            p->block[a][b] = p->block[b][a] = sum;
+            double entry = m->s[i] * m->s[j] * (double)m->column[b * m->n + i];
+            p->block[a][b] = p->block[b][a] = entry - product[b * KLR_BAND + a];
         }
 }
 
@@ -226,84 +290,153 @@ static void pivots_factor(struct pivots *p, double least)
     }
 }
 
-/* The new columns of every row of L: R l_i = s_i K_ip s_p - L_i L_p'. */
+/* inverse (KLR_PANEL, KLR_PANEL) = R^-1 of the pivots, filled up with zeros:
+ * column c solves R x = e_c. */
+static void pivots_invert(const struct pivots *p,
+                          float inverse[KLR_PANEL][KLR_PANEL])
+{
+    double x[KLR_PANEL][KLR_PANEL] = {{0}};
+    for (size_t c = 0; c < p->count; c++) {
+        x[c][c] = 1 / p->block[c][c];
+        for (size_t k = c; k-- > 0;) {
+            double sum = 0;
+            for (size_t j = k + 1; j <= c; j++)
+                sum += p->block[j][k] * x[j][c];
+            x[k][c] = -sum / p->block[k][k];
+        }
+    }
+    for (size_t k = 0; k < KLR_PANEL; k++)
+        for (size_t c = 0; c < KLR_PANEL; c++)
+            inverse[k][c] = (float)x[k][c];
+}
+
+/* ---- building ---- */
+
+struct append {
+    struct precond *m;
+    const struct pivots *pivots;
+    float inverse[KLR_PANEL][KLR_PANEL];
+};
+
+/* The new columns of a strip of rows of L: l_i R = s_i K_ip s_p - L_i L_p'. */
+static void append_turn(void *context, size_t strip, size_t thread)
+{
+    const struct append *append = context;
+    const struct precond *m = append->m;
+    const struct pivots *p = append->pivots;
+    size_t begin = strip * PRECOND_STRIP, left = m->n - begin;
+    size_t rows = left < PRECOND_STRIP ? left : PRECOND_STRIP;
+    _Alignas(64) float x[PRECOND_STRIP][KLR_PANEL] = {{0}};
+    _Alignas(64) float fresh[PRECOND_STRIP][KLR_PANEL] = {{0}};
+    (void)thread;
+    for (size_t c = 0; c < p->count; c++) {
+        const float *column = m->column + p->column[c] * m->n + begin;
+        for (size_t i = 0; i < rows; i++)
+            x[i][c] = (float)(m->s[begin + i] * m->s[p->row[c]]) * column[i];
+    }
+    m->dense->panel(rows, m->rank, m->l + begin * m->stride, m->stride,
+                    m->panel, *x);
+    m->dense->panel(rows, p->count, *x, KLR_PANEL, *append->inverse, *fresh);
+    for (size_t i = 0; i < rows; i++) {
+        double fall = 0;
+        for (size_t c = 0; c < p->count; c++)
+            fall += (double)fresh[i][c] * (double)fresh[i][c];
+        memcpy(m->l + (begin + i) * m->stride + m->rank, fresh[i],
+               p->count * sizeof(float));
+        m->residual[begin + i] = fmax(m->residual[begin + i] - fall, 0);
+    }
+}
+
+/* New columns for all rows of L. */
 static void precond_append(struct precond *m, const struct pivots *p)
 {
-    size_t count = p->count, rank = m->rank;
-    float lp[PRECOND_MOST][PRECOND_BLOCK], inverse[PRECOND_BLOCK];
-    for (size_t c = 0; c < count; c++) {
-        inverse[c] = (float)(1 / p->block[c][c]);
-        for (size_t k = 0; k < rank; k++)
-            lp[k][c] = m->l[p->row[c] * m->stride + k];
-    }
-    for (size_t i = 0; i < m->n; i++) {
-        float *li = m->l + i * m->stride, *fresh = li + rank,
-              x[PRECOND_BLOCK] = {0};
-        for (size_t k = 0; k < rank; k++)
-            for (size_t c = 0; c < PRECOND_BLOCK; c++)
-                x[c] += li[k] * lp[k][c];
-        for (size_t c = 0; c < count; c++) {
-            float value = (float)(m->s[i] * m->s[p->row[c]]) *
-                              m->column[p->column[c] * m->n + i] -
-                          x[c];
-            for (size_t b = 0; b < c; b++)
-                value -= (float)p->block[c][b] * fresh[b];
-            fresh[c] = value * inverse[c];
-            m->residual[i] -= (double)fresh[c] * (double)fresh[c];
-        }
-    }
-    for (size_t i = 0; i < m->n; i++)
-        m->residual[i] = fmax(m->residual[i], 0);
-    for (size_t c = 0; c < count; c++)
+    struct append append = {.m = m, .pivots = p};
+    pivots_invert(p, append.inverse);
+    for (size_t k = 0; k < m->rank; k++)
+        for (size_t c = 0; c < KLR_PANEL; c++)
+            m->panel[k * KLR_PANEL + c] =
+                c < p->count ? -m->l[p->row[c] * m->stride + k] : 0;
+    klr_pool_run(m->pool, (m->n + PRECOND_STRIP - 1) / PRECOND_STRIP,
+                 append_turn, &append);
+    for (size_t c = 0; c < p->count; c++)
         m->residual[p->row[c]] = 0;
-    m->rank += count;
+    m->flops += 2.0 * (double)m->n * KLR_PANEL * (double)(m->rank + p->count);
+    m->rank += p->count;
 }
 
-/* factor = I + L'L, lower triangle, eight rows of L at a time. */
+/* A tile of I + L'L, bands a <= b. */
+static void gram_turn(void *context, size_t index, size_t thread)
+{
+    const struct precond *m = context;
+    size_t a = 0, b = 0;
+    double tile[KLR_BAND * KLR_BAND];
+    (void)thread;
+    for (; index > b; b++)
+        index -= b + 1;
+    a = index * KLR_BAND;
+    b *= KLR_BAND;
+    size_t rows = m->rank - a < KLR_BAND ? m->rank - a : KLR_BAND;
+    size_t cols = m->rank - b < KLR_BAND ? m->rank - b : KLR_BAND;
+    m->dense->gram(m->n, m->l + a, m->l + b, KLR_FLOAT, m->stride, rows, cols,
+                   tile);
+    for (size_t k = 0; k < rows; k++) {
+        double *to = m->factor + (a + k) * m->stride + b;
+        for (size_t j = 0; j < cols; j++)
+            to[j] = tile[k * KLR_BAND + j] + (a + k == b + j);
+    }
+}
+
+/* factor = I + L'L, upper triangle. */
 static void precond_gram(struct precond *m)
 {
-    enum { ROWS = 8 };
-    size_t r = m->rank;
-    double rows[ROWS][PRECOND_MOST];
-    for (size_t k = 0; k < r; k++)
-        for (size_t j = 0; j <= k; j++)
-            m->factor[k * m->stride + j] = k == j;
-    for (size_t i = 0; i < m->n; i += ROWS) {
-        for (size_t a = 0; a < ROWS; a++)
-            for (size_t k = 0; k < r; k++)
-                rows[a][k] =
-                    i + a < m->n ? (double)m->l[(i + a) * m->stride + k] : 0;
-        for (size_t k = 0; k < r; k++) {
-            double *restrict to = m->factor + k * m->stride;
-            for (size_t j = 0; j <= k; j++) {
-                double sum = 0;
-                for (size_t a = 0; a < ROWS; a++)
-                    sum += rows[a][k] * rows[a][j];
-                to[j] += sum;
-            }
-        }
+    size_t bands = (m->rank + KLR_BAND - 1) / KLR_BAND;
+    klr_pool_run(m->pool, bands * (bands + 1) / 2, gram_turn, m);
+    m->flops += (double)m->n * (double)m->rank * (double)m->rank;
+}
+
+/* Rows a .. a + rows - 1 of the factor less what the rows above contribute. */
+static void factor_band(struct precond *m, size_t a, size_t rows)
+{
+    double tile[KLR_BAND * KLR_BAND];
+    for (size_t b = a; b < m->rank; b += KLR_BAND) {
+        size_t cols = m->rank - b < KLR_BAND ? m->rank - b : KLR_BAND;
+        m->dense->gram(a, m->factor + a, m->factor + b, KLR_DOUBLE, m->stride,
+                       rows, cols, tile);
+        for (size_t k = 0; k < rows; k++)
+            for (size_t j = a == b ? k : 0; j < cols; j++)
+                m->factor[(a + k) * m->stride + b + j] -=
+                    tile[k * KLR_BAND + j];
     }
 }
 
-/* In place: the lower Cholesky factor. I + L'L has no pivot below 1. */
+/* In place: the upper Cholesky factor R, R'R = I + L'L, which has no pivot
+ * below 1. */
 static void precond_factor(struct precond *m)
 {
-    for (size_t k = 0; k < m->rank; k++) {
-        double *row = m->factor + k * m->stride;
-        for (size_t j = 0; j <= k; j++) {
-            const double *other = m->factor + j * m->stride;
-            double sum = row[j];
-            for (size_t c = 0; c < j; c++)
-                sum -= row[c] * other[c];
-            row[j] = j == k ? sqrt(fmax(sum, 1)) : sum / other[j];
+    size_t r = m->rank, rows;
+    for (size_t a = 0; a < r; a += rows) {
+        rows = r - a < KLR_BAND ? r - a : KLR_BAND;
+        factor_band(m, a, rows);
+        for (size_t k = a; k < a + rows; k++) {
+            double *restrict to = m->factor + k * m->stride;
+            for (size_t l = a; l < k; l++) {
+                const double *restrict row = m->factor + l * m->stride;
+                double f = row[k];
+                for (size_t j = k; j < r; j++)
+                    to[j] -= f * row[j];
+            }
+            double f = 1 / sqrt(fmax(to[k], 1));
+            for (size_t j = k; j < r; j++)
+                to[j] *= f;
         }
     }
+    m->flops += (double)r * (double)r * (double)r / 3;
 }
 
 static void precond_columns(struct precond *m, const struct binary *problem,
                             struct pivots *p)
 {
-    size_t position[PRECOND_BLOCK];
+    size_t position[KLR_PANEL];
     for (size_t c = 0; c < p->candidates; c++) {
         p->column[c] = c;
         position[c] = set_position(problem->set, p->row[c]);
@@ -312,22 +445,17 @@ static void precond_columns(struct precond *m, const struct binary *problem,
                   m->column, m->n);
 }
 
-static void precond_build(struct precond *m, const struct binary *problem,
-                          const double *s)
+/* Columns of L, block by block. */
+static void precond_grow(struct precond *m, const struct binary *problem)
 {
     const double least = 1e-2;
     struct pivots p;
     double trace;
-    m->s = s;
-    m->rank = 0;
-    m->stride = m->limit;
-    for (size_t i = 0; i < m->n; i++)
-        m->residual[i] = s[i] * s[i] * m->diagonal[i];
     do {
         size_t room = m->limit - m->rank;
         p.count = 0;
         p.candidates = precond_candidates(
-            m, least, room < PRECOND_BLOCK ? room : PRECOND_BLOCK, p.row);
+            m, least, room < KLR_PANEL ? room : KLR_PANEL, p.row);
         precond_columns(m, problem, &p);
         pivots_block(m, &p);
         pivots_factor(&p, least);
@@ -336,6 +464,20 @@ static void precond_build(struct precond *m, const struct binary *problem,
         for (size_t i = 0; i < m->n; i++)
             trace += m->residual[i];
     } while (p.count > 0 && m->rank < m->limit && trace > 0.5);
+}
+
+static void precond_build(struct precond *m, const struct binary *problem,
+                          const double *s)
+{
+    m->s = s;
+    m->rank = 0;
+    m->stride = precond_stride(m->limit);
+    for (size_t i = 0; i < m->n; i++)
+        m->residual[i] = s[i] * s[i] * m->diagonal[i];
+    precond_grow(m, problem);
+    for (size_t i = 0; i < m->n; i++)
+        memset(m->l + i * m->stride + m->rank, 0,
+               (precond_width(m) - m->rank) * sizeof *m->l);
     precond_gram(m);
     precond_factor(m);
     precond_invert(m, s, m->zs);

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Dense products, for each instruction set that this processor has, against
+ * sums written out in long double; the preconditioner against its definition,
+ * and its bits for any number of threads.
+ */
+#include "solver.c"
+
+#include "tests/tap.h"
+
+static uint64_t state = 20240601;
+
+static double uniform(void)
+{
+    return (double)(random_next(&state) >> 11) / 9007199254740992.0;
+}
+
+static const char *const sets[] = {"portable", "avx2", "avx512"};
+enum { SETS = 3, H = 67, K = 150 };
+
+static float left[H * K], right[K * KLR_PANEL], tall[K * K];
+static double wide[K * K], x[K], w[K];
+
+static void fill_floats(float *to, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        to[i] = (float)(2 * uniform() - 1);
+}
+
+static void fill_doubles(double *to, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        to[i] = 2 * uniform() - 1;
+}
+
+/* ---- dense products ---- */
+
+/* H is no multiple of any register block. */
+static void test_panel(const char *set)
+{
+    const struct klr_dense *dense = klr_dense();
+    static float once[H * KLR_PANEL], divided[H * KLR_PANEL];
+    double worst = 0;
+    for (size_t i = 0; i < H * KLR_PANEL; i++)
+        once[i] = divided[i] = (float)i;
+    dense->panel(H, K, left, K, right, once);
+    for (size_t i = 0, rows; i < H; i += rows) {
+        rows = H - i < 1 + i % 17 ? H - i : 1 + i % 17;
+        dense->panel(rows, K, left + i * K, K, right, divided + i * KLR_PANEL);
+    }
+    for (size_t i = 0; i < H; i++)
+        for (size_t c = 0; c < KLR_PANEL; c++) {
+            long double sum = (long double)(i * KLR_PANEL + c);
+            for (size_t k = 0; k < K; k++)
+                sum += (long double)left[i * K + k] * right[k * KLR_PANEL + c];
+            worst = fmax(worst, fabs((double)(once[i * KLR_PANEL + c] - sum)) /
+                                    (20 + fabs((double)sum)));
+        }
+    ok(worst < 2e-6, "%s: out += A B in floats: %g", set, worst);
+    ok(!memcmp(once, divided, sizeof once), "%s: however the rows are divided",
+       set);
+}
+
+/* |A'B| against the sums of its definition, above the diagonal if A is B. */
+static double gram_error(const struct klr_dense *dense, size_t inner,
+                         enum klr_precision precision, size_t a, size_t b,
+                         size_t rows, size_t cols)
+{
+    static double out[KLR_BAND * KLR_BAND];
+    double worst = 0;
+    if (precision == KLR_FLOAT)
+        dense->gram(inner, tall + a, tall + b, precision, K, rows, cols, out);
+    else
+        dense->gram(inner, wide + a, wide + b, precision, K, rows, cols, out);
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = a == b ? i : 0; j < cols; j++) {
+            long double sum = 0;
+            for (size_t k = 0; k < inner; k++) {
+                size_t p = k * K + a + i, q = k * K + b + j;
+                sum += precision == KLR_FLOAT ? (long double)tall[p] * tall[q]
+                                              : (long double)wide[p] * wide[q];
+            }
+            worst = fmax(worst, fabs((double)(out[i * KLR_BAND + j] - sum)));
+        }
+    return worst;
+}
+
+static void test_gram(const char *set)
+{
+    const struct klr_dense *dense = klr_dense();
+    double worst = 0;
+    for (int p = KLR_FLOAT; p <= KLR_DOUBLE; p++) {
+        enum klr_precision precision = (enum klr_precision)p;
+        for (size_t inner = 0; inner <= K; inner += 30) {
+            worst = fmax(worst, gram_error(dense, inner, precision, 0, 0,
+                                           KLR_BAND, KLR_BAND));
+            worst = fmax(worst, gram_error(dense, inner, precision, 48, 96,
+                                           KLR_BAND, KLR_BAND));
+            worst = fmax(worst, gram_error(dense, inner, precision, 3, 3,
+                                           1 + inner % 47, 1 + inner % 47));
+            worst = fmax(worst, gram_error(dense, inner, precision, 5, 96,
+                                           KLR_BAND - 1, 1 + inner % 45));
+        }
+    }
+    ok(worst < 1e-13, "%s: A'B in doubles: %g", set, worst);
+}
+
+/* bits: (K + H) of the two sweeps, from the first set on the same. */
+static void test_sweeps(const char *set, double *bits, bool first)
+{
+    const struct klr_dense *dense = klr_dense();
+    static double out[K + H];
+    const size_t cols = 136;
+    double worst = 0;
+    memset(out, 0, sizeof out);
+    dense->project(H, cols, left, K, x, out);
+    dense->expand(H, cols, left, K, w, out + K);
+    for (size_t k = 0; k < K; k++) {
+        long double sum = 0;
+        for (size_t i = 0; k < cols && i < H; i++)
+            sum += (long double)left[i * K + k] * x[i];
+        worst = fmax(worst, fabs((double)(out[k] - sum)));
+    }
+    for (size_t i = 0; i < H; i++) {
+        long double sum = 0;
+        for (size_t k = 0; k < cols; k++)
+            sum += (long double)left[i * K + k] * w[k];
+        worst = fmax(worst, fabs((double)(out[K + i] - sum)));
+    }
+    ok(worst < 1e-13, "%s: A'x and A w in doubles: %g", set, worst);
+    if (first)
+        memcpy(bits, out, sizeof out);
+    ok(!memcmp(bits, out, sizeof out), "%s: the same bits everywhere", set);
+}
+
+static void test_dense(void)
+{
+    static double bits[K + H];
+    fill_floats(left, H * K);
+    fill_floats(right, K * KLR_PANEL);
+    fill_floats(tall, K * K);
+    fill_doubles(wide, K * K);
+    fill_doubles(x, K);
+    fill_doubles(w, K);
+    for (int set = 0; set < SETS; set++) {
+        setenv("KLR_CPU", sets[set], 1);
+        test_panel(sets[set]);
+        test_gram(sets[set]);
+        test_sweeps(sets[set], bits, set == 0);
+    }
+    unsetenv("KLR_CPU");
+}
+
+/* ---- the preconditioner ---- */
+
+enum { MOST = 1500, FEATURES = 5 };
+static const struct klr_kernel rbf = {.type = KLR_RBF, .gamma = 0.5};
+static double value[MOST * FEATURES], root[MOST], out[2][MOST];
+static size_t start[MOST + 1];
+static int feature[MOST * FEATURES];
+
+/* n examples, every `different` of them different. */
+static struct klr_features examples(size_t n, size_t different)
+{
+    for (size_t i = 0; i < n * FEATURES; i++) {
+        value[i] = i < different * FEATURES ? 2 * uniform() - 1
+                                            : value[i - different * FEATURES];
+        feature[i] = (int)(i % FEATURES) + 1;
+    }
+    for (size_t i = 0; i <= n; i++)
+        start[i] = i * FEATURES;
+    return (struct klr_features){n, FEATURES, start, feature, value};
+}
+
+struct built {
+    struct klr_operator op;
+    struct klr_range all;
+    struct binary problem;
+    struct precond m;
+};
+
+/* Built for the weights root^2, with rank `rank` where that is allowed. */
+static void built_create(struct built *b, const struct klr_features *features,
+                         size_t rank, struct klr_pool *pool)
+{
+    struct klr_error err;
+    *b = (struct built){.all = {0, features->n}};
+    if (operator_create(&b->op, &rbf, features, NULL, pool, 0, &err))
+        printf("Bail out! %s\n", err.message);
+    b->problem = (struct binary){
+        .op = &b->op, .set = set_of(&b->all, 1), .n = features->n};
+    if (precond_create(&b->m, &b->problem, &err))
+        printf("Bail out! %s\n", err.message);
+    while (b->m.limit < b->m.most && b->m.limit < rank)
+        precond_raise(&b->m);
+    precond_build(&b->m, &b->problem, root);
+}
+
+static void built_free(struct built *b)
+{
+    precond_free(&b->m);
+    operator_free(&b->op);
+}
+
+/* R'R = I + L'L */
+static double factor_error(const struct precond *m)
+{
+    double worst = 0;
+    for (size_t i = 0; i < m->rank; i++)
+        for (size_t j = i; j < m->rank; j++) {
+            double sum = -(double)(i == j);
+            for (size_t k = 0; k <= i; k++)
+                sum +=
+                    m->factor[k * m->stride + i] * m->factor[k * m->stride + j];
+            for (size_t p = 0; p < m->n; p++)
+                sum -= (double)m->l[p * m->stride + i] *
+                       (double)m->l[p * m->stride + j];
+            worst = fmax(worst, fabs(sum));
+        }
+    return worst;
+}
+
+/* S K S - L L' >= 0 has the diagonal `residual` and, where that is nearly 0,
+ * no other entries. */
+static double residual_error(struct built *b)
+{
+    const struct precond *m = &b->m;
+    static float row[MOST];
+    double worst = 0;
+    for (size_t i = 0; i < m->n; i++) {
+        operator_row(&b->op, i, b->problem.set, KLR_FLOAT, row);
+        for (size_t j = 0; j < m->n; j++) {
+            double sum = root[i] * root[j] * (double)row[j];
+            for (size_t k = 0; k < m->rank; k++)
+                sum -= (double)m->l[i * m->stride + k] *
+                       (double)m->l[j * m->stride + k];
+            if (i == j)
+                sum -= m->residual[i];
+            else
+                sum = fabs(sum) - sqrt(m->residual[i] * m->residual[j]);
+            worst = fmax(worst, i == j ? fabs(sum) : sum);
+        }
+    }
+    return worst;
+}
+
+/* out = M^-1 in with s'out = 0: M out - in is a multiple of s. */
+static double solve_error(struct precond *m, const double *in)
+{
+    double *z = out[0], along = 0, norm = 0, multiple = 0, worst = 0;
+    double *p = out[1];
+    precond_solve(m, in, z);
+    for (size_t i = 0; i < m->n; i++) {
+        p[i] = z[i] - in[i];
+        for (size_t j = 0; j < m->n; j++) {
+            double sum = 0;
+            for (size_t k = 0; k < m->rank; k++)
+                sum += (double)m->l[i * m->stride + k] *
+                       (double)m->l[j * m->stride + k];
+            p[i] += sum * z[j];
+        }
+        along += root[i] * z[i];
+        norm += root[i] * root[i];
+        multiple += root[i] * p[i];
+    }
+    for (size_t i = 0; i < m->n; i++)
+        worst = fmax(worst, fabs(p[i] - multiple / norm * root[i]));
+    return fmax(worst, fabs(along));
+}
+
+static void test_definition(void)
+{
+    struct klr_features features = examples(300, 300);
+    struct built b;
+    for (size_t i = 0; i < 300; i++)
+        root[i] = i % 7 == 0 ? 0 : 10 * uniform();
+    built_create(&b, &features, 150, NULL);
+    double error = factor_error(&b.m);
+    ok(b.m.rank > KLR_BAND && b.m.rank < 300, "rank %zu of 300", b.m.rank);
+    ok(error < 1e-8, "R'R = I + L'L: %g", error);
+    error = residual_error(&b);
+    ok(error < 1e-3, "what S K S - L L' leaves: %g", error);
+    ok(b.m.flops > 300.0 * (double)(b.m.rank * b.m.rank), "%g operations",
+       b.m.flops);
+    error = solve_error(&b.m, value);
+    ok(error < 1e-9, "M z = in, s'z = 0: %g", error);
+    built_free(&b);
+}
+
+/* With equal examples and weights of 0 there are fewer pivots; with weights of
+ * 0 alone none, and M = I. */
+static void test_degenerate(void)
+{
+    struct klr_features features = examples(240, 10);
+    struct built b;
+    memset(root, 0, sizeof root);
+    built_create(&b, &features, 240, NULL);
+    precond_solve(&b.m, value, out[0]);
+    ok(b.m.rank == 0 && !memcmp(value, out[0], 240 * sizeof *value),
+       "no weight: M = I");
+    built_free(&b);
+    for (size_t i = 0; i < 240; i++)
+        root[i] = i % 3 ? 5 : 0;
+    built_create(&b, &features, 240, NULL);
+    ok(b.m.rank == 10, "ten different examples have rank %zu", b.m.rank);
+    built_free(&b);
+}
+
+/* More examples than a strip and a group of rows have. */
+static void test_threads(void)
+{
+    struct klr_features features = examples(MOST, MOST);
+    struct klr_error err;
+    size_t rank = 0;
+    bool same = true;
+    for (size_t i = 0; i < MOST; i++)
+        root[i] = 3 * uniform();
+    for (long long threads = 1; threads <= 3; threads++) {
+        struct klr_pool *pool;
+        struct built b;
+        if (klr_pool_create(&pool, threads, &err))
+            printf("Bail out! %s\n", err.message);
+        built_create(&b, &features, 250, pool);
+        precond_solve(&b.m, value, out[threads > 1]);
+        same = same && (threads == 1 || (b.m.rank == rank &&
+                                         !memcmp(out[0], out[1], sizeof *out)));
+        rank = b.m.rank;
+        built_free(&b);
+        klr_pool_free(pool);
+    }
+    ok(same && rank > 100, "rank %zu: the same bits for 1, 2, 3 threads", rank);
+}
+
+int main(void)
+{
+    test_dense();
+    test_definition();
+    test_degenerate();
+    test_threads();
+    return done_testing();
+}

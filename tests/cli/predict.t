@@ -227,6 +227,37 @@ my $slow = run([ 'sh', '-c',
     cwd => $dir);
 is($slow->{out}, $run->{out}, 'the same through a pipe in pieces');
 
+# Many support vectors: entries of K may be floats, but are for all rows or none.
+my $random = uniform(7);
+my $vectors = join '', map {
+    join(' ', 2 * $random->() - 1, map { sprintf '%d:%.3f', $_, $random->() } 1 .. 4)
+        . "\n"
+} 1 .. 500;
+my $header = get("$dir/klr") =~ s/SV\n.*//sr;
+$header =~ s/linear/rbf\ngamma 0.7/;
+$header =~ s/total_sv 2/total_sv 500/;
+$header =~ s/nr_sv 1 1/nr_sv 200 300/;
+put("$dir/rbf", "${header}SV\n$vectors");
+$run = run([ 'klr-predict', '--decision', '-j', 1, 'many', 'rbf' ], cwd => $dir);
+my @beta = map { [ split /[ :]/ ] } split /\n/, $vectors;
+@f = map { (split)[1] } split /\n/, $run->{out};
+$apart = max map {
+    my ($x, $f) = ($x[$_], -0.25);
+    for my $v (@beta) {
+        my ($beta, undef, $p, undef, $q, undef, $r, undef, $s) = @$v;
+        $f += $beta
+            * exp(-0.7 * (($x->[1] - $p)**2 + ($x->[2] - $q)**2 + $r**2 + $s**2));
+    }
+    abs($f[$_] - $f)
+} map { 199 * $_ } 0 .. 100;
+ok(@f == 20000 && $apart < 1e-5, "500 vectors: decision values within $apart");
+$slow = run([ 'sh', '-c',
+        'dd if=many bs=97 2>dd | '
+        . abs_path(bin('klr-predict')) . ' --decision -j 3 - rbf' ],
+    cwd => $dir);
+ok(length $run->{out} && $slow->{out} eq $run->{out},
+    'the same bits through a pipe in pieces, by three threads');
+
 # ---- against svm-predict ----
 
 # Rows of [label, numbers...].

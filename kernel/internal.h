@@ -100,15 +100,17 @@ enum {
     SPREAD_BYTES = 512 << 10  /* SPREAD sparse ones */
 };
 
-/* Where the exponent of e^x would leave the normal numbers. */
-#define FLOAT_EXP_LEAST (-87.0f)
+/* From here on 2^x would leave the normal numbers. */
+#define POWER_LEAST (-126.0f)
+/* e^(-2 x) = 2^(TANH_RATE x) */
+#define TANH_RATE (-0x1.715476p+1f)
 
 /* The kernel of sums of scaled features; the Laplacian kernel counts as RBF,
  * the difference being in the sums. */
 struct value {
     enum klr_kernel_type type;
     int degree;
-    float gamma, coef0;
+    float gamma, coef0; /* RBF: 2^(gamma D) */
 };
 
 /* Features (x - centre) * scale as floats, if float arithmetic on them keeps
@@ -118,6 +120,7 @@ struct narrow {
     enum term term;
     struct value value;
     double scale;   /* a power of 2 */
+    double gamma;   /* |gamma| of the scaled features */
     double *centre; /* (width), DENSE distances only */
     bool exact;     /* no operation rounds: the features are multiples of */
     int grid;       /* 2^grid */

@@ -29,6 +29,7 @@
 /* Sizes beyond these would leave the range of floats in some operation. */
 #define FLOAT_SIZE_MOST  0x1p80
 #define FLOAT_SIZE_LEAST 0x1p-80
+#define LOG2_E           0x1.71547652b82fep+0
 
 /* What the error of a row depends on; see above. */
 struct measure {
@@ -171,7 +172,7 @@ static double measure_error(const struct klr_points *points, struct measure m)
 {
     const struct narrow *narrow = &points->narrow;
     const double u = FLOAT_ROUNDING;
-    double spread = sqrt(m.spread), gamma = fabs((double)narrow->value.gamma);
+    double spread = sqrt(m.spread), gamma = narrow->gamma;
     double coef0 = fabs((double)narrow->value.coef0);
     double terms = RUN + (double)points->width / RUN + 4;
     double product = 1.7 * u * spread + 2 * sqrt(m.size * m.loss);
@@ -229,7 +230,7 @@ static double choose_scale(const struct klr_points *points)
 }
 
 /* False if the parameters leave the range of floats. */
-static bool choose_value(const struct klr_points *points, struct value *value)
+static bool choose_value(struct klr_points *points, struct value *value)
 {
     const struct klr_kernel *kernel = &points->kernel;
     double scale = points->narrow.scale;
@@ -237,8 +238,9 @@ static bool choose_value(const struct klr_points *points, struct value *value)
     gamma /= kernel->type == KLR_LAPLACIAN ? scale : scale * scale;
     *value = (struct value){kernel->type, kernel->degree, (float)gamma,
                             (float)kernel->coef0};
-    if (kernel->type == KLR_LAPLACIAN)
-        value->type = KLR_RBF;
+    points->narrow.gamma = fabs(gamma);
+    if (kernel_is_distance(kernel))
+        *value = (struct value){KLR_RBF, 0, (float)(-gamma * LOG2_E), 0};
     return (gamma == 0 || (fabs(gamma) >= FLOAT_SIZE_LEAST &&
                            fabs(gamma) <= FLOAT_SIZE_MOST)) &&
            fabs(kernel->coef0) <= FLOAT_SIZE_MOST;

@@ -8,6 +8,7 @@
  *   BYTES            of a vector: 16, 32 or 64
  *   ROWS             left rows of a register block, beside two vectors
  *   FMA(a, b, c)     a * b + c, in vectors, with one rounding if possible
+ *   MOST(a, b)       the larger one of each two elements
  *
  * A register block has ROWS * 2 accumulators. Its products run over RUN
  * features at a time; the sums of the runs are added up in memory, which makes
@@ -44,32 +45,28 @@ LOCAL floats NAME(choose)(ints mask, floats a, floats b)
 
 /* ---- elementary functions ---- */
 
-/* e^x for x <= 0, within 2 units in the last place; e^0 = 1 exactly, and 0
- * below e^-87. x = n log 2 + r with |r| <= log(2)/2; 1 + r + r^2 p(r), where p
- * interpolates (e^r - 1 - r) / r^2 at the Chebyshev points, good to 2e-9. GROUP
- * vectors go side by side: one alone would wait for each of its operations. */
-LOCAL void NAME(exps)(floats x[GROUP])
+/* 2^x for x <= 0, within 2 units in the last place; 2^0 = 1 exactly, and 0
+ * below 2^-125.5. x = n + r with |r| <= 1/2; 2 2^r = 2 + r p(r), where p
+ * interpolates 2 (2^r - 1) / r at the Chebyshev points, good to 1e-8, meets
+ * 2^(n-1), whose exponent n + 126 is what rounding x to integers leaves in the
+ * last bits of a float; n = -126 leaves 0. GROUP vectors go side by side: one
+ * alone would wait for each of its operations. */
+LOCAL void NAME(powers)(floats x[GROUP])
 {
-    static const float coefficients[] = {0x1.6d1254p-10f, 0x1.120cbap-7f,
-                                         0x1.555518p-5f, 0x1.5554dcp-3f, 0.5f};
-    const float to_integer = 0x1.8p23f; /* adding it rounds to integers */
-    const float log2_high = 0x1.62e4p-1f, log2_low = 0x1.7f7d1cp-20f;
-    ints vanishes[GROUP], scale[GROUP];
-    floats n[GROUP], p[GROUP], power[GROUP];
-    EACH(q) vanishes[q] = x[q] < FLOAT_EXP_LEAST;
-    EACH(q) x[q] = NAME(choose)(vanishes[q], NAME(all)(FLOAT_EXP_LEAST), x[q]);
-    EACH(q) n[q] = FMA(x[q], NAME(all)(0x1.715476p+0f), NAME(all)(to_integer));
-    EACH(q) scale[q] = ((ints)n[q] << 23) + (127 << 23);
-    EACH(q) n[q] -= to_integer;
-    EACH(q) x[q] = FMA(n[q], NAME(all)(-log2_high), x[q]);
-    EACH(q) x[q] = FMA(n[q], NAME(all)(-log2_low), x[q]);
-    EACH(q) p[q] = NAME(all)(coefficients[0]);
-#pragma GCC unroll 4
-    for (int c = 1; c <= 4; c++)
+    static const float coefficients[] = {0x1.5f089p-9f,  0x1.3b2a54p-6f,
+                                         0x1.c6af6cp-4f, 0x1.ebfbep-2f,
+                                         0x1.62e43p+0f,  2.0f};
+    const float to_integer = 0x1.8p23f + 126;
+    floats n[GROUP], scale[GROUP], p[GROUP];
+    EACH(q) x[q] = MOST(x[q], NAME(all)(POWER_LEAST));
+    EACH(q) n[q] = x[q] + to_integer;
+    EACH(q) scale[q] = (floats)((ints)n[q] << 23);
+    EACH(q) x[q] -= n[q] - to_integer;
+    EACH(q) p[q] = NAME(all)(0x1.44138ap-12f);
+#pragma GCC unroll 6
+    for (int c = 0; c < 6; c++)
         EACH(q) p[q] = FMA(p[q], x[q], NAME(all)(coefficients[c]));
-    EACH(q) power[q] = FMA(x[q] * x[q], p[q], x[q]);
-    EACH(q) power[q] = (power[q] + 1.0f) * (floats)scale[q];
-    EACH(q) x[q] = (floats)((ints)power[q] & ~vanishes[q]);
+    EACH(q) x[q] = p[q] * scale[q];
 }
 
 /* tanh within 2 units in the last place: x + x^3 q(x^2) up to 0.65, with q from
@@ -111,8 +108,7 @@ LOCAL floats NAME(distance)(enum term term, floats u, floats v, floats sum)
         return (u + v) + sum;
     if (term == OVERLAP)
         sum *= 0.5f;
-    floats distance = (u - sum) + (v - sum);
-    return (floats)((ints)distance & ~(distance < 0));
+    return MOST((u - sum) + (v - sum), (floats){0});
 }
 
 /* GROUP vectors of sums become the kernel; vector q belongs to row[q] and to
@@ -127,18 +123,18 @@ LOCAL void NAME(group)(const struct tile *t, const size_t row[GROUP],
     case KLR_RBF:
         EACH(q)
         sum[q] =
-            -gamma *
+            gamma *
             NAME(distance)(narrow->term, NAME(all)(t->a->narrow.size[row[q]]),
                            *(const floats *)(narrow->size + column[q]), sum[q]);
-        NAME(exps)(sum);
+        NAME(powers)(sum);
         break;
     case KLR_LINEAR:
         EACH(q) sum[q] *= gamma;
         break;
     case KLR_SIGMOID:
         EACH(q) sum[q] = FMA(gamma, sum[q], coef0);
-        EACH(q) e[q] = -2.0f * NAME(abs)(sum[q]);
-        NAME(exps)(e);
+        EACH(q) e[q] = TANH_RATE * NAME(abs)(sum[q]);
+        NAME(powers)(e);
         EACH(q) sum[q] = NAME(tanh)(sum[q], e[q]);
         break;
     default:
@@ -147,13 +143,16 @@ LOCAL void NAME(group)(const struct tile *t, const size_t row[GROUP],
     }
 }
 
-/* The kernel of `rows` left rows from the first on and `span` columns in place
- * of their sums (rows, span), rows * span a multiple of GROUP * WIDE. Rows that stand in for
- * missing ones are computed as the last one. */
+/* out (rows of `t`) = the kernel of `rows` left rows from the first on and
+ * `span` columns, of sums (rows, span); rows * span is a multiple of GROUP *
+ * WIDE. Rows that stand in for missing ones are computed as the last one, and
+ * they and columns that are not asked for end in place of their sums. */
 LOCAL void NAME(values)(const struct tile *t, size_t first, const size_t rows,
                         size_t begin, const size_t span, float *sums)
 {
     size_t last = t->count - 1;
+    bool inside = begin >= t->begin && begin + span <= t->end;
+#pragma GCC unroll 8
     for (size_t at = 0; at < rows * span; at += GROUP * WIDE) {
         size_t row[GROUP], column[GROUP];
         floats sum[GROUP];
@@ -166,26 +165,23 @@ LOCAL void NAME(values)(const struct tile *t, size_t first, const size_t rows,
             sum[q] = *(const floats *)(sums + to);
         }
         NAME(group)(t, row, column, sum);
-        EACH(q) * (floats *)(sums + at + (size_t)q * WIDE) = sum[q];
+        EACH(q)
+        {
+            size_t to = at + (size_t)q * WIDE, r = first + to / span;
+            float *place =
+                inside && r <= last
+                    ? t->out + r * t->stride + (begin - t->begin) + to % span
+                    : sums + to;
+            *(floats *)place = sum[q];
+        }
     }
-}
-
-/* Left row `row` of out = the part of values (span) of the columns from `begin`
- * on that is asked for. */
-LOCAL void NAME(store)(const struct tile *t, size_t row, size_t begin,
-                       const size_t span, const float *values)
-{
-    float *out = t->out + row * t->stride;
-    if (begin >= t->begin && begin + span <= t->end) {
-        for (size_t c = 0; c < span; c += WIDE)
-            *(floats *)(out + (begin - t->begin) + c) =
-                *(const floats *)(values + c);
+    if (inside)
         return;
-    }
     size_t from = begin < t->begin ? t->begin : begin;
     size_t to = begin + span < t->end ? begin + span : t->end;
-    for (size_t j = from; j < to; j++)
-        out[j - t->begin] = values[j - begin];
+    for (size_t r = 0; r < rows && first + r <= last; r++)
+        memcpy(t->out + (first + r) * t->stride + (from - t->begin),
+               sums + r * span + (from - begin), (to - from) * sizeof *sums);
 }
 
 /* ---- dense ---- */
@@ -260,9 +256,6 @@ LOCAL void NAME(dense_block)(const struct tile *t, const size_t rows,
     else
         NAME(block)(ABSOLUTE, rows, vectors, width, left, panel, sums);
     NAME(values)(t, row, rows, column, span, sums);
-    for (size_t r = 0; r < rows && row + r < t->count; r++) {
-        NAME(store)(t, row + r, column, span, sums + r * span);
-    }
 }
 
 /* Left rows, packed, pass by each panel while it is at hand. */
@@ -311,10 +304,8 @@ LOCAL void NAME(sparse_block)(const struct tile *t, enum term term,
     for (size_t c = 0; c < SPAN; c++)
         for (size_t r = 0; r < stride; r++)
             values[r][c] = sums[c][r];
-    for (size_t r = 0; r < t->count; r++) {
+    for (size_t r = 0; r < t->count; r++)
         NAME(values)(t, r, 1, column, SPAN, values[r]);
-        NAME(store)(t, r, column, SPAN, values[r]);
-    }
 }
 
 static TARGET void NAME(sparse)(const struct tile *t)
@@ -350,3 +341,4 @@ static const struct tiles NAME(tiles) = {ROWS, NAME(dense), NAME(sparse)};
 #undef BYTES
 #undef ROWS
 #undef FMA
+#undef MOST

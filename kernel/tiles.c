@@ -14,6 +14,7 @@
 #define BYTES        32
 #define ROWS         6
 #define FMA(a, b, c) ((floats)_mm256_fmadd_ps((a), (b), (c)))
+#define MOST(a, b)   ((floats)_mm256_max_ps((a), (b)))
 #include "kernel/tile.h"
 
 #define NAME(x)      x##_avx512
@@ -21,6 +22,7 @@
 #define BYTES        64
 #define ROWS         12
 #define FMA(a, b, c) ((floats)_mm512_fmadd_ps((a), (b), (c)))
+#define MOST(a, b)   ((floats)_mm512_max_ps((a), (b)))
 #include "kernel/tile.h"
 #endif
 
@@ -34,6 +36,7 @@
 #else
 #define FMA(a, b, c) ((a) * (b) + (c))
 #endif
+#define MOST(a, b) NAME(choose)((a) > (b), (a), (b))
 #include "kernel/tile.h"
 
 static const struct tiles *tiles_choose(void)

@@ -350,3 +350,60 @@ int klr_format_real(char text[KLR_REAL_SIZE], double value)
     length = snprintf(text, KLR_REAL_SIZE, "%.17g", value);
     return unlocalise(text, length);
 }
+
+/* Six digits d.ddddd 10^exponent, -4 <= exponent <= 5, with a point among them
+ * or before them and without zeros at their end. */
+static int put_digits(char *text, bool negative, unsigned six, int exponent)
+{
+    char digit[6], *p = text;
+    int count = 6, point = exponent + 1; /* digits before the point */
+    for (int i = 5; i >= 0; i--, six /= 10)
+        digit[i] = (char)('0' + six % 10);
+    while (digit[count - 1] == '0')
+        count--;
+    if (negative)
+        *p++ = '-';
+    if (point <= 0) {
+        memcpy(p, "0.000", 5);
+        p += 2 - point;
+    }
+    for (int i = 0; i < count || i < point; i++) {
+        if (i == point && i > 0)
+            *p++ = '.';
+        *p++ = digit[i];
+    }
+    return (int)(p - text);
+}
+
+/* value 10^k is rounded to six digits. The rounded product lies on the same side
+ * of a tie as the exact one, or on the tie; then its rounding error, which fma
+ * gives exactly, decides. */
+int klr_format_six(char text[KLR_REAL_SIZE], double value)
+{
+    static const double power[] = {1e-4, 1e-3, 1e-2, 1e-1, 1e0,
+                                   1e1,  1e2,  1e3,  1e4,  1e5};
+    static const double scale[] = {1e9, 1e8, 1e7, 1e6, 1e5,
+                                   1e4, 1e3, 1e2, 1e1, 1e0};
+    double a = fabs(value);
+    if (!(a >= 1e-4 && a < 999999.5))
+        return unlocalise(text, snprintf(text, KLR_REAL_SIZE, "%g", value));
+    int e = 3; /* power[e] <= a */
+    while (e > 0 && a < power[e])
+        e--;
+    while (e < 9 && a >= power[e + 1])
+        e++;
+    double product = a * scale[e];
+    unsigned six = (unsigned)product;
+    double rest = product - six;
+    if (rest == 0.5) {
+        double error = fma(a, scale[e], -product);
+        six += error > 0 || (error == 0 && six % 2);
+    } else {
+        six += rest > 0.5;
+    }
+    if (six == 1000000) {
+        six = 100000;
+        e++;
+    }
+    return put_digits(text, value < 0, six, e - 4);
+}

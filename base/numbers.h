@@ -31,4 +31,7 @@ bool klr_read_integer(const char *text, long long *value);
 enum { KLR_REAL_SIZE = 32 };
 int klr_format_real(char text[KLR_REAL_SIZE], double value);
 
+/* What "%g" gives in the C locale, without a final 0: six digits. */
+int klr_format_six(char text[KLR_REAL_SIZE], double value);
+
 #endif

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * klr-scale's six digits against printf's %g, ties and powers of ten included.
+ * Six digits against printf's %g, ties and powers of ten included.
  */
+#include "base/numbers.h"
+
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
-
-#define main scale_main
-int scale_main(int argc, char **argv);
-#include "klr-scale.c"
-#undef main
+#include <string.h>
 
 #include "tests/tap.h"
 
 static bool agrees(double v)
 {
     char text[KLR_REAL_SIZE], expected[KLR_REAL_SIZE];
-    int length = format_six(text, v);
+    int length = klr_format_six(text, v);
     snprintf(expected, sizeof expected, "%g", v);
     if (length == (int)strlen(expected) &&
         !memcmp(text, expected, (size_t)length))

@@ -23,6 +23,7 @@
 #include "solver/smo_shrink.c" /* examples set aside, */
 #include "solver/smo.c"        /* and the method */
 #include "solver/precond.c"    /* low rank, weighted: for the next */
+#include "solver/direction.c"  /* the step of the Newton method */
 #include "solver/newton.c"     /* truncated Newton for the logistic loss */
 
 /* models out */

@@ -258,21 +258,21 @@ static int newton_solve(const struct binary *problem, struct solution *solution,
 /* ---- the preconditioner of the Newton method: see precond.c ---- */
 
 struct precond {
-    size_t n, rank;     /* examples; columns of L */
-    size_t limit, most; /* of the rank: at present, and ever */
-    size_t stride;      /* of the rows of L and of the factor */
-    float *l;           /* (n, rank) row-major */
-    double *factor;     /* (rank, rank) R, upper, with R'R = I + L'L */
-    const double *s;    /* (n) roots of the weights, the caller's */
-    double *zs, szs;    /* (n) M^-1 s; s'M^-1 s */
-    double *residual;   /* (n) diagonal of S K S - L L' */
-    double *diagonal;   /* (n) K_ii */
-    double *work;       /* (groups, most) partial sums of L'x */
-    float *column;      /* (KLR_PANEL, n) K[candidates, :] */
-    double *lines;      /* (most, KLR_PANEL) rows of L, of candidates */
-    float *panel;       /* (most, KLR_PANEL) the same, negative, of pivots */
-    double flops;       /* operations of all builds and solutions so far */
-    struct klr_pool *pool;         /* the operator's */
+    size_t n, rank;        /* examples; columns of L */
+    size_t limit, most;    /* of the rank: at present, and ever */
+    size_t stride;         /* of the rows of L and of the factor */
+    float *l;              /* (n, rank) row-major */
+    double *factor;        /* (rank, rank) R, upper, with R'R = I + L'L */
+    const double *s;       /* (n) roots of the weights, the caller's */
+    double *zs, szs;       /* (n) M^-1 s; s'M^-1 s */
+    double *residual;      /* (n) diagonal of S K S - L L' */
+    double *diagonal;      /* (n) K_ii */
+    double *work;          /* (groups, most) partial sums of L'x */
+    float *column;         /* (KLR_PANEL, n) K[candidates, :] */
+    double *lines;         /* (most, KLR_PANEL) rows of L, of candidates */
+    float *panel;          /* (most, KLR_PANEL) the same, negative, of pivots */
+    double flops;          /* operations of all builds and solutions so far */
+    struct klr_pool *pool; /* the operator's */
     const struct klr_dense *dense; /* products for this processor */
 };
 
@@ -286,6 +286,42 @@ static void precond_build(struct precond *m, const struct binary *problem,
                           const double *s);
 /* out = the inverse of M on the subspace s'out = 0, applied to in. */
 static void precond_solve(struct precond *m, const double *in, double *out);
+/* out = the inverse of M, applied to in. */
+static void precond_invert(struct precond *m, const double *in, double *out);
+
+/* ---- the step of the Newton method: see direction.c ---- */
+
+struct direction {
+    const struct binary *problem;
+    size_t n;
+    double accuracy; /* fall of the residual of conjugate gradients */
+    enum klr_precision precision; /* of their products */
+    bool indefinite; /* a direction of negative curvature was met */
+    struct precond precond;
+    struct klr_progress *progress; /* for the clock, with gap(solver) */
+    double (*gap)(void *);
+    void *solver;
+    double *s;              /* (n) roots of the weights, the caller's */
+    double total;           /* their sum of squares; infinite without bias */
+    const double *e, *q;    /* (n) beta - g, K e; the caller's */
+    bool partial;           /* rows of negligible weight are left out */
+    size_t *row;            /* (n) rows kept; from the end those left out */
+    struct klr_set in, out; /* their positions */
+    struct klr_range *in_range, *out_range; /* (n) */
+    double *store;                          /* all vectors below, (n) each */
+    double *v, *kv;                         /* v, K S v; then S v, K S v */
+    double *r, *z, *p, *kp, *t, *packed;
+};
+
+/* The caller has zeroed *d and keeps accuracy, precision, progress, gap and
+ * solver. */
+static int direction_create(struct direction *d, const struct binary *problem,
+                            struct klr_error *err);
+static void direction_free(struct direction *d);
+/* d->v and d->kv; s becomes 0 where rows are left out. Ends early with a status
+ * of the clock, or with `indefinite`. */
+static enum klr_status direction_solve(struct direction *d, double *s,
+                                       const double *e, const double *q);
 
 /* ---- losses and their conjugates: see loss.c ---- */
 

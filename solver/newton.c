@@ -1,71 +1,74 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Exact kernel logistic regression by a truncated Newton method, the modern
- * form of Maalouf, Trafalis & Adrianto (2011):
+ * Exact kernel logistic regression, plain or sparse, by a truncated Newton
+ * method, the modern form of Maalouf, Trafalis & Adrianto (2011):
  *
- *   minimise  P(beta, rho) = 1/2 beta'K beta + sum_i C_i g(-y_i (u_i - rho)),
- *             u = K beta, g(z) = log(1 + e^z)
+ *   minimise  P(beta, rho) = 1/2 beta'K beta + sum_i loss_i(y_i (u_i - rho)),
+ *             u = K beta,  the losses of loss.c
  *
- * At (beta, rho), rho optimal, let p_i = sigma(-y_i (u_i - rho)), g_i = C_i y_i
- * p_i, W_i = C_i p_i (1 - p_i), S = diag(sqrt W). Since rho is optimal, sum g_i
- * = 0: |g| is a feasible point of the dual, Keerthi et al. (2005), (2.8), and
- * gives a rigorous duality gap at the price of one product, q = K (beta - g).
- * The Newton point is g + S v, where v solves
+ * At (beta, rho), rho optimal, or 0 in a model without bias, let g_i = y_i
+ * alpha_i with the alpha_i where the loss meets its conjugate, W_i = alpha_i (1
+ * - alpha_i / C_i) its curvature, 0 where the box cuts it off, and S = diag(sqrt
+ * W). Since rho is optimal, sum g_i = 0: |g| is a feasible point of the dual,
+ * Keerthi et al. (2005), (2.8), Consolo (22), and gives a rigorous duality gap
+ * at the price of one product, q = K (beta - g). The Newton point is g + S v,
+ * with v of direction.c. K is linear along the line to the Newton point, so the
+ * line search needs no product.
  *
- *   min_v  1/2 v'(I + S K S) v - (S q)'v   subject to  s'v = 0,  s = diag S,
- *
- * by conjugate gradients with the constraint kept by projection (Gould, Hribar
- * & Nocedal 2001) and the preconditioner M = I + L L', S K S ~ L L' by a pivoted
- * Cholesky factorisation of the WEIGHTED matrix: precond.c. K is linear along
- * the line to the Newton point, so the line search needs no product.
- *
- * C is reached along a path, ten times larger each step, warm started: from
- * zero at a large C the steps would shrink to nothing. Products are summed in
+ * C is reached along a path, warm started: from zero at a large C the steps
+ * would shrink to nothing. Shift and box grow with C. Products are summed in
  * double over float entries; u and q, and with them the gap, are formed from
  * double entries as soon as floats could spoil a tenth of the gap to reach.
- * The answer is the dual point g: 0 < |g_i| < C_i and sum g = 0 hold exactly.
+ *
+ * The answer is the dual point g where its own gap is small enough: 0 < |g_i| <
+ * C_i and sum g = 0 hold exactly; else beta. At a large C and for K of fast
+ * decay K g has lost all digits when P(beta) and D(g) have met.
  */
 #include "solver/internal.h"
 
+/* How C is approached. Plain steps stall for a large shift with a box. */
+struct path {
+    double factor;   /* from C to C */
+    double gap;      /* relative, to be reached on the way */
+    double accuracy; /* of conjugate gradients */
+};
+static const struct path path_klr = {10, 1e-2, 0.1};
+static const struct path path_sklr = {1.7782794100389228, 1e-4, 1e-3};
+
+/* A point of the path. */
+struct place {
+    double cost;
+    struct loss loss;
+};
+
 struct newton {
     const struct binary *problem;
-    struct loss loss;
     size_t n;
-    double eps;      /* relative duality gap to reach */
-    double accuracy; /* of conjugate gradients: fall of the residual */
+    bool bias;
+    const struct path *path;
+    double eps;                   /* relative duality gap to reach */
+    struct loss loss;             /* of this step of the path */
     enum klr_precision precision; /* of u and q */
-    enum klr_precision hessian;   /* of products in conjugate gradients */
-    bool indefinite; /* a direction of negative curvature was met */
-    struct precond precond;
-    double *store;              /* all vectors below, (n) each */
-    double *cost;               /* C_i of this step of the path */
-    double *beta, *u;           /* the point, u = K beta */
-    double *g, *kg;             /* the dual point, K g */
-    double *s, *e, *q;          /* sqrt W; beta - g; K e */
-    double *v, *kv;             /* v, and K S v */
-    double *r, *z, *p, *kp, *t; /* of conjugate gradients */
-    double rho;                 /* optimal for u */
-    double rho_g;               /* optimal for K g */
-    double primal;              /* P(beta, rho) */
-    double primal_g, dual;      /* P(g, rho_g) and D(|g|) */
-    double conjugate;           /* the part of -D without K */
+    struct direction direction;
+    double *store;         /* all vectors below, (n) each */
+    double *cost;          /* C_i of this step of the path */
+    double *beta, *u;      /* the point, u = K beta */
+    double *g, *kg;        /* the dual point, K g */
+    double *s, *e, *q;     /* sqrt W; beta - g; K e */
+    double *x, *kx;        /* a point on the line of the search, and K x */
+    double rho;            /* optimal for u */
+    double rho_g;          /* optimal for K g */
+    double primal;         /* P(beta, rho) */
+    double primal_g, dual; /* P(g, rho_g) and D(|g|) */
+    double conjugate;      /* the part of -D without K */
     struct klr_progress progress;
 };
 
 enum {
-    NEWTON_VECTORS = 15,
-    NEWTON_STEPS = 100,    /* at one C */
-    NEWTON_CG_STEPS = 500, /* in one of these */
-    NEWTON_PATIENCE = 5,   /* steps after which to try harder */
+    NEWTON_VECTORS = 10,
+    NEWTON_STEPS = 100,  /* at one C */
+    NEWTON_PATIENCE = 5, /* steps after which to try harder */
 };
-
-static double dot(size_t n, const double *a, const double *b)
-{
-    double sum = 0;
-    for (size_t i = 0; i < n; i++)
-        sum += a[i] * b[i];
-    return sum;
-}
 
 /* ---- objectives ---- */
 
@@ -75,22 +78,29 @@ static double newton_primal(const struct newton *nt, const double *beta,
     const double *y = nt->problem->y;
     double loss = 0;
     for (size_t i = 0; i < nt->n; i++)
-        loss += nt->cost[i] * softplus(-y[i] * (u[i] - rho));
+        loss += loss_value(&nt->loss, y[i] * (u[i] - rho), nt->cost[i]);
     return 0.5 * dot(nt->n, beta, u) + loss;
+}
+
+static double newton_rho(const struct newton *nt, const double *u)
+{
+    return nt->bias ? best_rho(&nt->loss, nt->n, nt->problem->y, nt->cost, u)
+                    : 0;
 }
 
 /* rho and P for the present beta, u and costs. */
 static void newton_evaluate(struct newton *nt)
 {
-    nt->rho = best_rho(&nt->loss, nt->n, nt->problem->y, nt->cost, nt->u);
+    nt->rho = newton_rho(nt, nt->u);
     nt->primal = newton_primal(nt, nt->beta, nt->u, nt->rho);
 }
 
-/* Of the dual point, which is the answer. */
+/* Of the answer: the dual point g, or beta where its P is much smaller. */
 static double newton_gap(void *solver)
 {
     const struct newton *nt = solver;
-    return (nt->primal_g - nt->dual) / fabs(nt->primal_g);
+    double primal = fmin(nt->primal, nt->primal_g);
+    return (primal - nt->dual) / fabs(primal);
 }
 
 static void newton_product(struct newton *nt, const double *x,
@@ -101,18 +111,23 @@ static void newton_product(struct newton *nt, const double *x,
     nt->progress.iterations++;
 }
 
-/* g, the weights, e and the part of the dual objective without K. */
+/* g, the roots of the weights, e and the part of the dual objective without K.
+ * Where the box cuts alpha off the loss is linear: no weight. */
 static void newton_gradient(struct newton *nt)
 {
     const double *y = nt->problem->y;
     nt->conjugate = 0;
     for (size_t i = 0; i < nt->n; i++) {
-        double z = -y[i] * (nt->u[i] - nt->rho), p = sigmoid(z);
-        nt->g[i] = nt->cost[i] * y[i] * p;
-        nt->s[i] = sqrt(nt->cost[i] * p * sigmoid(-z));
+        double cost = nt->cost[i], margin = y[i] * (nt->u[i] - nt->rho);
+        double z = nt->loss.shift - margin, p = sigmoid(z);
+        double alpha = loss_alpha(&nt->loss, margin, cost);
+        bool cut = alpha != cost * p;
+        nt->g[i] = y[i] * alpha;
+        nt->s[i] = cut ? 0 : sqrt(cost * p * sigmoid(-z));
         nt->e[i] = nt->beta[i] - nt->g[i];
-        /* C G(p) at p = sigma(z) is C (p z - g(z)), Keerthi (2.4) */
-        nt->conjugate += nt->cost[i] * (p * z - softplus(z));
+        /* psi(alpha) = alpha (shift - margin) - loss, also where C G(p) would
+         * lose all digits; without the box alpha = C p */
+        nt->conjugate += alpha * -margin - loss_value(&nt->loss, margin, cost);
     }
 }
 
@@ -121,7 +136,7 @@ static void newton_gradient(struct newton *nt)
 static void newton_refresh(struct newton *nt)
 {
     double sum = 0;
-    for (size_t i = 0; i < nt->n; i++)
+    for (size_t i = 0; i < nt->n && nt->bias; i++)
         sum += nt->beta[i];
     for (size_t i = 0; i < nt->n; i++)
         nt->beta[i] -= sum / (double)nt->n;
@@ -134,7 +149,7 @@ static double newton_scale(const struct newton *nt, const double *x)
 {
     double sum = 0;
     for (size_t i = 0; i < nt->n; i++)
-        sum += x[i] * x[i] * nt->precond.diagonal[i];
+        sum += x[i] * x[i] * nt->direction.precond.diagonal[i];
     return sum;
 }
 
@@ -153,7 +168,7 @@ static enum klr_precision newton_choose_precision(const struct newton *nt)
 /* rho, P and D of the dual point, given its product. */
 static void newton_judge(struct newton *nt)
 {
-    nt->rho_g = best_rho(&nt->loss, nt->n, nt->problem->y, nt->cost, nt->kg);
+    nt->rho_g = newton_rho(nt, nt->kg);
     nt->primal_g = newton_primal(nt, nt->g, nt->kg, nt->rho_g);
     nt->dual = -0.5 * dot(nt->n, nt->g, nt->kg) - nt->conjugate;
 }
@@ -173,94 +188,22 @@ static void newton_dual_point(struct newton *nt)
     newton_judge(nt);
 }
 
-/* ---- conjugate gradients ---- */
-
-/* Start from v = 0, the point g, with residual S q, or from v = S^-1 e, the
- * point beta, with residual -S^-1 e: whichever is smaller in the norm of M^-1.
- * The second exists only if e = 0 wherever W = 0. Returns that norm squared. */
-static double newton_start(struct newton *nt)
-{
-    size_t n = nt->n;
-    double *other = nt->t, *z_other = nt->kp;
-    bool exists = true;
-    for (size_t i = 0; i < n; i++) {
-        nt->r[i] = nt->s[i] * nt->q[i];
-        nt->v[i] = nt->kv[i] = 0;
-        exists = exists && (nt->s[i] > 0 || nt->e[i] == 0);
-        other[i] = nt->s[i] > 0 ? -nt->e[i] / nt->s[i] : 0;
-    }
-    precond_solve(&nt->precond, nt->r, nt->z);
-    double norm = dot(n, nt->r, nt->z);
-    if (!exists)
-        return norm;
-    precond_solve(&nt->precond, other, z_other);
-    double norm_other = dot(n, other, z_other);
-    if (!(norm_other < norm))
-        return norm;
-    for (size_t i = 0; i < n; i++) {
-        nt->r[i] = other[i];
-        nt->z[i] = z_other[i];
-        nt->v[i] = -other[i];
-        nt->kv[i] = nt->q[i];
-    }
-    return norm_other;
-}
-
-/* v to a fraction of the starting residual; then beta+ = g + S v into p and
- * K beta+ into kp. */
-static enum klr_status newton_direction(struct newton *nt)
-{
-    size_t n = nt->n;
-    const double *s = nt->s;
-    enum klr_status status = KLR_CONVERGED;
-    double rz = newton_start(nt), goal = nt->accuracy * nt->accuracy * rz;
-    memcpy(nt->p, nt->z, n * sizeof *nt->p);
-    for (int step = 0; step < NEWTON_CG_STEPS && rz > goal; step++) {
-        status = clock_check(nt->problem->clock, nt->problem->params,
-                             &nt->progress, newton_gap, nt);
-        if (status != KLR_CONVERGED)
-            break;
-        for (size_t i = 0; i < n; i++)
-            nt->t[i] = s[i] * nt->p[i];
-        newton_product(nt, nt->t, nt->hessian, nt->kp);
-        double curvature = dot(n, nt->p, nt->p) + dot(n, nt->t, nt->kp);
-        double a = rz / curvature, old = rz;
-        if (!(curvature > 0)) {
-            nt->indefinite = true;
-            break;
-        }
-        for (size_t i = 0; i < n; i++) {
-            nt->v[i] += a * nt->p[i];
-            nt->kv[i] += a * nt->kp[i];
-            nt->r[i] -= a * (nt->p[i] + s[i] * nt->kp[i]);
-        }
-        precond_solve(&nt->precond, nt->r, nt->z);
-        rz = dot(n, nt->r, nt->z);
-        for (size_t i = 0; i < n; i++)
-            nt->p[i] = nt->z[i] + rz / old * nt->p[i];
-    }
-    for (size_t i = 0; i < n; i++) {
-        nt->p[i] = nt->g[i] + s[i] * nt->v[i];
-        nt->kp[i] = nt->kg[i] + nt->kv[i];
-    }
-    return status;
-}
-
 /* The first of t = 1, 1/2, 1/4 ... with a smaller P on the line from beta to
- * the Newton point (p, kp), rho optimal at each; false if there is none. */
+ * the Newton point g + S v, rho optimal at each; false if there is none. */
 static bool newton_line_search(struct newton *nt)
 {
+    const struct direction *d = &nt->direction;
     size_t n = nt->n;
     for (double t = 1; t > 1e-8; t /= 2) {
         for (size_t i = 0; i < n; i++) {
-            nt->r[i] = nt->beta[i] + t * (nt->p[i] - nt->beta[i]);
-            nt->z[i] = nt->u[i] + t * (nt->kp[i] - nt->u[i]);
+            nt->x[i] = nt->beta[i] + t * (d->v[i] - nt->e[i]);
+            nt->kx[i] = nt->u[i] + t * (d->kv[i] - nt->q[i]);
         }
-        double rho = best_rho(&nt->loss, n, nt->problem->y, nt->cost, nt->z);
-        double primal = newton_primal(nt, nt->r, nt->z, rho);
+        double rho = newton_rho(nt, nt->kx);
+        double primal = newton_primal(nt, nt->x, nt->kx, rho);
         if (primal < nt->primal) {
-            memcpy(nt->beta, nt->r, n * sizeof *nt->beta);
-            memcpy(nt->u, nt->z, n * sizeof *nt->u);
+            memcpy(nt->beta, nt->x, n * sizeof *nt->beta);
+            memcpy(nt->u, nt->kx, n * sizeof *nt->u);
             nt->rho = rho;
             nt->primal = primal;
             return true;
@@ -269,55 +212,59 @@ static bool newton_line_search(struct newton *nt)
     return false;
 }
 
-/* ---- steps and path ---- */
+/* ---- steps ---- */
 
-/* Newton steps at the present costs until the relative gap reaches the target:
- * that of beta on the way, of the dual point at the end of the path. Where it
- * takes many, the preconditioner is too weak for conjugate gradients to come
- * near the Newton point: more rank, and more accuracy. Where no step lowers P,
- * float products have led astray: double ones from then on. */
-static enum klr_status newton_descend(struct newton *nt, bool last)
+/* Newton steps at the present costs until the relative gap reaches the target.
+ * Where it takes many, the preconditioner is too weak for conjugate gradients to
+ * come near the Newton point: more rank, and more accuracy. Where no step lowers
+ * P, or K seems indefinite, float products have led astray: double ones from
+ * then on. */
+static enum klr_status newton_descend(struct newton *nt)
 {
-    nt->accuracy = 0.1;
+    struct direction *d = &nt->direction;
+    d->accuracy = nt->path->accuracy;
     newton_evaluate(nt);
     for (int step = 1; step <= NEWTON_STEPS; step++) {
         newton_dual_point(nt);
         nt->progress.violation = newton_gap(nt);
-        double primal = last ? nt->primal_g : nt->primal;
+        double primal = fmin(nt->primal, nt->primal_g);
         if (primal - nt->dual <= nt->progress.target * primal)
             return KLR_CONVERGED;
         if (step % NEWTON_PATIENCE == 0) {
-            precond_raise(&nt->precond);
-            nt->accuracy *= 0.1;
+            precond_raise(&d->precond);
+            d->accuracy = fmax(0.1 * d->accuracy, 1e-8);
         }
-        precond_build(&nt->precond, nt->problem, nt->s);
-        enum klr_status status = newton_direction(nt);
+        enum klr_status status = direction_solve(d, nt->s, nt->e, nt->q);
         if (status != KLR_CONVERGED)
             return status;
-        bool lower = newton_line_search(nt);
-        if (nt->indefinite || (!lower && nt->hessian == KLR_DOUBLE))
+        bool well = !d->indefinite && newton_line_search(nt);
+        if (!well && d->precision == KLR_DOUBLE)
             return KLR_PRECISION_LIMIT;
-        if (!lower) {
-            nt->hessian = KLR_DOUBLE;
+        if (!well) {
+            d->precision = KLR_DOUBLE;
+            d->indefinite = false;
             newton_refresh(nt);
         }
     }
     return KLR_ITERATION_LIMIT;
 }
 
-/* The largest power of ten times C, at most C, at which K hardly bends the
- * solution: C_0 max C_i (mean K_ii - mean K_ij) <= 1. (C, K) and (C/s, s K) are
+/* ---- the path ---- */
+
+/* The first C of the path to C: at most C, so small that K hardly bends the
+ * solution, C_0 max w_i (mean K_ii - mean K_ij) <= 1. (C, K) and (C/s, s K) are
  * one problem. The means are taken over a few rows. */
-static double newton_first_scale(const struct newton *nt, double *row)
+static double newton_first_cost(const struct newton *nt, double cost,
+                                double *row)
 {
     enum { ROWS = 16 };
     const struct binary *b = nt->problem;
-    double most = 0, diagonal = 0, off = 0, scale = 1;
+    double most = 0, diagonal = 0, off = 0;
     size_t rows = nt->n < ROWS ? nt->n : ROWS;
     operator_diagonal(b->op, b->set, row);
     for (size_t i = 0; i < nt->n; i++) {
         diagonal += row[i] / (double)nt->n;
-        most = fmax(most, b->params->cost.value[0] * b->weight[i]);
+        most = fmax(most, b->weight[i]);
     }
     for (size_t i = 0; i < rows; i++) {
         operator_row(b->op, set_position(b->set, i * nt->n / rows), b->set,
@@ -325,57 +272,53 @@ static double newton_first_scale(const struct newton *nt, double *row)
         for (size_t k = 0; k < nt->n; k++)
             off += row[k] / (double)(nt->n * rows);
     }
-    while (scale * most * (diagonal - off) > 1)
-        scale /= 10;
-    return scale;
+    while (cost * most * (diagonal - off) > 1)
+        cost /= nt->path->factor;
+    return cost;
 }
 
-static enum klr_status newton_path(struct newton *nt)
+/* The problem at C, between `from` and `to`: shift and box lie between theirs
+ * in proportion. */
+static void newton_set(struct newton *nt, double cost, const struct place *from,
+                       const struct place *to)
 {
-    const double loose = 1e-2;
-    enum klr_status status = KLR_CONVERGED;
-    double scale = newton_first_scale(nt, nt->t);
-    bool last = false, stopped = false;
-    for (; !last && !stopped && !nt->indefinite; scale *= 10) {
-        last = scale > 0.5;
-        for (size_t i = 0; i < nt->n; i++)
-            nt->cost[i] = nt->problem->params->cost.value[0] *
-                          nt->problem->weight[i] * (last ? 1 : scale);
-        nt->progress.target = last ? nt->eps : fmax(nt->eps, loose);
-        status = newton_descend(nt, last);
-        stopped = !last &&
-                  clock_check(nt->problem->clock, nt->problem->params,
-                              &nt->progress, newton_gap, nt) != KLR_CONVERGED;
+    double share = (cost - from->cost) / (to->cost - from->cost);
+    nt->loss = to->loss;
+    nt->loss.shift =
+        from->loss.shift + share * (to->loss.shift - from->loss.shift);
+    nt->loss.box = from->loss.box + share * (to->loss.box - from->loss.box);
+    for (size_t i = 0; i < nt->n; i++)
+        nt->cost[i] = cost * nt->problem->weight[i];
+}
+
+static enum klr_status newton_clock(struct newton *nt)
+{
+    return clock_check(nt->problem->clock, nt->problem->params, &nt->progress,
+                       newton_gap, nt);
+}
+
+/* Through smaller C to that of `to`; a stop on the way leaves what was reached,
+ * as a point of the problem at that C. */
+static enum klr_status newton_approach(struct newton *nt, double cost,
+                                       const struct place *from,
+                                       const struct place *to)
+{
+    enum klr_status status = newton_clock(nt);
+    nt->progress.target = fmax(nt->eps, nt->path->gap);
+    for (; cost < 0.99 * to->cost && status == KLR_CONVERGED;
+         cost *= nt->path->factor) {
+        newton_set(nt, cost, from, to);
+        newton_descend(nt);
+        status =
+            nt->direction.indefinite ? KLR_PRECISION_LIMIT : newton_clock(nt);
     }
-    if (stopped) { /* what was reached, as a point of the whole problem */
-        for (size_t i = 0; i < nt->n; i++)
-            nt->cost[i] =
-                nt->problem->params->cost.value[0] * nt->problem->weight[i];
-        newton_evaluate(nt);
-        newton_dual_point(nt);
-    }
+    newton_set(nt, to->cost, from, to);
+    nt->progress.target = nt->eps;
+    if (status == KLR_CONVERGED)
+        return newton_descend(nt);
+    newton_evaluate(nt);
+    newton_dual_point(nt);
     return status;
-}
-
-/* ---- start and end ---- */
-
-static int newton_create(struct newton *nt, const struct binary *problem,
-                         struct klr_error *err)
-{
-    size_t n = problem->n;
-    memset(nt, 0, sizeof *nt);
-    nt->problem = problem;
-    nt->n = n;
-    nt->eps = problem->params->eps;
-    nt->store = klr_zalloc(NEWTON_VECTORS * n, sizeof(double), err);
-    if (!nt->store)
-        return KLR_E_MEMORY;
-    double **vector[NEWTON_VECTORS] = {
-        &nt->cost, &nt->beta, &nt->u, &nt->g, &nt->kg, &nt->s,  &nt->e, &nt->q,
-        &nt->v,    &nt->kv,   &nt->r, &nt->z, &nt->p,  &nt->kp, &nt->t};
-    for (int i = 0; i < NEWTON_VECTORS; i++)
-        *vector[i] = nt->store + (size_t)i * n;
-    return precond_create(&nt->precond, problem, err);
 }
 
 /* The objectives themselves err to first order, by 2^-23 sum g_i^2 K_ii: where
@@ -387,11 +330,54 @@ static void newton_finish(struct newton *nt, struct solution *solution)
         newton_product(nt, nt->g, KLR_DOUBLE, nt->kg);
         newton_judge(nt);
     }
-    memcpy(solution->beta, nt->g, nt->n * sizeof *nt->g);
-    solution->rho = nt->rho_g;
-    solution->primal = nt->primal_g;
+    bool dual = nt->primal_g - nt->dual <= nt->eps * nt->primal_g ||
+                nt->primal_g <= nt->primal;
+    memcpy(solution->beta, dual ? nt->g : nt->beta, nt->n * sizeof *nt->g);
+    solution->rho = dual ? nt->rho_g : nt->rho;
+    solution->primal = dual ? nt->primal_g : nt->primal;
     solution->dual = nt->dual;
     solution->iterations = nt->progress.iterations;
+}
+
+static void newton_path(struct newton *nt, struct solution *solution)
+{
+    const struct klr_params *params = nt->problem->params;
+    struct place from = {0}, to;
+    double cost = newton_first_cost(nt, params->cost.value[0], nt->x);
+    for (size_t t = 0; t < params->cost.count; t++, from = to) {
+        to.cost = params->cost.value[t];
+        to.loss = loss_of(params, to.cost);
+        solution[t].status = newton_approach(nt, cost, &from, &to);
+        newton_finish(nt, &solution[t]);
+        cost = to.cost * nt->path->factor;
+    }
+}
+
+/* ---- start and end ---- */
+
+static int newton_create(struct newton *nt, const struct binary *problem,
+                         struct klr_error *err)
+{
+    size_t n = problem->n;
+    const struct klr_params *params = problem->params;
+    memset(nt, 0, sizeof *nt);
+    nt->problem = problem;
+    nt->n = n;
+    nt->bias = !params->no_bias;
+    nt->eps = params->eps;
+    nt->path = params->model == KLR_MODEL_SKLR ? &path_sklr : &path_klr;
+    nt->direction.progress = &nt->progress;
+    nt->direction.gap = newton_gap;
+    nt->direction.solver = nt;
+    nt->store = klr_zalloc(NEWTON_VECTORS * n, sizeof(double), err);
+    if (!nt->store)
+        return KLR_E_MEMORY;
+    double **vector[NEWTON_VECTORS] = {&nt->cost, &nt->beta, &nt->u, &nt->g,
+                                       &nt->kg,   &nt->s,    &nt->e, &nt->q,
+                                       &nt->x,    &nt->kx};
+    for (int i = 0; i < NEWTON_VECTORS; i++)
+        *vector[i] = nt->store + (size_t)i * n;
+    return direction_create(&nt->direction, problem, err);
 }
 
 static int newton_solve(const struct binary *problem, struct solution *solution,
@@ -400,14 +386,13 @@ static int newton_solve(const struct binary *problem, struct solution *solution,
     struct newton nt;
     int code = newton_create(&nt, problem, err);
     if (!code) {
-        solution->status = newton_path(&nt);
-        newton_finish(&nt, solution);
-        if (nt.indefinite || newton_gap(&nt) < -1e-4)
+        newton_path(&nt, solution);
+        if (nt.direction.indefinite || newton_gap(&nt) < -1e-4)
             code = klr_fail(err, KLR_E_DATA,
                             "the kernel matrix is not positive semidefinite: "
                             "use -a smo");
     }
-    precond_free(&nt.precond);
+    direction_free(&nt.direction);
     klr_free(nt.store);
     return code;
 }

@@ -59,39 +59,70 @@ static double kernel_of(const struct klr_kernel *kernel, const double *a,
                : tanh(kernel->gamma * dot + kernel->coef0);
 }
 
-/* What the definitions say of coefficients beta by row, and of rho. */
+/* What the definitions say of coefficients beta by row, and of rho. A logistic
+ * model names a dual point: the coefficients themselves, or where they are not
+ * feasible alpha_i = C sigma(-y_i f_i) of its decision values. */
 struct truth {
     double primal, dual, violation, sum;
 };
+
+/* (K beta)_i */
+static void sample_product(const struct sample *s,
+                           const struct klr_kernel *kernel, const double *beta,
+                           double *u)
+{
+    for (size_t i = 0; i < s->problem.n; i++) {
+        u[i] = 0;
+        for (size_t j = 0; j < s->problem.n; j++)
+            u[i] += beta[j] * kernel_of(kernel, s->value + i * FEATURES,
+                                        s->value + j * FEATURES);
+    }
+}
+
+static double logistic_dual(const struct sample *s, double c,
+                            const double *beta, const double *u)
+{
+    double dual = 0;
+    for (size_t i = 0; i < s->problem.n; i++) {
+        double a = s->label[i] * beta[i];
+        if (!(a > 0 && a < c))
+            return -INFINITY;
+        dual -= 0.5 * beta[i] * u[i] + a * log(a / c) + (c - a) * log1p(-a / c);
+    }
+    return dual;
+}
 
 static struct truth evaluate(const struct sample *s, const double *beta,
                              double rho, const struct klr_params *params,
                              const struct klr_kernel *kernel)
 {
     struct truth truth = {0};
+    double u[MOST], g[MOST] = {0}, kg[MOST];
     double most = -INFINITY, least = INFINITY, c = params->cost.value[0],
            edge = 1e-9 * c;
+    sample_product(s, kernel, beta, u);
     for (size_t i = 0; i < s->problem.n; i++) {
-        double u = 0, y = s->label[i], a = y * beta[i], up;
-        for (size_t j = 0; j < s->problem.n; j++)
-            u += beta[j] * kernel_of(kernel, s->value + i * FEATURES,
-                                     s->value + j * FEATURES);
+        double y = s->label[i], a = y * beta[i], up, f = y * (u[i] - rho);
         truth.sum += beta[i];
-        truth.primal += 0.5 * beta[i] * u;
-        truth.dual -= 0.5 * beta[i] * u;
+        truth.primal += 0.5 * beta[i] * u[i];
         if (params->model == KLR_MODEL_SVM) {
-            truth.primal += c * fmax(0, 1 - y * (u - rho));
-            truth.dual += a;
-            up = y - u;
+            truth.primal += c * fmax(0, 1 - f);
+            truth.dual += a - 0.5 * beta[i] * u[i];
+            up = y - u[i];
         } else {
-            truth.primal += c * log1p(exp(-y * (u - rho)));
-            truth.dual -= a * log(a / c) + (c - a) * log(1 - a / c);
-            up = -u - y * log(a / (c - a));
+            truth.primal += c * log1p(exp(-f));
+            g[i] = y * c / (1 + exp(f));
+            up = -u[i] - y * log(a / (c - a));
         }
         if (y > 0 ? a < c - edge : a > edge)
             most = fmax(most, up);
         if (y > 0 ? a > edge : a < c - edge)
             least = fmin(least, up);
+    }
+    if (params->model != KLR_MODEL_SVM) {
+        sample_product(s, kernel, g, kg);
+        truth.dual =
+            fmax(logistic_dual(s, c, beta, u), logistic_dual(s, c, g, kg));
     }
     truth.violation = most - least;
     return truth;

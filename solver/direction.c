@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The step of the Newton method: with weights W = S^2, s = diag S, and q = K e,
+ *
+ *   min_v  1/2 v'(I + S K S) v - (S q)'v   subject to  s'v = 0  (with a bias)
+ *
+ * by conjugate gradients with the constraint kept by projection (Gould, Hribar
+ * & Nocedal 2001) and the preconditioner M = I + L L', S K S ~ L L', of
+ * precond.c. The step is S v.
+ *
+ * v_i = 0 where s_i = 0, and rows of small weight are taken for such: those left
+ * out, with sum W_i (K_ii + 1 / sum W) <= a, would change the step by at most the
+ * a-th part of what they lack. Products of conjugate gradients are then of the
+ * other rows alone; K S v takes a product of its own.
+ */
+#include "solver/internal.h"
+
+enum {
+    DIRECTION_STEPS = 500, /* of conjugate gradients */
+    DIRECTION_VECTORS = 8,
+    WEIGHT_BINS = 64
+};
+
+static double dot(size_t n, const double *a, const double *b)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += a[i] * b[i];
+    return sum;
+}
+
+/* ---- rows of negligible weight ---- */
+
+/* In powers of two: bin 0 has all from 1/2, the last all from 0. */
+static int weight_bin(double weight)
+{
+    int exponent;
+    frexp(weight, &exponent);
+    if (weight == 0 || -exponent >= WEIGHT_BINS)
+        return WEIGHT_BINS - 1;
+    return exponent > 0 ? 0 : -exponent;
+}
+
+/* W_i K_ii, and what the row weighs in the constraint. */
+static double direction_weight(const struct direction *d, size_t i)
+{
+    double weight = d->s[i] * d->s[i];
+    return weight * (d->precond.diagonal[i] + 1 / d->total);
+}
+
+/* The first bin of rows to be left out. */
+static int direction_bin(const struct direction *d)
+{
+    double sum[WEIGHT_BINS] = {0}, left = 0;
+    int bin = WEIGHT_BINS;
+    for (size_t i = 0; i < d->n; i++) {
+        double weight = direction_weight(d, i);
+        sum[weight_bin(weight)] += weight;
+    }
+    while (bin > 0 && left + sum[bin - 1] <= d->accuracy)
+        left += sum[--bin];
+    return bin;
+}
+
+/* The rows kept and left out, as ranges of positions. Leaving some out is worth
+ * a product more only for a good part of all. */
+static void direction_restrict(struct direction *d)
+{
+    const struct klr_set all = d->problem->set;
+    size_t count[2] = {0, 0}, size[2] = {0, 0}, i = 0;
+    d->total = d->problem->params->no_bias ? INFINITY : dot(d->n, d->s, d->s);
+    int bin = direction_bin(d);
+    for (size_t r = 0; r < all.count; r++)
+        for (size_t p = all.range[r].begin; p < all.range[r].end; p++, i++) {
+            int out = weight_bin(direction_weight(d, i)) >= bin;
+            struct klr_range *range = out ? d->out_range : d->in_range;
+            if (count[out] > 0 && range[count[out] - 1].end == p)
+                range[count[out] - 1].end++;
+            else
+                range[count[out]++] = (struct klr_range){p, p + 1};
+            d->row[out ? d->n - ++size[1] : size[0]++] = i;
+        }
+    d->partial = (double)size[0] <= 0.85 * (double)d->n;
+    if (!d->partial)
+        size[0] = d->n; /* d->row has them all */
+    d->in = (struct klr_set){d->in_range, count[0], size[0]};
+    d->out = (struct klr_set){d->out_range, count[1], size[1]};
+    for (size_t k = size[0]; k < d->n; k++)
+        d->s[d->row[k]] = 0;
+}
+
+/* ---- products ---- */
+
+static void direction_apply(struct direction *d, struct klr_set rows,
+                            struct klr_set cols, const double *v, double *out)
+{
+    operator_apply(d->problem->op, rows, cols, v, 1, d->precision, out);
+    d->progress->iterations++;
+}
+
+/* out = K t on the rows kept, for t = 0 on the others; packs into t. */
+static void direction_product(struct direction *d, double *t, double *out)
+{
+    struct klr_set all = d->problem->set;
+    if (!d->partial) {
+        direction_apply(d, all, all, t, out);
+        return;
+    }
+    for (size_t k = 0; k < d->in.size; k++)
+        d->packed[k] = t[d->row[k]];
+    direction_apply(d, d->in, d->in, d->packed, t);
+    for (size_t k = 0; k < d->in.size; k++)
+        out[d->row[k]] = t[k];
+}
+
+static void direction_precondition(struct direction *d, const double *in,
+                                   double *out)
+{
+    if (d->problem->params->no_bias)
+        precond_invert(&d->precond, in, out);
+    else
+        precond_solve(&d->precond, in, out);
+}
+
+/* ---- the start ---- */
+
+/* other = the residual at v = S^-1 e, where g + S v is beta on the rows kept
+ * and g on those left out: S K e - S^-1 e with e of those left out. */
+static void direction_residual(struct direction *d, double *other)
+{
+    for (size_t k = 0; k < d->out.size; k++)
+        d->packed[k] = d->e[d->row[d->n - 1 - k]];
+    if (d->partial)
+        direction_apply(d, d->in, d->out, d->packed, d->t);
+    memset(other, 0, d->n * sizeof *other);
+    for (size_t k = 0; k < d->in.size; k++) {
+        size_t i = d->row[k];
+        double outer = d->partial ? d->s[i] * d->t[k] : 0;
+        other[i] = outer - d->e[i] / d->s[i];
+    }
+}
+
+/* Start from v = 0 with residual S q, or from v = S^-1 e: whichever residual is
+ * smaller in the norm of M^-1. The second exists only where all rows kept have a
+ * weight. Returns that norm squared. */
+static double direction_start(struct direction *d)
+{
+    size_t n = d->n;
+    double *other = d->p, *z_other = d->kp;
+    bool exists = true;
+    for (size_t i = 0; i < n; i++) {
+        d->r[i] = d->s[i] * d->q[i];
+        d->v[i] = d->kv[i] = 0;
+        exists = exists && (d->partial || d->s[i] > 0);
+    }
+    direction_precondition(d, d->r, d->z);
+    double norm = dot(n, d->r, d->z);
+    if (!exists)
+        return norm;
+    direction_residual(d, other);
+    direction_precondition(d, other, z_other);
+    double norm_other = dot(n, other, z_other);
+    if (!(norm_other < norm))
+        return norm;
+    for (size_t i = 0; i < n; i++) {
+        d->r[i] = other[i];
+        d->z[i] = z_other[i];
+        d->v[i] = d->s[i] > 0 ? d->e[i] / d->s[i] : 0;
+        d->kv[i] = d->q[i];
+    }
+    return norm_other;
+}
+
+/* ---- conjugate gradients ---- */
+
+/* One step; rz is r'z before and after. False: a direction of negative
+ * curvature. */
+static bool direction_step(struct direction *d, double *rz)
+{
+    size_t n = d->n;
+    const double *s = d->s;
+    for (size_t i = 0; i < n; i++)
+        d->t[i] = s[i] * d->p[i];
+    direction_product(d, d->t, d->kp);
+    double curvature = dot(n, d->p, d->p);
+    for (size_t i = 0; i < n; i++)
+        curvature += s[i] * d->p[i] * d->kp[i];
+    if (!(curvature > 0))
+        return false;
+    double a = *rz / curvature, old = *rz;
+    for (size_t i = 0; i < n; i++) {
+        d->v[i] += a * d->p[i];
+        d->kv[i] += a * d->kp[i];
+        d->r[i] -= a * (d->p[i] + s[i] * d->kp[i]);
+    }
+    direction_precondition(d, d->r, d->z);
+    *rz = dot(n, d->r, d->z);
+    for (size_t i = 0; i < n; i++)
+        d->p[i] = d->z[i] + *rz / old * d->p[i];
+    return true;
+}
+
+/* The Newton step D = S v - e from beta has slope q'D = -(D'h + h'Wh), h = K D,
+ * in P. Where the preconditioner is poor, a residual that is small in its norm
+ * may still spoil that: at least half of it is asked for. */
+static bool direction_descends(const struct direction *d)
+{
+    double slope = 0, curvature = 0;
+    for (size_t i = 0; i < d->n; i++) {
+        double step = d->s[i] * d->v[i] - d->e[i], h = d->kv[i] - d->q[i];
+        slope += d->q[i] * step;
+        curvature += step * h + d->s[i] * h * d->s[i] * h;
+    }
+    return d->partial || slope < 0;
+}
+
+static enum klr_status direction_solve(struct direction *d, double *s,
+                                       const double *e, const double *q)
+{
+    size_t n = d->n;
+    enum klr_status status = KLR_CONVERGED;
+    d->s = s;
+    d->e = e;
+    d->q = q;
+    direction_restrict(d);
+    precond_build(&d->precond, d->problem, s);
+    const double tiny = 1e-8;
+    double rz = direction_start(d), goal = d->accuracy * d->accuracy * rz;
+    memcpy(d->p, d->z, n * sizeof *d->p);
+    memset(d->kp, 0, n * sizeof *d->kp);
+    for (int step = 0; step < DIRECTION_STEPS; step++) {
+        if (rz <= goal && (direction_descends(d) || rz <= tiny * goal))
+            break;
+        status = clock_check(d->problem->clock, d->problem->params, d->progress,
+                             d->gap, d->solver);
+        if (status != KLR_CONVERGED)
+            break;
+        if (!direction_step(d, &rz)) {
+            d->indefinite = rz > goal;
+            break;
+        }
+    }
+    for (size_t i = 0; i < n; i++)
+        d->v[i] *= s[i];
+    if (d->partial) {
+        for (size_t k = 0; k < d->in.size; k++)
+            d->packed[k] = d->v[d->row[k]];
+        direction_apply(d, d->problem->set, d->in, d->packed, d->kv);
+    }
+    return status;
+}
+
+/* ---- start and end ---- */
+
+static int direction_create(struct direction *d, const struct binary *problem,
+                            struct klr_error *err)
+{
+    size_t n = problem->n;
+    d->problem = problem;
+    d->n = n;
+    d->precision = KLR_FLOAT;
+    if (!(d->store = klr_alloc(DIRECTION_VECTORS * n, sizeof(double), err)) ||
+        !(d->row = klr_alloc(n, sizeof *d->row, err)) ||
+        !(d->in_range = klr_alloc(n, sizeof *d->in_range, err)) ||
+        !(d->out_range = klr_alloc(n, sizeof *d->out_range, err)))
+        return KLR_E_MEMORY;
+    double **vector[DIRECTION_VECTORS] = {&d->v, &d->kv, &d->r, &d->z,
+                                          &d->p, &d->kp, &d->t, &d->packed};
+    for (int i = 0; i < DIRECTION_VECTORS; i++)
+        *vector[i] = d->store + (size_t)i * n;
+    return precond_create(&d->precond, problem, err);
+}
+
+static void direction_free(struct direction *d)
+{
+    precond_free(&d->precond);
+    klr_free(d->store);
+    klr_free(d->row);
+    klr_free(d->in_range);
+    klr_free(d->out_range);
+}

@@ -36,6 +36,7 @@ COMPILE  = $(CC) $(LANGUAGE) $(WARNINGS) $(CFLAGS) $(CPPFLAGS)
 ASAN  = -O1 -g -fsanitize=address -fno-omit-frame-pointer
 UBSAN = -O1 -g -fsanitize=undefined,float-cast-overflow \
 	-fno-sanitize-recover=all
+FUZZ  = $(ASAN) $(UBSAN) -Wno-format-truncation
 
 # A program that exits with 1 must not be taken for one that a sanitizer or
 # valgrind stopped, hence 99.
@@ -47,6 +48,10 @@ VALGRIND = valgrind -q --error-exitcode=99 --leak-check=full
 ifeq ($(MAKELEVEL)$(filter -j% --jobs%,$(MAKEFLAGS)),0)
 MAKEFLAGS += -j$(JOBS)
 endif
+
+# check-fuzz: mutants of each kind, and how many of them programs are given.
+MUTANTS  = 100000
+COMMANDS = 100
 
 # ---- Files ----
 
@@ -72,6 +77,7 @@ TEST_TOOLS = $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/*.c))
 PRELOADS   = $(patsubst tests/preload/%.c,$(BUILD)/tests/%.so,$(wildcard tests/preload/*.c))
 UNIT_TESTS = $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(filter %.c,$(TESTS)))
 LINE_TESTS = $(filter %.t,$(TESTS))
+FUZZERS    = $(BUILD)/data $(BUILD)/model
 LONG_TESTS = $(patsubst tests/long/%.c,$(BUILD)/long/%,$(wildcard tests/long/*.c))
 RUN_TESTS  = KLR_BIN=$(BIN) KLR_BUILD=$(BUILD) $(PROVE) -j$(JOBS)
 
@@ -157,6 +163,41 @@ check-valgrind: all
 check-oom: all $(TEST_TOOLS) $(PRELOADS)
 	$(RUN_TESTS) tests/oom.t
 
+## check-fuzz: mutants of data and of models under both sanitizers
+check-fuzz:
+	$(MAKE) BUILD=build/fuzz BIN=build/fuzz CFLAGS="$(FUZZ)" fuzz-run
+
+fuzz-run: $(FUZZERS) $(PROGRAMS)
+	$(BUILD)/data -n $(MUTANTS)
+	$(BUILD)/model -n $(MUTANTS)
+	KLR_MUTANTS=$(COMMANDS) $(RUN_TESTS) tests/fuzz/commands.t
+
+$(FUZZERS): $(BUILD)/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/main.o \
+		$(BUILD)/tests/fuzz/mutate.o $(BUILD)/tests/fuzz/support.o $(ARCHIVE)
+	$(COMPILE) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+## fuzz: targets for libFuzzer (clang), else for AFL++ (afl-cc)
+fuzz:
+	@if clang -fsanitize=fuzzer -x c -c -o /dev/null /dev/null 2>/dev/null; then \
+		$(MAKE) BUILD=build/libfuzzer CC=clang \
+			CFLAGS="$(FUZZ) -fsanitize=fuzzer-no-link" libfuzzer; \
+	elif command -v afl-cc >/dev/null; then \
+		$(MAKE) BUILD=build/afl CC=afl-cc CFLAGS="$(FUZZ)" aflfuzz; \
+	else echo "fuzz: neither clang with libFuzzer nor afl-cc here"; fi
+
+libfuzzer: $(FUZZERS:%=%-fuzzer)
+	@for name in data model; do \
+		echo "$(BUILD)/$$name-fuzzer FOLDER tests/fuzz/corpus/$$name"; done
+
+$(FUZZERS:%=%-fuzzer): $(BUILD)/%-fuzzer: $(BUILD)/tests/fuzz/%.o \
+		$(BUILD)/tests/fuzz/support.o $(ARCHIVE)
+	$(COMPILE) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+aflfuzz: $(FUZZERS)
+	@for name in data model; do \
+		echo "afl-fuzz -i tests/fuzz/corpus/$$name -o FOLDER" \
+			"$(BUILD)/$$name @@"; done
+
 ## check-long: the tests that take longer
 check-long: $(LONG_TESTS) all $(TEST_TOOLS)
 	$(RUN_TESTS) $(LONG_TESTS) $(wildcard tests/long/*.t)
@@ -223,7 +264,8 @@ help:
 		awk -F '\t' '{ printf "  %-16s %s\n", $$1, $$2 }'
 
 .PHONY: all demo check check-run check-asan check-ubsan check-valgrind \
-	check-oom check-long check-parts check-symbols format-check analyze bench \
+	check-oom check-long check-fuzz fuzz-run fuzz libfuzzer aflfuzz \
+	check-parts check-symbols format-check analyze bench \
 	install uninstall clean help
 .DELETE_ON_ERROR:
 .SECONDARY:

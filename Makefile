@@ -238,8 +238,16 @@ analyze:
 	else echo "analyze: no cppcheck here"; fi
 
 ## bench: side by side with LIBSVM, as ratios
-bench: all $(TEST_TOOLS)
+bench: all
 	bench/run.sh
+
+## bench-passes: passes of the Newton method over many problems
+bench-passes: all $(TEST_TOOLS)
+	bench/passes.pl
+
+## bench-bars: large C, paths, memory, model bytes, threads against their bars
+bench-bars: all $(TEST_TOOLS)
+	bench/bars.pl
 
 # ---- Installation ----
 

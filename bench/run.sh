@@ -34,7 +34,7 @@ trap 'rm -rf "$scratch"' EXIT
 # Run a command unless it is known to be long: its seconds are added to
 # time.NAME, its output is said.NAME.
 timed() {
-    local name=$1 said=$scratch/said.$1 times=$scratch/time.$1
+    local said=$scratch/said.$1 times=$scratch/time.$1
     shift
     [ ! -s "$times" ] || awk '$1 > 60 { exit 1 }' "$times" || return 0
     local begin=$EPOCHREALTIME

@@ -1,0 +1,190 @@
+#!/usr/bin/env perl
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# What the Newton method and the kernel layer promise, measured. A line for each
+# bar, pass or MISSED; exits with 1 if one is missed.
+#
+#   KLR_DATA=FOLDER bench/bars.pl [SECTION]...
+#
+#   extreme   C = 1e6 on diabetes and german.numer: the gap of the true kernel,
+#             found by the independent evaluator, is at most 1e-6
+#   path      nine values of C, 1e-2 to 1e6, on spambase and twonorm cost at most
+#             2.5 times the dearest of them alone, in passes and in seconds
+#   memory    -m 100 on a9a: the model of -m 4000, in a resident memory of at
+#             most data + model + 100 MB + 64 MB
+#   bytes     the same model for -j 1, 2, 3, for -m 50 and 4000, over ten runs
+#   threads   two threads train at least 1.7 times faster than one on magic and
+#             usps, medians of five runs by turns
+use strict;
+use warnings;
+use FindBin ();
+use lib "$FindBin::Bin/../tests/cli/lib";
+use JSON::PP ();
+use KLR;
+use POSIX qw(WNOHANG);
+use Time::HiRes qw(sleep time);
+
+chdir "$FindBin::Bin/.." or die "$FindBin::Bin/..: $!\n";
+$| = 1;
+die "KLR_DATA is not set: it names the folder of the data sets\n"
+    unless defined $ENV{KLR_DATA};
+
+my $dir = scratch();
+my $missed = 0;
+
+sub bar
+{
+    my ($pass, $format, @value) = @_;
+    printf "%-6s $format\n", $pass ? 'pass' : 'MISSED', @value;
+    $missed += !$pass;
+    return;
+}
+
+sub prepared
+{
+    my ($set) = @_;
+    return "$dir/$set" if -e "$dir/$set";
+    my $run = run([ 'bench/prepare.sh', $set, $dir ]);
+    die "$set: $run->{err}" if $run->{exit};
+    return "$dir/$set";
+}
+
+# Train klr; what --json said, one hash for each C.
+sub train
+{
+    my ($set, $model, @options) = @_;
+    my $run = run([ qw(klr-train -q --json -s klr -a newton), @options,
+        prepared($set), "$dir/$model" ]);
+    die "klr-train @options on $set: $run->{err}" if $run->{exit};
+    my $said = JSON::PP::decode_json($run->{out});
+    return ref $said eq 'ARRAY' ? @$said : $said;
+}
+
+sub median
+{
+    my @sorted = sort { $a <=> $b } @_;
+    return ($sorted[ $#sorted / 2 ] + $sorted[ @sorted / 2 ]) / 2;
+}
+
+sub extreme
+{
+    for my $set (qw(diabetes german.numer)) {
+        my ($said) = train($set, 'model', qw(-g 0.5 -c 1e6));
+        my $run = run([ tool('evaluate'), 'klr', prepared($set), "$dir/model",
+            1e6 ]);
+        die "evaluate: $run->{err}" if $run->{exit};
+        my $gap = JSON::PP::decode_json($run->{out})->{model_gap};
+        bar(defined $gap && $gap <= 1e-6, '%s, C = 1e6: gap %s (reported %.2e),'
+            . ' %.1f passes', $set, $gap // 'NaN', $said->{gap},
+            $said->{passes});
+    }
+    return;
+}
+
+# Passes and seconds of a path are running totals: the last value has them all.
+sub path
+{
+    my @costs = map {"1e$_"} -2 .. 6;
+    for my $set (qw(spambase twonorm)) {
+        my @single = map { (train($set, 'model', qw(-g 0.5 -c), $_))[0] }
+            @costs;
+        my @path = train($set, 'path', qw(-g 0.5 -c 0.01:1000000:x10));
+        my ($passes) = sort { $b <=> $a } map { $_->{passes} } @single;
+        my ($seconds) = sort { $b <=> $a } map { $_->{seconds}{train} } @single;
+        my ($all, $time) = ($path[-1]{passes}, $path[-1]{seconds}{train});
+        bar(@path == @costs && $all <= 2.5 * $passes,
+            '%s, %d values of C: %.1f passes, the dearest alone %.1f: %.2f',
+            $set, scalar @path, $all, $passes, $all / $passes);
+        bar($time <= 2.5 * $seconds, '%s: %.2f s, the dearest alone %.2f: %.2f',
+            $set, $time, $seconds, $time / $seconds);
+        my ($gap) = sort { $b <=> $a } map { $_->{gap} } @path;
+        bar($gap <= 1e-6, '%s: largest gap on the path %.2e', $set, $gap);
+    }
+    return;
+}
+
+# MB of the most resident memory that a process had while it ran.
+sub peak
+{
+    my ($run) = @_;
+    my $most = 0;
+    while (waitpid($run->{pid}, WNOHANG) == 0) {
+        if (open my $status, '<', "/proc/$run->{pid}/status") {
+            local $/;
+            $most = $1 if <$status> =~ /^VmHWM:\s*(\d+) kB/m;
+        }
+        sleep 0.02;
+    }
+    die "klr-train: exit $?: " . get($run->{err_file}) if $?;
+    return $most / 1024;
+}
+
+# Data in memory: an index (4 bytes) and a value (8) for each feature, of which
+# the text shows the number by its colons; rows by 64 bytes each are ample.
+sub memory
+{
+    my $data = prepared('a9a');
+    my $text = get($data);
+    my $held = (12 * ($text =~ tr/://) + 64 * ($text =~ tr/\n//)) / 1048576;
+    my %size;
+    for my $mb (100, 4000) {
+        my $run = start([ qw(klr-train -q -s klr -g 0.0625 -c 1 -m), $mb, $data,
+            "$dir/m$mb" ]);
+        $size{$mb} = peak($run);
+    }
+    my $most = $held + (-s "$dir/m100") / 1048576 + 100 + 64;
+    bar($size{100} <= $most, 'a9a, -m 100: %.0f MB resident, at most %.0f'
+        . ' (-m 4000: %.0f)', $size{100}, $most, $size{4000});
+    bar(get("$dir/m100") eq get("$dir/m4000"),
+        'a9a: the same model for -m 100 and -m 4000');
+    return;
+}
+
+sub bytes
+{
+    my @case = ((map { [ '-j', $_, '-m', 4000 ] } 1 .. 3), [qw(-j 2 -m 50)],
+        map { [qw(-j 3)] } 1 .. 10);
+    for my $set (qw(twonorm banana)) { # more than 50 MB of tiles each
+        my %text;
+        for my $case (@case) {
+            train($set, 'model', qw(-g 0.5 -c 1), @$case);
+            $text{ get("$dir/model") } = 1;
+        }
+        bar(keys %text == 1, '%s: %d models from %d runs', $set,
+            scalar keys %text, scalar @case);
+    }
+    return;
+}
+
+sub threads
+{
+    my %gamma = (magic => 0.5, usps => 0.0078125);
+    my %cost = (magic => 1, usps => 8);
+    for my $set (qw(magic usps)) {
+        my %seconds;
+        prepared($set);
+        for (1 .. 5) {
+            for my $threads (1, 2) {
+                my $begin = time;
+                train($set, 'model', '-g', $gamma{$set}, '-c', $cost{$set}, '-m',
+                    4000, '-j', $threads);
+                push @{ $seconds{$threads} }, time - $begin;
+            }
+        }
+        my ($one, $two) = map { median(@{ $seconds{$_} }) } 1, 2;
+        bar($one / $two >= 1.7, '%s: one thread %.2f s, two %.2f s: %.2f', $set,
+            $one, $two, $one / $two);
+    }
+    return;
+}
+
+my @sections = (extreme => \&extreme, path => \&path, memory => \&memory,
+    bytes => \&bytes, threads => \&threads);
+my %wanted = map { ($_ => 1) } @ARGV;
+while (my ($name, $section) = splice @sections, 0, 2) {
+    next if @ARGV && !delete $wanted{$name};
+    print "$name\n";
+    $section->();
+}
+die "no such section: @{[ sort keys %wanted ]}\n" if @ARGV && %wanted;
+exit($missed > 0);

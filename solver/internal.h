@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpu.h"
 #include "base/memory.h"
 #include "base/numbers.h"
 #include "base/system.h"
@@ -84,6 +85,9 @@ static size_t layout_class(const struct layout *layout, size_t c,
 /* Rows worked on at once: what is computed stays in the nearer caches. */
 enum { KLR_STRIP = 64 };
 
+/* Blocks of columns that few rows are computed on at once, at most. */
+enum { KLR_SPAN = 8 };
+
 /* The positions of a set in one block of KLR_TILE positions: `size` of them,
  * the first is `begin`, in range[range]; `offset` is its index in the set. */
 struct piece {
@@ -99,10 +103,11 @@ struct strip {
 
 /* What one thread works with. */
 struct tile_work {
-    void *gram;   /* of klr_gram */
-    void *strip;  /* entries computed */
-    double *side; /* (4, KLR_SLICE, KLR_TILE) of klr_tile_multiply */
-    struct klr_range *rows, *cols; /* (KLR_TILE) cut from sets */
+    void *gram;             /* of klr_gram */
+    void *strip;            /* entries computed */
+    double *side;           /* (4, KLR_SLICE, KLR_TILE) of klr_tile_multiply */
+    struct klr_range *rows; /* (KLR_TILE) cut from sets */
+    struct klr_range *cols; /* (KLR_SPAN * KLR_TILE) */
     unsigned long long evaluations;
 };
 
@@ -184,8 +189,12 @@ static void operator_apply(struct klr_operator *op, struct klr_set rows,
                            struct klr_set cols, const double *v, size_t m,
                            enum klr_precision precision, double *out);
 
-/* out (count, |cols|; stride elements apart) = K[i[..], cols], float or double
- * as `precision` says; in one sweep over the columns. */
+/* out[q] (|cols|) = K[i[q], cols], float or double as `precision` says, for
+ * q < count. Several rows cost less each than a single one. */
+static void operator_rows_to(struct klr_operator *op, const size_t *i,
+                             size_t count, struct klr_set cols,
+                             enum klr_precision precision, void *const *out);
+/* The same, with `stride` elements from row to row. */
 static void operator_rows(struct klr_operator *op, const size_t *i,
                           size_t count, struct klr_set cols,
                           enum klr_precision precision, void *out,

@@ -426,38 +426,95 @@ static void operator_cross(struct klr_operator *op, const struct klr_points *x,
 
 /* ---- entries ---- */
 
+/* Rows to be put together, at most KLR_STRIP of them. */
+struct row_group {
+    struct klr_operator *op;
+    const size_t *i;
+    size_t count;
+    struct klr_set cols;
+    enum klr_precision precision;
+    void *const *out;
+    size_t blocks; /* of columns, for a turn */
+};
+
+/* The positions of some blocks of columns, and their offset in the set. */
+static struct klr_set rows_columns(const struct row_group *r, size_t turn,
+                                   size_t thread, size_t *offset)
+{
+    const struct tiles *tiles = &r->op->tiles;
+    size_t first = turn * r->blocks, end = first + r->blocks;
+    struct cut cut = {.set = r->cols, .block = first};
+    for (size_t b = first; b < end && b < tiles->blocks; b++) {
+        const struct piece *piece = &r->op->col[b];
+        if (piece->size && !cut.piece)
+            cut.piece = piece;
+        cut.count += piece->size;
+    }
+    if (!cut.piece)
+        return (struct klr_set){0};
+    *offset = cut.piece->offset;
+    return cut_ranges(cut, tiles->work[thread].cols);
+}
+
+/* Blocks of columns of all the rows: copied, or computed together. */
+static void rows_turn(void *context, size_t turn, size_t thread)
+{
+    const struct row_group *r = context;
+    struct tiles *tiles = &r->op->tiles;
+    struct tile_work *work = &tiles->work[thread];
+    size_t element = r->precision == KLR_FLOAT ? sizeof(float) : sizeof(double);
+    size_t missing[KLR_STRIP], left = 0, offset = 0;
+    char *to[KLR_STRIP], *from = work->strip;
+    struct klr_set set = rows_columns(r, turn, thread, &offset);
+    for (size_t q = 0; q < r->count && set.size; q++) {
+        char *row = (char *)r->out[q] + offset * element;
+        if (tiles->stored && r->precision == KLR_FLOAT &&
+            tiles_copy_row(tiles, r->i[q], turn, set, (float *)(void *)row))
+            continue;
+        missing[left] = r->i[q];
+        to[left++] = row;
+    }
+    klr_gram_rows(tiles->points, missing, left, tiles->points, set,
+                  r->precision, from, set.size, work->gram);
+    for (size_t q = 0; q < left; q++, from += set.size * element)
+        memcpy(to[q], from, set.size * element);
+    work->evaluations += left * set.size;
+}
+
+static void operator_rows_to(struct klr_operator *op, const size_t *i,
+                             size_t count, struct klr_set cols,
+                             enum klr_precision precision, void *const *out)
+{
+    struct row_group r = {.op = op, .cols = cols, .precision = precision};
+    tiles_divide(&op->tiles, cols, op->col);
+    for (size_t first = 0; first < count; first += r.count) {
+        r.i = i + first;
+        r.out = out + first;
+        r.count = count - first < KLR_STRIP ? count - first : KLR_STRIP;
+        r.blocks = KLR_STRIP / r.count;
+        if (op->tiles.stored)
+            r.blocks = 1;
+        else if (r.blocks > KLR_SPAN)
+            r.blocks = KLR_SPAN;
+        klr_pool_run(op->pool, (op->tiles.blocks + r.blocks - 1) / r.blocks,
+                     rows_turn, &r);
+    }
+    operator_count(op, count, cols.size);
+}
+
 static void operator_rows(struct klr_operator *op, const size_t *i,
                           size_t count, struct klr_set cols,
                           enum klr_precision precision, void *out,
                           size_t stride)
 {
     size_t element = precision == KLR_FLOAT ? sizeof(float) : sizeof(double);
-    struct tiles *tiles = &op->tiles;
-    if (count == 1 && !tiles->stored) {
-        klr_gram(op->points, (struct klr_range){*i, *i + 1}, op->points, cols,
-                 precision, out, stride, tiles->work->gram);
-        op->evaluations += cols.size;
-        operator_count(op, 1, cols.size);
-        return;
+    void *row[KLR_STRIP];
+    for (size_t first = 0, now; first < count; first += now) {
+        now = count - first < KLR_STRIP ? count - first : KLR_STRIP;
+        for (size_t q = 0; q < now; q++)
+            row[q] = (char *)out + (first + q) * stride * element;
+        operator_rows_to(op, i + first, now, cols, precision, row);
     }
-    tiles_divide(tiles, cols, op->col);
-    for (size_t b = 0; b < tiles->blocks; b++) {
-        const struct piece *col = &op->col[b];
-        if (!col->size)
-            continue;
-        struct cut all = {cols, b, col, 0, col->size};
-        struct klr_set set = cut_ranges(all, tiles->work->cols);
-        for (size_t r = 0; r < count; r++) {
-            void *to = (char *)out + (r * stride + col->offset) * element;
-            if (precision == KLR_FLOAT &&
-                tiles_copy_row(tiles, i[r], b, set, to))
-                continue;
-            klr_gram(op->points, (struct klr_range){i[r], i[r] + 1}, op->points,
-                     set, precision, to, stride, tiles->work->gram);
-            op->evaluations += set.size;
-        }
-    }
-    operator_count(op, count, cols.size);
 }
 
 static void operator_row(struct klr_operator *op, size_t i, struct klr_set cols,

@@ -24,7 +24,8 @@ static bool tile_work_create(struct tile_work *work,
            (work->side = klr_alloc((size_t)4 * KLR_SLICE * KLR_TILE,
                                    sizeof(double), err)) &&
            (work->rows = klr_alloc(KLR_TILE, sizeof *work->rows, err)) &&
-           (work->cols = klr_alloc(KLR_TILE, sizeof *work->cols, err));
+           (work->cols = klr_alloc((size_t)KLR_SPAN * KLR_TILE,
+                                   sizeof *work->cols, err));
 }
 
 static int tiles_create(struct tiles *tiles, const struct klr_points *points,

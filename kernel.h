@@ -192,20 +192,29 @@ struct klr_cache *klr_cache_free(struct klr_cache *cache); /* NULL */
 
 /* The row of `key`, which becomes the most recently used. *hit tells whether
  * it holds what was put there; else the caller fills its `length` elements.
- * The pointer stays valid until two other keys have been asked for. */
+ * The pointer stays valid until as many other keys have been asked for as there
+ * is room for rows. */
 void *klr_cache_row(struct klr_cache *cache, size_t key, bool *hit);
+
+/* Whether the row of `key` is there: changes nothing. */
+bool klr_cache_holds(const struct klr_cache *cache, size_t key);
+
+/* How many rows there is room for, at least two. */
+size_t klr_cache_room(const struct klr_cache *cache);
 
 /* A column that rows did not have. */
 #define KLR_NO_COLUMN SIZE_MAX
 
-/* Completes the row of `key`: its new columns are to be filled in. */
-typedef void klr_cache_fill(void *context, size_t key, void *row);
+/* Completes the rows of `count` keys: their new columns are to be filled in. */
+enum { KLR_CACHE_FILL = 32 }; /* the most rows of a call */
+typedef void klr_cache_fill(void *context, const size_t *key, void *const *row,
+                            size_t count);
 
 /* The columns become the old columns from[0..length), ascending, with new ones
  * between them where from[t] is KLR_NO_COLUMN. Every cached row is rearranged
  * in place; the arena is divided anew, and rows that no longer fit are
- * forgotten, the least recently used first. `fill` is called for each row if
- * there are new columns, and may be NULL if there are none. */
+ * forgotten, the least recently used first. `fill` is called for all rows, some
+ * at a time, if there are new columns, and may be NULL if there are none. */
 void klr_cache_remap(struct klr_cache *cache, const size_t *from, size_t length,
                      klr_cache_fill *fill, void *context);
 

@@ -15,11 +15,12 @@
 #include "solver/operator.c" /* K: products, rows, diagonal */
 
 /* solvers */
-#include "solver/clock.c"    /* limits, interruption, progress */
-#include "solver/links.c"    /* sigmoid; probabilities from decision values */
-#include "solver/loss.c"     /* losses, their conjugates, the threshold */
-#include "solver/smo_line.c" /* two-variable decomposition of the dual: */
-#include "solver/smo_rows.c" /* its step, its rows of K and loops over them, */
+#include "solver/clock.c"      /* limits, interruption, progress */
+#include "solver/links.c"      /* sigmoid; probabilities from decision values */
+#include "solver/loss.c"       /* losses, their conjugates, the threshold */
+#include "solver/smo_line.c"   /* two-variable decomposition of the dual: */
+#include "solver/smo_sweep.c"  /* its step, its loops over rows of K, */
+#include "solver/smo_rows.c"   /* these rows, */
 #include "solver/smo_shrink.c" /* examples set aside, */
 #include "solver/smo.c"        /* and the method */
 #include "solver/precond.c"    /* low rank, weighted: for the next */

@@ -125,6 +125,16 @@ void *klr_cache_row(struct klr_cache *cache, size_t key, bool *hit)
     return cache->arena + slot * cache->length * cache->element;
 }
 
+bool klr_cache_holds(const struct klr_cache *cache, size_t key)
+{
+    return cache->slot_of[key] != CACHE_NONE;
+}
+
+size_t klr_cache_room(const struct klr_cache *cache)
+{
+    return cache->slots;
+}
+
 /* The row of slot `from` moves to the free slot `to`. */
 static void cache_move(struct klr_cache *cache, uint32_t from, uint32_t to)
 {
@@ -189,6 +199,21 @@ static void cache_spread(struct klr_cache *cache, const size_t *from,
     }
 }
 
+static void cache_fill(struct klr_cache *cache, klr_cache_fill *fill,
+                       void *context)
+{
+    size_t row = cache->length * cache->element, key[KLR_CACHE_FILL];
+    void *to[KLR_CACHE_FILL];
+    for (size_t slot = 0, count; slot < cache->used; slot += count) {
+        for (count = 0; count < KLR_CACHE_FILL && slot + count < cache->used;
+             count++) {
+            key[count] = cache->key_of[slot + count];
+            to[count] = cache->arena + (slot + count) * row;
+        }
+        fill(context, key, to, count);
+    }
+}
+
 void klr_cache_remap(struct klr_cache *cache, const size_t *from, size_t length,
                      klr_cache_fill *fill, void *context)
 {
@@ -199,6 +224,6 @@ void klr_cache_remap(struct klr_cache *cache, const size_t *from, size_t length,
     if (stay < length)
         cache_spread(cache, from, length, stay);
     cache_divide(cache, length);
-    for (size_t slot = 0; stay < length && slot < cache->used; slot++)
-        fill(context, cache->key_of[slot], cache->arena + slot * row);
+    if (stay < length)
+        cache_fill(cache, fill, context);
 }

@@ -22,6 +22,8 @@
 
 #include "solver/smo.h"
 
+enum { SMO_FILL_BYTES = 8 << 20 }; /* for rows that are completed */
+
 static const double smo_margin = 1e-12; /* mu */
 
 /* ---- one example ---- */
@@ -73,10 +75,12 @@ static double smo_product(const struct smo *smo, size_t i)
 
 /* ---- a step ---- */
 
-/* Raise beta_i, lower beta_j; false if rounding leaves no step to make. */
-static bool smo_step(struct smo *smo, size_t i, size_t j, const void *row_i,
+/* Raise beta_i, lower beta_j for i = *next, which becomes the next i. False if rounding
+ * leaves no step to make. */
+static bool smo_step(struct smo *smo, size_t *next, size_t j, const void *row_i,
                      const void *row_j)
 {
+    size_t i = *next;
     struct smo_example *ei = &smo->example[i], *ej = &smo->example[j];
     double kij = smo_entry(row_i, smo->precision, j);
     double room_i = smo_room(smo, ei, 1), room_j = smo_room(smo, ej, -1);
@@ -95,7 +99,7 @@ static bool smo_step(struct smo *smo, size_t i, size_t j, const void *row_i,
     smo_move(smo, j, -t, room_j);
     if (ei->alpha == before_i && ej->alpha == before_j)
         return false;
-    smo_update(smo, t, row_i, row_j);
+    *next = smo_update(smo, t, row_i, row_j);
     return true;
 }
 /* ---- objectives ---- */
@@ -262,13 +266,18 @@ static int smo_create(struct smo *smo, struct smo *spare,
     smo->eps =
         problem->params->eps * (smo->loss.model != KLR_MODEL_SVM ? 2 : 1);
     smo->n = n;
+    smo->fill = 1 + SMO_FILL_BYTES / (n * sizeof(double));
+    smo->cpu = klr_cpu();
+    smo->most = INFINITY;
+    smo->least = -INFINITY;
     smo->spare = spare;
     if (!smo_arrays(smo, n, err) || !smo_arrays(spare, n, err) ||
         !(smo->range = klr_alloc(n, sizeof *smo->range, err)) ||
         !(smo->position = klr_alloc(n, sizeof *smo->position, err)) ||
+        !(smo->unused = klr_zalloc(n, 1, err)) ||
         !(smo->column = klr_alloc(n, sizeof *smo->column, err)) ||
         !(smo->missing_range = klr_alloc(n, sizeof *smo->missing_range, err)) ||
-        !(smo->missing_row = klr_alloc(n, sizeof(double), err)))
+        !(smo->missing_row = klr_alloc(smo->fill * n, sizeof(double), err)))
         return KLR_E_MEMORY;
     operator_diagonal(problem->op, problem->set, smo->s);
     for (size_t i = 0; i < n; i++)
@@ -299,6 +308,7 @@ static void smo_free(struct smo *smo)
     smo_free_arrays(smo->spare);
     klr_free(smo->range);
     klr_free(smo->position);
+    klr_free(smo->unused);
     klr_free(smo->column);
     klr_free(smo->missing_range);
     klr_free(smo->missing_row);
@@ -307,31 +317,51 @@ static void smo_free(struct smo *smo)
 
 /* ---- the loop ---- */
 
-/* Until nothing in work violates by more than eps. */
+/* The partner j of i; false if no pair in work violates by more than eps. */
+static bool smo_choose(struct smo *smo, size_t i, const void **row_i, size_t *j)
+{
+    double least = INFINITY, most = -INFINITY;
+    *j = smo->n;
+    if (i < smo->n) {
+        most = smo->s[i];
+        *row_i = smo_row(smo, i);
+        *j = smo_second(smo, i, *row_i, &least);
+    }
+    smo->most = most;
+    smo->least = least;
+    smo->progress.violation = most - least;
+    return *j < smo->n && most - least > smo->eps;
+}
+
+/* Every n steps: set more examples aside; once, near the end, look at all. */
+static int smo_regroup(struct smo *smo, bool *resumed, bool *optimal,
+                       struct klr_error *err)
+{
+    if (!*resumed && smo->most - smo->least <= 10 * smo->eps) {
+        *resumed = true;
+        return smo_resume(smo, optimal, err);
+    }
+    smo_shrink(smo, smo->most, smo->least);
+    return 0;
+}
+
+/* Until nothing violates by more than eps. */
 static int smo_descend(struct smo *smo, enum klr_status *status,
                        struct klr_error *err)
 {
     const struct binary *problem = smo->problem;
     bool shrinking =
         smo->loss.model == KLR_MODEL_SVM && problem->params->shrinking;
-    bool resumed = false, optimal;
-    int code;
-    size_t period = smo->n, due = period;
-    for (;;) {
-        double least = INFINITY, most;
-        size_t i = smo_first(smo), j = smo->n;
-        const void *row_i = NULL;
-        if (i < smo->n) {
-            row_i = smo_row(smo, i);
-            j = smo_second(smo, i, row_i, &least);
-        }
-        most = i < smo->n ? smo->s[i] : -INFINITY;
-        smo->progress.violation = most - least;
-        if (j == smo->n || most - least <= smo->eps) {
+    bool resumed = false, optimal = false;
+    size_t due = smo->n, i = smo_first(smo), j;
+    const void *row_i = NULL;
+    int code = 0;
+    while (!code && !optimal) {
+        if (!smo_choose(smo, i, &row_i, &j)) {
             if (smo->active == smo->n)
                 return 0;
-            if ((code = smo_resume(smo, &optimal, err)) || optimal)
-                return code;
+            code = smo_resume(smo, &optimal, err);
+            i = smo_first(smo);
             continue;
         }
         *status = clock_check(problem->clock, problem->params, &smo->progress,
@@ -339,22 +369,18 @@ static int smo_descend(struct smo *smo, enum klr_status *status,
         if (*status != KLR_CONVERGED)
             return smo_restore(smo, err);
         if (shrinking && --due == 0) {
-            due = period;
-            if (!resumed && most - least <= 10 * smo->eps) {
-                resumed = true;
-                if ((code = smo_resume(smo, &optimal, err)) || optimal)
-                    return code;
-            } else {
-                smo_shrink(smo, most, least);
-            }
+            due = smo->n;
+            code = smo_regroup(smo, &resumed, &optimal, err);
+            i = smo_first(smo);
             continue;
         }
-        if (!smo_step(smo, i, j, row_i, smo_row(smo, j))) {
+        if (!smo_step(smo, &i, j, row_i, smo_row(smo, j))) {
             *status = KLR_PRECISION_LIMIT;
             return smo_restore(smo, err);
         }
         smo->progress.iterations++;
     }
+    return code;
 }
 
 static int smo_solve_at(const struct binary *problem, double c,

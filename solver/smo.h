@@ -7,6 +7,8 @@
 
 #include "solver/internal.h"
 
+enum { SMO_FETCH = 12 }; /* rows computed together, at most */
+
 enum smo_side { SMO_CAN_RISE = 1, SMO_CAN_FALL = 2 }; /* beta_i can */
 
 struct smo_example {
@@ -18,8 +20,10 @@ struct smo_example {
 struct smo {
     const struct binary *problem;
     struct loss loss;
-    double eps;                  /* stop when max s_i - min s_j <= eps */
-    size_t n, active;            /* examples; those in work stand first */
+    double eps;         /* stop when max s_i - min s_j <= eps */
+    double most, least; /* s that can rise, and fall: in the last step */
+    size_t n, active;   /* examples; those in work stand first */
+    enum klr_cpu cpu;
     struct smo_example *example; /* (n) */
     double *s;                   /* (n), valid for those in work */
     double *hessian;             /* (n) K_ii + psi_i''(alpha_i) */
@@ -31,8 +35,15 @@ struct smo {
     size_t *column;              /* (n) columns that cached rows had before */
     struct klr_range *missing_range; /* (n) */
     struct klr_set missing;          /* positions that they did not have */
-    void *missing_row;               /* (n) */
+    size_t fill;                     /* rows completed together, at most */
+    void *missing_row;               /* (fill, n) */
     struct klr_cache *cache;
+    unsigned char *unused; /* (n) by local index: the row came unasked and has
+                              not been asked for since */
+    struct smo_ahead {
+        size_t fetched, used; /* such rows of late; those asked for since */
+        size_t single;        /* times that none came */
+    } ahead;
     enum klr_precision precision; /* of the cached rows */
     struct klr_progress progress;
 };
@@ -54,25 +65,27 @@ struct smo_line {
 static double line_step(const struct smo_line *line, double room,
                         double accuracy);
 
-/* ---- rows and loops over them: see smo_rows.c ---- */
+/* ---- rows: see smo_rows.c ---- */
 
 static size_t smo_element(const struct smo *smo); /* bytes of an entry */
+/* The row of i, with the columns in work. It stays until another row but one
+ * has been asked for. */
+static const void *smo_row(struct smo *smo, size_t i);
+
+/* ---- loops over a row: see smo_sweep.c ---- */
+
 /* Entry k of a row. */
 static inline double smo_entry(const void *row, enum klr_precision precision,
                                size_t k);
-/* The row of i, with the columns in work. It stays until two other rows have
- * been asked for. */
-static const void *smo_row(struct smo *smo, size_t i);
-
 /* argmax of s over those that can rise; n if there are none. */
 static size_t smo_first(const struct smo *smo);
-/* The partner of i, whose row is given; n if there is none. *least is the
- * smallest s that can fall. */
+/* s -= t (K_i - K_j); returns smo_first of it. */
+static size_t smo_update(struct smo *smo, double t, const void *row_i,
+                         const void *row_j);
+/* The partner that promises most to i, whose row is given; n if there is none.
+ * *least is the smallest s that can fall. */
 static size_t smo_second(const struct smo *smo, size_t i, const void *row,
                          double *least);
-/* s -= t (K_i - K_j): Keerthi (5.2). */
-static void smo_update(struct smo *smo, double t, const void *row_i,
-                       const void *row_j);
 /* The largest s that can rise and the smallest that can fall. */
 static void smo_extremes(const struct smo *smo, double *most, double *least);
 

@@ -1,112 +1,103 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The rows of K that SMO works with, and its loops over them.
+ * The rows of K that SMO works with: cached, or fetched several at a time.
  */
 #include "solver/internal.h"
 
 #include "solver/smo.h"
+
+enum { SMO_LANES = SMO_FETCH / 2 };
 
 static size_t smo_element(const struct smo *smo)
 {
     return smo->precision == KLR_FLOAT ? sizeof(float) : sizeof(double);
 }
 
+/* The rows of examples that have none in the cache; those of the last ones stay
+ * longest. */
+static void smo_put_rows(struct smo *smo, const size_t *index, size_t count)
+{
+    size_t position[SMO_FETCH];
+    void *row[SMO_FETCH];
+    bool hit;
+    for (size_t q = 0; q < count; q++) {
+        const struct smo_example *e = &smo->example[index[q]];
+        position[q] = e->position;
+        row[q] = klr_cache_row(smo->cache, e->local, &hit);
+    }
+    operator_rows_to(smo->problem->op, position, count, smo->columns,
+                     smo->precision, row);
+}
+
+/* For each remainder of the index that violator without a cached row which
+ * violates most, of those that can rise and of those that can fall. */
+struct smo_wanted {
+    double s[2][SMO_LANES];
+    size_t index[2][SMO_LANES]; /* n: none */
+};
+
+static void smo_look(const struct smo *smo, struct smo_wanted *wanted)
+{
+    for (size_t t = 0; t < SMO_LANES; t++) {
+        wanted->s[0][t] = smo->least + smo->eps;
+        wanted->s[1][t] = -(smo->most - smo->eps);
+        wanted->index[0][t] = wanted->index[1][t] = smo->n;
+    }
+    for (size_t k = 0; k < smo->active; k++)
+        for (int fall = 0; fall < 2; fall++) {
+            double s = fall ? -smo->s[k] : smo->s[k];
+            double *best = &wanted->s[fall][k % SMO_LANES];
+            if (s > *best &&
+                (smo->side[k] & (fall ? SMO_CAN_FALL : SMO_CAN_RISE)) &&
+                !klr_cache_holds(smo->cache, smo->example[k].local)) {
+                *best = s;
+                wanted->index[fall][k % SMO_LANES] = k;
+            }
+        }
+}
+
+/* Rows ahead pay if half of them are used; where fewer were of
+ * late, every eighth time tells whether that has changed. */
+static bool smo_looks_ahead(struct smo *smo)
+{
+    struct smo_ahead *ahead = &smo->ahead;
+    if (ahead->fetched >= 8 * SMO_FETCH) {
+        ahead->fetched /= 2;
+        ahead->used /= 2;
+    }
+    return klr_cache_room(smo->cache) >= 4 * SMO_FETCH &&
+           (2 * ahead->used >= ahead->fetched || ++ahead->single % 8 == 0);
+}
+
+/* Fetch the row of i, and with it some that steps will ask for soon: together
+ * they cost less. Which they are has no influence on any result. */
+static void smo_fetch(struct smo *smo, size_t i)
+{
+    size_t index[SMO_FETCH], count = 0;
+    if (smo_looks_ahead(smo)) {
+        struct smo_wanted wanted;
+        smo_look(smo, &wanted);
+        for (size_t t = 0; t < 2 * SMO_LANES && count + 1 < SMO_FETCH; t++) {
+            size_t k = wanted.index[t % 2][t / 2];
+            if (k == smo->n || k == i || (t % 2 && k == wanted.index[0][t / 2]))
+                continue;
+            smo->unused[smo->example[k].local] = 1;
+            index[count++] = k;
+        }
+        smo->ahead.fetched += count;
+    }
+    smo->unused[smo->example[i].local] = 0;
+    index[count++] = i;
+    smo_put_rows(smo, index, count);
+}
+
 static const void *smo_row(struct smo *smo, size_t i)
 {
-    const struct smo_example *e = &smo->example[i];
+    size_t key = smo->example[i].local;
     bool hit;
-    void *row = klr_cache_row(smo->cache, e->local, &hit);
-    if (!hit)
-        operator_row(smo->problem->op, e->position, smo->columns,
-                     smo->precision, row);
-    return row;
-}
-
-static inline double smo_entry(const void *row, enum klr_precision precision,
-                               size_t k)
-{
-    return precision == KLR_FLOAT ? (double)((const float *)row)[k]
-                                  : ((const double *)row)[k];
-}
-
-static size_t smo_first(const struct smo *smo)
-{
-    size_t best = smo->n;
-    double largest = -INFINITY;
-    for (size_t k = 0; k < smo->active; k++)
-        if ((smo->side[k] & SMO_CAN_RISE) && smo->s[k] > largest) {
-            largest = smo->s[k];
-            best = k;
-        }
-    return best;
-}
-
-/* The partner of i with the largest (s_i - s_j)^2 / curvature, Consolo (34),
- * (35), among those that violate by more than eps: near 0 and C the logistic
- * curvature is so large that a pair at its optimum could promise more. n if
- * there is none. *least is the smallest s that can fall. */
-static inline size_t smo_second_of(const struct smo *smo, size_t i,
-                                   const void *row,
-                                   enum klr_precision precision, double *least)
-{
-    const double tiny = 1e-12;
-    const double *s = smo->s, *hessian = smo->hessian;
-    const unsigned char *side = smo->side;
-    double si = s[i], hi = hessian[i], smallest = INFINITY, eps = smo->eps;
-    double best_gain = 0, best_curvature = 1; /* a gain is gain/curvature */
-    size_t best = smo->n;
-    for (size_t k = 0; k < smo->active; k++) {
-        if (!(side[k] & SMO_CAN_FALL))
-            continue;
-        smallest = s[k] < smallest ? s[k] : smallest;
-        double v = si - s[k];
-        double q = hi + hessian[k] - 2 * smo_entry(row, precision, k);
-        q = q > tiny ? q : tiny;
-        if (v > eps && v * v * best_curvature > best_gain * q) {
-            best_gain = v * v;
-            best_curvature = q;
-            best = k;
-        }
-    }
-    *least = smallest;
-    return best;
-}
-
-static size_t smo_second(const struct smo *smo, size_t i, const void *row,
-                         double *least)
-{
-    return smo->precision == KLR_FLOAT
-               ? smo_second_of(smo, i, row, KLR_FLOAT, least)
-               : smo_second_of(smo, i, row, KLR_DOUBLE, least);
-}
-
-static inline void smo_update_of(struct smo *smo, double t, const void *row_i,
-                                 const void *row_j,
-                                 enum klr_precision precision)
-{
-    double *restrict s = smo->s;
-    for (size_t k = 0; k < smo->active; k++)
-        s[k] -= t * (smo_entry(row_i, precision, k) -
-                     smo_entry(row_j, precision, k));
-}
-
-static void smo_update(struct smo *smo, double t, const void *row_i,
-                       const void *row_j)
-{
-    if (smo->precision == KLR_FLOAT)
-        smo_update_of(smo, t, row_i, row_j, KLR_FLOAT);
-    else
-        smo_update_of(smo, t, row_i, row_j, KLR_DOUBLE);
-}
-
-static void smo_extremes(const struct smo *smo, double *most, double *least)
-{
-    *most = -INFINITY;
-    *least = INFINITY;
-    for (size_t k = 0; k < smo->active; k++) {
-        if (smo->side[k] & SMO_CAN_RISE)
-            *most = fmax(*most, smo->s[k]);
-        if (smo->side[k] & SMO_CAN_FALL)
-            *least = fmin(*least, smo->s[k]);
-    }
+    if (!klr_cache_holds(smo->cache, key))
+        smo_fetch(smo, i);
+    smo->ahead.used += smo->unused[key];
+    smo->unused[key] = 0;
+    return klr_cache_row(smo->cache, key, &hit);
 }

@@ -40,17 +40,29 @@ static void smo_set_columns(struct smo *smo, size_t active)
     smo->columns = set_of(smo->range, count);
 }
 
-/* New columns of a cached row: smo->missing are their positions. */
-static void smo_fill(void *context, size_t key, void *row)
+/* New columns of cached rows: smo->missing are their positions. */
+static void smo_fill(void *context, const size_t *key, void *const *row,
+                     size_t count)
 {
     struct smo *smo = context;
-    size_t element = smo_element(smo);
-    operator_row(smo->problem->op, smo->position[key], smo->missing,
-                 smo->precision, smo->missing_row);
-    for (size_t k = 0, next = 0; k < smo->active; k++)
-        if (smo->column[k] == KLR_NO_COLUMN)
-            memcpy((char *)row + k * element,
-                   (char *)smo->missing_row + next++ * element, element);
+    size_t element = smo_element(smo), position[KLR_CACHE_FILL];
+    size_t width = smo->missing.size;
+    for (size_t first = 0, now; first < count; first += now) {
+        now = count - first < smo->fill ? count - first : smo->fill;
+        for (size_t q = 0; q < now; q++)
+            position[q] = smo->position[key[first + q]];
+        operator_rows(smo->problem->op, position, now, smo->missing,
+                      smo->precision, smo->missing_row, width);
+        for (size_t k = 0, next = 0; k < smo->active; k++)
+            if (smo->column[k] == KLR_NO_COLUMN) {
+                for (size_t q = 0; q < now; q++)
+                    memcpy((char *)row[first + q] + k * element,
+                           (char *)smo->missing_row +
+                               (q * width + next) * element,
+                           element);
+                next++;
+            }
+    }
 }
 
 /* Of the first `count` examples, which have the columns column[k] in cached

@@ -91,12 +91,14 @@ static bool model_run(struct model *model, int steps)
     return right;
 }
 
-static void model_fill(void *context, size_t key, void *row)
+static void model_fill(void *context, const size_t *key, void *const *row,
+                       size_t count)
 {
     const struct model *model = context;
-    for (size_t t = 0; t < model->length; t++)
-        if (model->from[t] == KLR_NO_COLUMN)
-            ((double *)row)[t] = element(key, model->column[t]);
+    for (size_t q = 0; q < count; q++)
+        for (size_t t = 0; t < model->length; t++)
+            if (model->from[t] == KLR_NO_COLUMN)
+                ((double *)row[q])[t] = element(key[q], model->column[t]);
 }
 
 /* Of the old columns `keep` in 10 stay; new ones come between them with a
@@ -156,7 +158,30 @@ static void test_order(size_t rows)
     klr_cache_free(model.cache);
 }
 
-/* A row stays where it is until two other keys have been asked for. */
+/* A row stays where it is until as many other keys as fit have been asked for;
+ * to look whether it is there makes it no younger. */
+static void test_stay(size_t rows)
+{
+    struct klr_cache *cache = NULL;
+    bool hit, right = true;
+    klr_cache_create(&cache, KEYS, LENGTH, sizeof(double), room(rows, LENGTH),
+                     NULL);
+    right = klr_cache_room(cache) == rows;
+    for (size_t first = 0; first + rows < KEYS; first++) {
+        double *held = klr_cache_row(cache, first, &hit);
+        held[0] = element(first, 0);
+        for (size_t q = 1; q < rows; q++)
+            *(double *)klr_cache_row(cache, first + q, &hit) = 0;
+        right = right && klr_cache_holds(cache, first) &&
+                held[0] == element(first, 0);
+        klr_cache_row(cache, first + rows, &hit);
+        right = right && !klr_cache_holds(cache, first);
+    }
+    ok(right, "of %zu rows the least recent goes", rows);
+    klr_cache_free(cache);
+}
+
+/* The case of two rows, in any order. */
 static void test_two_rows(void)
 {
     struct klr_cache *cache = NULL;
@@ -230,6 +255,8 @@ int main(void)
     test_order(5);
     test_order(20);
     test_order(KEYS);
+    test_stay(2);
+    test_stay(7);
     test_two_rows();
     test_elements();
     test_limit();

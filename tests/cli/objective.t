@@ -136,11 +136,12 @@ for my $model (qw(klr svm)) {
         "$model: every pair of three classes is solved (gap $gap)");
 }
 
-# The shifted and boxed loss of sklr: costs from where hardly
+# The shifted and boxed loss of sklr, by both solvers: costs from where hardly
 # anything is learnt to where most examples are at an end of the box; weights,
 # duplicates, a box that takes part of everything, no bias.
-for my $solver (qw(smo)) {
-    for my $cost (0.1, 1, 100, 1e4) {
+my %costs = (newton => [ 0.1, 1, 100 ], smo => [ 0.1, 1, 100, 1e4 ]);
+for my $solver (sort keys %costs) {
+    for my $cost (@{ $costs{$solver} }) {
         my @shifts = grep { $cost > 1 || $_ < 1 } 0, 1, $cost / 10;
         sklr_cell($dir, 'even', "$dir/even", $solver, cost => $cost,
             lambda => $_) for @shifts, $cost;
@@ -151,7 +152,18 @@ for my $solver (qw(smo)) {
     sklr_cell($dir, 'even', "$dir/even", $solver, cost => 4, lambda => $_,
         box => 1) for 0, 4;
     sklr_cell($dir, 'heart_scale', 'heart_scale', $solver, cost => $_,
-        lambda => $_ / 10) for 1, 1000;
+        lambda => $_ / 10) for 1, 10;
+}
+
+# Without bias: klr, and sklr, by newton.
+for my $name (qw(even skewed)) {
+    for my $cost (0.125, 8, 1000) {
+        logistic_cell($dir, $name, "$dir/$name", solver => 'newton', free => 1,
+            cost => $cost, judge => [ 'klr', '--no-bias' ],
+            options => [ qw(-s klr --no-bias -g 0.125 -c), $cost ]);
+        sklr_cell($dir, $name, "$dir/$name", 'newton', cost => $cost,
+            lambda => $_, no_bias => 1) for 0.5, $cost / 10;
+    }
 }
 
 # A precomputed kernel is the kernel it was computed from.

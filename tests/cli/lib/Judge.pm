@@ -185,6 +185,11 @@ sub logistic_cell
         @{ $arg{options} }, @{ $closing{ $arg{solver} } }) // return;
     my ($kind, @rest) = @{ $arg{judge} };
     my ($judged) = evaluate($kind, $data, "$dir/model", $arg{cost}, @rest);
+    my $label = "$name by $arg{solver}: @{ $arg{options} }";
+    if (!defined $judged->{dual}) {
+        fail("$label: alpha is outside of [0, C], by $judged->{excess} C");
+        return;
+    }
     my $off = abs($judged->{dual} - $ours->{dual}) / abs $judged->{dual};
     my $primal = abs($judged->{primal} - $ours->{objective})
         / abs $judged->{primal};
@@ -193,8 +198,7 @@ sub logistic_cell
         : feasible($judged, $arg{cost});
     ok($judged->{model_gap} <= 1e-6 && $ours->{gap} <= 1e-6 && $off <= 1e-6
             && $primal <= 1e-6 && $in_place,
-        sprintf '%s by %s: %s: gap %.2e', $name, $arg{solver},
-        "@{ $arg{options} }", $judged->{model_gap})
+        sprintf '%s: gap %.2e', $label, $judged->{model_gap})
         or diag(sprintf "gap %.3g (reported %s), primal %.9g (reported %s),"
             . " dual %.9g (reported %s), excess %g, sum %g, rho %g, violation"
             . " %s, status %s",

@@ -95,6 +95,8 @@ enum {
     SPAN = 32,        /* a multiple of it; columns are stored up to one */
     RUN = 32,         /* dense features summed up before they are added on */
     SPREAD = 32,      /* left rows side by side in sparse form, or half of it */
+    LOOKUP_ROWS = 8,  /* left rows of binary features side by side */
+    LOOKUP_BITS = 4,  /* binary features looked up at once */
     PACKED_ROWS = 96, /* dense left rows worked on at once, if they take */
     PACKED_BYTES = 128 << 10, /* no more than this, or */
     SPREAD_BYTES = 512 << 10  /* SPREAD sparse ones */
@@ -119,15 +121,18 @@ struct narrow {
     const struct tiles *tiles; /* for this processor; NULL: not to be used */
     enum term term;
     struct value value;
-    double scale;   /* a power of 2 */
-    double gamma;   /* |gamma| of the scaled features */
-    double *centre; /* (width), DENSE distances only */
-    bool exact;     /* no operation rounds: the features are multiples of */
-    int grid;       /* 2^grid */
-    bool *fits;     /* (n) whether the row has the accuracy */
-    float *size;    /* (n) as in points */
-    float *panel;   /* DENSE: (n / FLOAT_PANEL, width, FLOAT_PANEL) */
-    float *values;  /* SPARSE: (start[n]) */
+    double scale;    /* a power of 2 */
+    double gamma;    /* |gamma| of the scaled features */
+    double *centre;  /* (width), DENSE distances only */
+    bool exact;      /* no operation rounds: the features are multiples of */
+    int grid;        /* 2^grid */
+    bool *fits;      /* (n) whether the row has the accuracy */
+    float *size;     /* (n) as in points */
+    float *panel;    /* DENSE: (n / FLOAT_PANEL, width, FLOAT_PANEL) */
+    float *values;   /* SPARSE: (start[n]) */
+    uint8_t *nibble; /* binary features: (n / SPAN, groups, SPAN), one bit for
+                        each feature of a group; else NULL */
+    float common;    /* the value that they all have */
 };
 
 struct klr_points {
@@ -196,7 +201,9 @@ struct tile {
     size_t count, begin, end;
     float
         *work; /* left rows: DENSE: blocks (width, left), else (width, left) */
-    size_t left; /* rows side by side */
+    uint64_t *table; /* of binary features: blocks (groups, left, 16 bytes): how
+                        many a nibble shares with the row */
+    size_t left;     /* rows side by side */
     float *out;
     size_t stride;
 };
@@ -206,9 +213,12 @@ struct tiles {
     size_t rows; /* of a dense register block; a single row stands alone */
     void (*dense)(const struct tile *);
     void (*sparse)(const struct tile *);
+    void (*binary)(const struct tile *); /* or NULL */
 };
 
 static const struct tiles *tiles_choose(void);
+/* Groups of LOOKUP_BITS features. */
+static size_t binary_groups(const struct klr_points *b);
 
 /* Decide whether floats serve for these points, whose doubles are stored, and
  * store them; base: the points on the right, or NULL. KLR_E_MEMORY. */

@@ -30,6 +30,8 @@
 #define FLOAT_SIZE_MOST  0x1p80
 #define FLOAT_SIZE_LEAST 0x1p-80
 #define LOG2_E           0x1.71547652b82fep+0
+/* A group of features looked up, in units of one feature that is there. */
+enum { LOOKUP_COST = 4 };
 
 /* What the error of a row depends on; see above. */
 struct measure {
@@ -283,6 +285,95 @@ static int narrow_choose(struct klr_points *points, bool *serve,
     return KLR_OK;
 }
 
+/* ---- binary features ----
+ * A sum is then a number of features times one constant. Four features of a
+ * column are a nibble, which selects what they share with a left row from a
+ * table of 16 bytes: one instruction does so for SPAN columns. */
+
+static size_t binary_groups(const struct klr_points *b)
+{
+    return (b->width + LOOKUP_BITS - 1) / LOOKUP_BITS;
+}
+
+static bool row_is_binary(const struct klr_points *points, size_t p,
+                          float value)
+{
+    for (size_t q = points->start[p]; q < points->start[p + 1]; q++)
+        if (points->narrow.values[q] != value)
+            return false;
+    return true;
+}
+
+static bool rows_are_binary(const struct klr_points *a, const size_t *row,
+                            size_t count, const struct klr_points *b)
+{
+    bool binary = b->narrow.nibble != NULL;
+    for (size_t r = 0; r < count && binary; r++)
+        binary = row_is_binary(a, row[r], b->narrow.common);
+    return binary;
+}
+
+/* Whether all features have one value, sums fit in bytes, and looking up costs
+ * less than going through the features that are there. */
+static bool binary_serves(const struct klr_points *points)
+{
+    const struct narrow *narrow = &points->narrow;
+    size_t stored = points->form == SPARSE ? points->start[points->n] : 0;
+    bool serves = narrow->exact && narrow->term == PRODUCT && stored > 0 &&
+                  narrow->tiles->binary && points->terms <= UINT8_MAX &&
+                  binary_groups(points) * points->n <= LOOKUP_COST * stored;
+    for (size_t p = 0; p < points->n && serves; p++)
+        serves = row_is_binary(points, p, narrow->values[0]);
+    return serves;
+}
+
+static int binary_store(struct klr_points *points, struct klr_error *err)
+{
+    struct narrow *narrow = &points->narrow;
+    size_t groups = binary_groups(points);
+    if (!binary_serves(points))
+        return KLR_OK;
+    narrow->common = narrow->values[0];
+    narrow->nibble =
+        klr_zalloc((points->n + SPAN - 1) / SPAN * SPAN, groups, err);
+    if (!narrow->nibble)
+        return KLR_E_MEMORY;
+    for (size_t p = 0; p < points->n; p++)
+        for (size_t q = points->start[p]; q < points->start[p + 1]; q++) {
+            size_t k = (size_t)points->column[q];
+            size_t at = (p / SPAN * groups + k / LOOKUP_BITS) * SPAN + p % SPAN;
+            narrow->nibble[at] |= (uint8_t)(1 << k % LOOKUP_BITS);
+        }
+    return KLR_OK;
+}
+
+/* Tables of the left rows: what a feature adds to the bytes of the nibbles that
+ * have it, eight bytes in a word from the lowest. */
+static void binary_load(const struct tile *t)
+{
+    static const uint64_t has[LOOKUP_BITS][2] = {
+        {UINT64_C(0x0100010001000100), UINT64_C(0x0100010001000100)},
+        {UINT64_C(0x0101000001010000), UINT64_C(0x0101000001010000)},
+        {UINT64_C(0x0101010100000000), UINT64_C(0x0101010100000000)},
+        {0, UINT64_C(0x0101010101010101)},
+    };
+    const struct klr_points *a = t->a;
+    size_t groups = binary_groups(t->b);
+    size_t rows = (t->count + t->left - 1) / t->left * t->left;
+    memset(t->table, 0, rows * groups * sizeof has[0]);
+    for (size_t r = 0; r < t->count; r++) {
+        uint64_t *table =
+            t->table + 2 * (r / t->left * t->left * groups + r % t->left);
+        size_t end = a->start[t->row[r] + 1];
+        for (size_t q = a->start[t->row[r]]; q < end; q++) {
+            size_t k = (size_t)a->column[q];
+            uint64_t *entry = table + 2 * (k / LOOKUP_BITS * t->left);
+            entry[0] += has[k % LOOKUP_BITS][0];
+            entry[1] += has[k % LOOKUP_BITS][1];
+        }
+    }
+}
+
 /* ---- storing ---- */
 
 static void narrow_put(struct klr_points *points, size_t p)
@@ -369,9 +460,12 @@ static int narrow_create(struct klr_points *points,
         *narrow = base->narrow;
     narrow->fits = NULL;
     narrow->size = narrow->panel = narrow->values = NULL;
+    narrow->nibble = NULL;
     narrow->tiles = base ? base->narrow.tiles : tiles_choose();
     if (!code && serve)
         code = narrow_store(points, err);
+    if (!code && serve && !base)
+        code = binary_store(points, err);
     if (base)
         narrow->centre = NULL;
     if (!serve)
@@ -386,6 +480,7 @@ static void narrow_free(struct narrow *narrow)
     klr_free(narrow->size);
     klr_free(narrow->panel);
     klr_free(narrow->values);
+    klr_free(narrow->nibble);
     *narrow = (struct narrow){0};
 }
 
@@ -412,10 +507,17 @@ static size_t narrow_rows(const struct klr_points *b)
     return (fit < most ? fit : most) * left;
 }
 
+/* Of the left rows' features; vectors may end behind the last row. */
+static size_t narrow_spread(const struct klr_points *b)
+{
+    return narrow_rows(b) * b->width + FLOAT_PANEL;
+}
+
 static size_t narrow_workspace(const struct klr_points *b)
 {
-    /* vectors may end behind the last row */
-    return (narrow_rows(b) * b->width + FLOAT_PANEL) * sizeof(float);
+    size_t table =
+        b->narrow.nibble ? narrow_rows(b) * binary_groups(b) * 16 : 0;
+    return narrow_spread(b) * sizeof(float) + table;
 }
 
 /* A register block of left rows from the first-th on, the last one repeated
@@ -476,18 +578,26 @@ static void narrow_gram(const struct klr_points *a, const size_t *row,
                      .row = row,
                      .count = count,
                      .work = work,
+                     .table = (uint64_t *)(void *)(work + narrow_spread(b)),
                      .left = narrow_left(b, count),
                      .out = out,
                      .stride = stride};
-    narrow_load(&t);
+    const struct tiles *tiles = b->narrow.tiles;
+    bool binary = rows_are_binary(a, row, count, b);
+    if (binary) {
+        t.left = count == 1 ? 1 : LOOKUP_ROWS;
+        binary_load(&t);
+    } else {
+        narrow_load(&t);
+    }
     for (size_t q = 0; q < cols.count; q++) {
         t.begin = cols.range[q].begin;
         t.end = cols.range[q].end;
-        if (b->form == DENSE)
-            b->narrow.tiles->dense(&t);
-        else
-            b->narrow.tiles->sparse(&t);
+        (binary             ? tiles->binary
+         : b->form == DENSE ? tiles->dense
+                            : tiles->sparse)(&t);
         t.out += t.end - t.begin;
     }
-    narrow_clear(&t);
+    if (!binary)
+        narrow_clear(&t);
 }

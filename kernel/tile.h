@@ -9,6 +9,9 @@
  *   ROWS             left rows of a register block, beside two vectors
  *   FMA(a, b, c)     a * b + c, in vectors, with one rounding if possible
  *   MOST(a, b)       the larger one of each two elements
+ *   LOOKUP(table, v) table[v_i] for each of SPAN bytes v_i < 16, if the
+ *                    processor has such an instruction, and then also
+ *   WIDEN(bytes)     a vector of as many bytes
  *
  * A register block has ROWS * 2 accumulators. Its products run over RUN
  * features at a time; the sums of the runs are added up in memory, which makes
@@ -184,6 +187,13 @@ LOCAL void NAME(values)(const struct tile *t, size_t first, const size_t rows,
                sums + r * span + (from - begin), (to - from) * sizeof *sums);
 }
 
+/* Of one row and SPAN columns. */
+static __attribute__((noinline)) TARGET void
+NAME(row_values)(const struct tile *t, size_t row, size_t begin, float *sums)
+{
+    NAME(values)(t, row, 1, begin, SPAN, sums);
+}
+
 /* ---- dense ---- */
 
 LOCAL floats NAME(add_term)(enum term term, floats u, floats v, floats sum)
@@ -292,6 +302,27 @@ LOCAL void NAME(column)(enum term term, const size_t vectors,
         *(floats *)(sums + r * WIDE) = sum[r];
 }
 
+/* A block (4, 4) of `to` becomes that of `from`, transposed. */
+LOCAL void NAME(turn)(const float *from, size_t from_pitch, float *to,
+                      size_t to_pitch)
+{
+    const four a = *(const four *)from;
+    const four b = *(const four *)(from + from_pitch);
+    const four c = *(const four *)(from + 2 * from_pitch);
+    const four d = *(const four *)(from + 3 * from_pitch);
+    const four ac0 = __builtin_shuffle(a, c, (four_bits){0, 4, 1, 5});
+    const four ac2 = __builtin_shuffle(a, c, (four_bits){2, 6, 3, 7});
+    const four bd0 = __builtin_shuffle(b, d, (four_bits){0, 4, 1, 5});
+    const four bd2 = __builtin_shuffle(b, d, (four_bits){2, 6, 3, 7});
+    *(four *)to = __builtin_shuffle(ac0, bd0, (four_bits){0, 4, 1, 5});
+    to += to_pitch;
+    *(four *)to = __builtin_shuffle(ac0, bd0, (four_bits){2, 6, 3, 7});
+    to += to_pitch;
+    *(four *)to = __builtin_shuffle(ac2, bd2, (four_bits){0, 4, 1, 5});
+    to += to_pitch;
+    *(four *)to = __builtin_shuffle(ac2, bd2, (four_bits){2, 6, 3, 7});
+}
+
 LOCAL void NAME(sparse_block)(const struct tile *t, enum term term,
                               const size_t stride, size_t column, size_t span)
 {
@@ -301,11 +332,11 @@ LOCAL void NAME(sparse_block)(const struct tile *t, enum term term,
         NAME(column)(term, vectors, stride, t->b, column + c, t->work, sums[c]);
     if (span < SPAN)
         memset(sums + span, 0, (SPAN - span) * sizeof *sums);
-    for (size_t c = 0; c < SPAN; c++)
-        for (size_t r = 0; r < stride; r++)
-            values[r][c] = sums[c][r];
+    for (size_t c = 0; c < SPAN; c += 4)
+        for (size_t r = 0; r < stride; r += 4)
+            NAME(turn)(&sums[c][r], SPREAD, &values[r][c], SPAN);
     for (size_t r = 0; r < t->count; r++)
-        NAME(values)(t, r, 1, column, SPAN, values[r]);
+        NAME(row_values)(t, r, column, values[r]);
 }
 
 static TARGET void NAME(sparse)(const struct tile *t)
@@ -328,7 +359,59 @@ static TARGET void NAME(sparse)(const struct tile *t)
     }
 }
 
-static const struct tiles NAME(tiles) = {ROWS, NAME(dense), NAME(sparse)};
+/* ---- binary ---- */
+
+#ifdef LOOKUP
+typedef uint8_t NAME(bytes)
+    __attribute__((vector_size(SPAN), aligned(1), __may_alias__));
+
+/* sums (rows, SPAN) = unit times the features that left rows, in `table`
+ * (groups, rows, 16), share with the columns of `nibble` (groups, SPAN). */
+LOCAL void NAME(shared)(const size_t rows, size_t groups, const uint8_t *table,
+                        const uint8_t *nibble, float unit, float *sums)
+{
+    NAME(bytes) sum[LOOKUP_ROWS] = {{0}};
+    for (size_t g = 0; g < groups; g++, nibble += SPAN) {
+        NAME(bytes) v = *(const NAME(bytes) *)nibble;
+#pragma GCC unroll 8
+        for (size_t r = 0; r < rows; r++, table += 16)
+            sum[r] += (NAME(bytes))LOOKUP(table, v);
+    }
+#pragma GCC unroll 8
+    for (size_t r = 0; r < rows; r++)
+        for (size_t c = 0; c < SPAN; c += WIDE)
+            *(floats *)(sums + r * SPAN + c) =
+                unit * WIDEN((const uint8_t *)&sum[r] + c);
+}
+
+static TARGET void NAME(binary)(const struct tile *t)
+{
+    const struct narrow *narrow = &t->b->narrow;
+    size_t groups = binary_groups(t->b);
+    float unit = narrow->common * narrow->common;
+    _Alignas(64) float sums[LOOKUP_ROWS * SPAN];
+    for (size_t j = t->begin / SPAN * SPAN; j < t->end; j += SPAN)
+        for (size_t i = 0; i < t->count; i += t->left) {
+            const uint8_t *table = (const uint8_t *)t->table + i * groups * 16;
+            const uint8_t *nibble = narrow->nibble + j * groups;
+            if (t->left == 1)
+                NAME(shared)(1, groups, table, nibble, unit, sums);
+            else
+                NAME(shared)
+            (LOOKUP_ROWS, groups, table, nibble, unit, sums);
+            for (size_t r = 0; r < t->left && i + r < t->count; r++)
+                NAME(row_values)(t, i + r, j, sums + r * SPAN);
+        }
+}
+#undef LOOKUP
+#undef WIDEN
+#define BINARY NAME(binary)
+#else
+#define BINARY NULL
+#endif
+
+static const struct tiles NAME(tiles) = {ROWS, NAME(dense), NAME(sparse),
+                                         BINARY};
 
 #undef LOCAL
 #undef WIDE
@@ -342,3 +425,4 @@ static const struct tiles NAME(tiles) = {ROWS, NAME(dense), NAME(sparse)};
 #undef ROWS
 #undef FMA
 #undef MOST
+#undef BINARY

@@ -6,8 +6,17 @@
  */
 #include "kernel/internal.h"
 
+/* Four floats, on any processor. */
+typedef float four __attribute__((vector_size(16), aligned(4), __may_alias__));
+typedef int32_t four_bits __attribute__((vector_size(16)));
+
 #if defined __x86_64__
 #include <immintrin.h>
+
+#define BYTE_LOOKUP(table, v)                                                  \
+    _mm256_shuffle_epi8(                                                       \
+        _mm256_broadcastsi128_si256(_mm_load_si128((const __m128i *)(table))), \
+        (__m256i)(v))
 
 #define NAME(x)      x##_avx2
 #define TARGET       __attribute__((target("avx2,fma")))
@@ -15,6 +24,10 @@
 #define ROWS         6
 #define FMA(a, b, c) ((floats)_mm256_fmadd_ps((a), (b), (c)))
 #define MOST(a, b)   ((floats)_mm256_max_ps((a), (b)))
+#define LOOKUP       BYTE_LOOKUP
+#define WIDEN(bytes)                                                           \
+    ((floats)_mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(                          \
+        _mm_loadl_epi64((const __m128i *)(const void *)(bytes)))))
 #include "kernel/tile.h"
 
 #define NAME(x)      x##_avx512
@@ -23,6 +36,10 @@
 #define ROWS         12
 #define FMA(a, b, c) ((floats)_mm512_fmadd_ps((a), (b), (c)))
 #define MOST(a, b)   ((floats)_mm512_max_ps((a), (b)))
+#define LOOKUP       BYTE_LOOKUP
+#define WIDEN(bytes)                                                           \
+    ((floats)_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(                          \
+        _mm_loadu_si128((const __m128i *)(const void *)(bytes)))))
 #include "kernel/tile.h"
 #endif
 

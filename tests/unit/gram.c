@@ -471,7 +471,7 @@ static void test_cpu(void)
 
 /* The ways of computing that some test has gone through: by form, term, and
  * whether sums are compensated; in float arithmetic by form and term. */
-static bool seen[2][4][2], seen_float[2][4], seen_fallback;
+static bool seen[2][4][2], seen_float[2][4], seen_binary, seen_fallback;
 
 static void check_precision(const struct klr_kernel *kernel,
                             const struct sample *s, const struct klr_points *p,
@@ -506,6 +506,7 @@ static void check(const char *name, const struct klr_kernel *kernel,
             return;
         seen[p->form == SPARSE][p->term][p->compensated] = true;
         seen_float[p->form == SPARSE][p->narrow.term] |= !!p->narrow.tiles;
+        seen_binary |= p->narrow.nibble != NULL;
         seen_fallback |= !p->narrow.tiles;
         if (level == 0)
             check_precision(kernel, s, p, KLR_DOUBLE, "double");
@@ -547,6 +548,8 @@ static void test_accuracy(void)
     ok(seen[1][OVERLAP][0] && seen_float[1][OVERLAP], "sparse overlaps");
     ok(seen_float[0][SQUARE] && seen_float[0][ABSOLUTE],
        "dense differences of floats");
+    unsetenv("KLR_CPU");
+    ok(seen_binary == (klr_cpu() >= KLR_CPU_AVX2), "binary features");
     ok(seen_fallback, "data for which floats do not serve");
 }
 
@@ -929,7 +932,7 @@ static void check_file(const char *folder, const char *name)
 static void test_files(void)
 {
     static const char *const names[] = {"magic", "coil2000", "german.numer",
-                                        "wdbc"};
+                                        "wdbc", "a9a"};
     const char *folder = getenv("KLR_DATA");
     if (!folder)
         ok(true, "unscaled files # SKIP KLR_DATA is not set");

@@ -10,7 +10,8 @@
  *
  * Primary:    klr_problem_read, klr_params_init, klr_train, klr_model_save,
  *             klr_model_load, klr_predictor_create, klr_predict
- * Secondary:  klr_params_check, klr_cross_validate, klr_metrics_*
+ * Secondary:  klr_params_check, klr_cross_validate, klr_best_values,
+ *             klr_metrics_*
  * Tertiary:   klr_reader_*
  *
  * Notation (docs/NOTATION.md): n examples x_i with y_i = +1 or -1, Gram matrix
@@ -191,15 +192,19 @@ struct klr_report {
                                         over n^2 */
     unsigned long long kernel_evals; /* entries of K computed */
     size_t n_sv;
-    double seconds;
+    double seconds; /* with several C, these, passes and kernel_evals are those
+                       of all of them together, iterations those so far */
 };
 
-/* Train on all of `problem`. KLR_E_DATA for one class only or for labels that
- * look like regression targets (more than 1000 distinct ones, or more than n/3
- * when n > 30); KLR_E_USAGE for weights of absent classes and unmet -m. The
- * model refers to the problem's text until it is freed: free the model first. */
+/* Train on all of `problem`, a model for each C: model and report have
+ * cost.count elements. Along several C solvers go upwards, from each solution to
+ * the next: a model is as exact as that of its C alone, but not the same to the
+ * last bit. KLR_E_DATA for one class only or for labels that look like
+ * regression targets (more than 1000 distinct ones, or more than n/3 when
+ * n > 30); KLR_E_USAGE for weights of absent classes and unmet -m. A model
+ * refers to the problem's text until it is freed: free the models first. */
 int klr_train(const struct klr_problem *problem, const struct klr_params *,
-              struct klr_model **out, struct klr_report *report,
+              struct klr_model **model, struct klr_report *report,
               struct klr_error *err);
 
 /* ---- Models ---- */
@@ -277,10 +282,16 @@ void klr_metrics_values(struct klr_metrics *metrics,
 /* ---- Validation ---- */
 
 /* Stratified params->folds-fold cross validation, seeded by params->seed: each
- * example is predicted by a model trained without its fold. */
+ * example is predicted by a model trained without its fold. values and report
+ * have cost.count elements: the folds and all they cost are the same for each
+ * C. */
 int klr_cross_validate(const struct klr_problem *problem,
                        const struct klr_params *params,
                        struct klr_metric_values *values,
                        struct klr_report *report, struct klr_error *err);
+
+/* The first of those with the smallest log loss; without probabilities, of
+ * those with the largest accuracy. */
+size_t klr_best_values(const struct klr_metric_values *values, size_t count);
 
 #endif

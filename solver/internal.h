@@ -408,24 +408,29 @@ struct training {
  * fold `leave_out`. */
 struct pair {
     struct klr_range range[4];
-    struct klr_set set; /* class a's examples, then class b's */
-    size_t size[2];     /* how many of each */
-    double *y, *weight; /* (n) */
-    struct solution solution;
+    struct klr_set set;        /* class a's examples, then class b's */
+    size_t size[2];            /* how many of each */
+    double *y, *weight;        /* (n) */
+    size_t count;              /* values of C */
+    double *beta;              /* (count, n), of the solutions */
+    struct solution *solution; /* (count) */
 };
 
 static int training_create(struct training *training, struct klr_operator *op,
                            const struct klr_params *params,
                            const struct layout *layout, struct klr_error *err);
 static void training_free(struct training *training);
-/* `pair` has room for n examples of y, cost and beta. */
+/* Fill in the pair, solved for each C. */
 static int pair_solve(struct training *training, size_t a, size_t b,
                       size_t leave_out, struct pair *pair,
                       struct klr_error *err);
-static int pair_alloc(struct pair *pair, size_t n, struct klr_error *err);
+/* Room for n examples and `count` values of C. */
+static int pair_alloc(struct pair *pair, size_t n, size_t count,
+                      struct klr_error *err);
 static void pair_free(struct pair *pair);
 static void report_start(struct klr_report *report);
 static void report_add(struct klr_report *report, const struct solution *);
+static void report_finish(struct klr_report *report, const struct training *);
 
 /* The parameters with what they leave open: the solver, and its eps. */
 static struct klr_params params_settle(const struct klr_params *params);
@@ -436,8 +441,8 @@ static size_t tile_budget(const struct klr_params *params);
 static struct klr_kernel params_kernel(const struct klr_params *params,
                                        int dimension);
 
-/* p = 1 / (1 + exp(a f + b)) with a = -1, b = 0 for every pair. */
-static int model_add_probabilities(struct klr_model *model,
+/* p = 1 / (1 + exp(a f + b)) for every pair, of a loss shifted by `shift`. */
+static int model_add_probabilities(struct klr_model *model, double shift,
                                    struct klr_error *err);
 static struct klr_features problem_features(const struct klr_problem *problem);
 /* operator_create on a problem; errors name the line of its file. */

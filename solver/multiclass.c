@@ -2,7 +2,8 @@
  *
  * One binary problem per pair of classes (a, b), a before b in the model's
  * order, with y = +1 for a; two classes are the case of one pair. All pairs
- * share one operator: a pair is a set of positions of the layout.
+ * share one operator: a pair is a set of positions of the layout. A pair is
+ * solved for all values of C in one go; each value makes a model.
  */
 #include "solver/internal.h"
 
@@ -106,35 +107,42 @@ static void report_add(struct klr_report *report,
 
 /* ---- pairs ---- */
 
-static int pair_alloc(struct pair *pair, size_t n, struct klr_error *err)
+static int pair_alloc(struct pair *pair, size_t n, size_t count,
+                      struct klr_error *err)
 {
     memset(pair, 0, sizeof *pair);
-    return (pair->y = klr_alloc(n, sizeof *pair->y, err)) &&
-                   (pair->weight = klr_alloc(n, sizeof *pair->weight, err)) &&
-                   (pair->solution.beta =
-                        klr_alloc(n, sizeof *pair->solution.beta, err))
-               ? 0
-               : KLR_E_MEMORY;
+    pair->count = count;
+    if (!(pair->y = klr_alloc(n, sizeof *pair->y, err)) ||
+        !(pair->weight = klr_alloc(n, sizeof *pair->weight, err)) ||
+        !(pair->beta = klr_alloc(n * count, sizeof *pair->beta, err)) ||
+        !(pair->solution = klr_zalloc(count, sizeof *pair->solution, err)))
+        return KLR_E_MEMORY;
+    for (size_t t = 0; t < count; t++)
+        pair->solution[t].beta = pair->beta + t * n;
+    return 0;
 }
 
 static void pair_free(struct pair *pair)
 {
     klr_free(pair->y);
     klr_free(pair->weight);
-    klr_free(pair->solution.beta);
+    klr_free(pair->beta);
+    klr_free(pair->solution);
 }
 
 /* With one class alone no finite threshold is optimal: the answer is the rule
  * of succession, (n + 1) : 1 for that class. */
 static void pair_one_sided(struct pair *pair)
 {
-    struct solution *solution = &pair->solution;
-    double *beta = solution->beta, sign = pair->size[0] > 0 ? 1 : -1;
-    memset(beta, 0, pair->set.size * sizeof *beta);
-    *solution = (struct solution){
-        .beta = beta,
-        .rho = -sign * log((double)pair->set.size + 1),
-    };
+    double sign = pair->size[0] > 0 ? 1 : -1;
+    for (size_t t = 0; t < pair->count; t++) {
+        double *beta = pair->solution[t].beta;
+        memset(beta, 0, pair->set.size * sizeof *beta);
+        pair->solution[t] = (struct solution){
+            .beta = beta,
+            .rho = -sign * log((double)pair->set.size + 1),
+        };
+    }
 }
 
 static int pair_solve(struct training *training, size_t a, size_t b,
@@ -166,41 +174,49 @@ static int pair_solve(struct training *training, size_t a, size_t b,
         .clock = &training->clock,
     };
     return training->params->solver == KLR_SOLVER_NEWTON
-               ? newton_solve(&binary, &pair->solution, err)
-               : smo_solve(&binary, &pair->solution, err);
+               ? newton_solve(&binary, pair->solution, err)
+               : smo_solve(&binary, pair->solution, err);
 }
 
 /* ---- models ---- */
 
 /* A model whose coefficients have a column for every position: coef is
  * (k - 1, n), n_sv = n until model_keep_support drops the zero columns. */
-static int model_allocate(struct klr_model *model, const struct layout *layout,
-                          struct klr_error *err)
+static struct klr_model *model_create(const struct klr_params *params,
+                                      const struct klr_kernel *kernel,
+                                      const struct layout *layout,
+                                      struct klr_error *err)
 {
     size_t k = layout->k, pairs = k * (k - 1) / 2;
+    struct klr_model *model = klr_zalloc(1, sizeof *model, err);
+    if (!model)
+        return NULL;
+    model->type = (enum klr_model_type)params->model;
+    model->kernel = *kernel;
     model->k = k;
     model->pairs = pairs;
-    return (model->label = klr_alloc(k, sizeof *model->label, err)) &&
-                   (model->rho = klr_alloc(pairs, sizeof *model->rho, err)) &&
-                   (model->class_sv =
-                        klr_zalloc(k, sizeof *model->class_sv, err)) &&
-                   (model->sv_row =
-                        klr_alloc(layout->n, sizeof *model->sv_row, err)) &&
-                   (model->coef = klr_zalloc((k - 1) * layout->n,
-                                             sizeof *model->coef, err))
-               ? 0
-               : KLR_E_MEMORY;
+    if (!(model->label = klr_alloc(k, sizeof *model->label, err)) ||
+        !(model->rho = klr_alloc(pairs, sizeof *model->rho, err)) ||
+        !(model->class_sv = klr_zalloc(k, sizeof *model->class_sv, err)) ||
+        !(model->sv_row = klr_alloc(layout->n, sizeof *model->sv_row, err)) ||
+        !(model->coef =
+              klr_zalloc((k - 1) * layout->n, sizeof *model->coef, err)))
+        return klr_model_free(model);
+    memcpy(model->label, layout->label, k * sizeof *model->label);
+    return model;
 }
 
-/* A logistic model's decision value is its log-odds: p = 1/(1 + exp(-f)). */
-static int model_add_probabilities(struct klr_model *model,
+/* The decision value of klr is its log-odds, p = 1/(1 + exp(-f)). Where the
+ * loss is shifted by lambda, f lies beyond +-lambda for examples that are not
+ * near the boundary, and is shrunk by 1 + lambda/2. */
+static int model_add_probabilities(struct klr_model *model, double shift,
                                    struct klr_error *err)
 {
     if (!(model->prob_a = klr_alloc(model->pairs, sizeof(double), err)) ||
         !(model->prob_b = klr_alloc(model->pairs, sizeof(double), err)))
         return KLR_E_MEMORY;
     for (size_t p = 0; p < model->pairs; p++) {
-        model->prob_a[p] = -1;
+        model->prob_a[p] = -1 / (1 + shift / 2);
         model->prob_b[p] = 0;
     }
     return 0;
@@ -209,15 +225,15 @@ static int model_add_probabilities(struct klr_model *model,
 /* Class a's coefficients in the problem (a, b) stand in row b - 1, class b's
  * in row a. */
 static void model_set_pair(struct klr_model *model, const struct layout *layout,
-                           size_t a, size_t b, const struct pair *pair)
+                           size_t a, size_t b, const struct pair *pair,
+                           const struct solution *solution)
 {
     size_t n = layout->n;
-    memcpy(model->coef + (b - 1) * n + layout->begin[a], pair->solution.beta,
+    memcpy(model->coef + (b - 1) * n + layout->begin[a], solution->beta,
            pair->size[0] * sizeof *model->coef);
     memcpy(model->coef + a * n + layout->begin[b],
-           pair->solution.beta + pair->size[0],
-           pair->size[1] * sizeof *model->coef);
-    model->rho[pair_index(layout->k, a, b)] = pair->solution.rho;
+           solution->beta + pair->size[0], pair->size[1] * sizeof *model->coef);
+    model->rho[pair_index(layout->k, a, b)] = solution->rho;
 }
 
 static bool is_support(const struct klr_model *model, size_t n, size_t position)
@@ -279,48 +295,65 @@ static int model_copy_features(struct klr_model *model,
     return 0;
 }
 
-static int train_pairs(struct training *training, struct klr_model *model,
+/* model, report (cost.count) */
+static int train_pairs(struct training *training, struct klr_model **model,
                        struct klr_report *report, struct klr_error *err)
 {
     const struct layout *layout = training->layout;
     struct pair pair;
-    int code = pair_alloc(&pair, layout->n, err);
+    int code = pair_alloc(&pair, layout->n, training->params->cost.count, err);
     for (size_t a = 0; !code && a < layout->k; a++)
         for (size_t b = a + 1; !code && b < layout->k; b++) {
             code = pair_solve(training, a, b, layout->folds, &pair, err);
-            if (code)
-                break;
-            model_set_pair(model, layout, a, b, &pair);
-            report_add(report, &pair.solution);
+            for (size_t t = 0; !code && t < pair.count; t++) {
+                model_set_pair(model[t], layout, a, b, &pair,
+                               &pair.solution[t]);
+                report_add(&report[t], &pair.solution[t]);
+            }
         }
     pair_free(&pair);
     return code;
 }
 
-static void record_training(struct klr_model *model,
-                            const struct training *training,
-                            struct klr_report *report)
+/* What the report has besides the sums over the problems. */
+static void report_finish(struct klr_report *report,
+                          const struct training *training)
 {
-    const struct klr_params *params = training->params;
-    if (!klr_kernel_is_psd(&model->kernel))
+    if (!klr_kernel_is_psd(&training->op->kernel))
         report->gap = NAN;
-    report->solver = (enum klr_solver_type)params->solver;
+    report->solver = (enum klr_solver_type)training->params->solver;
     report->passes = training->op->passes;
     report->kernel_evals = training->op->evaluations;
-    report->n_sv = model->n_sv;
     report->seconds = klr_seconds() - training->clock.begin;
+}
+
+/* The model of one C, once its coefficients are there. */
+static int model_finish(struct klr_model *model, double cost,
+                        const struct training *training,
+                        const struct klr_problem *problem,
+                        struct klr_report *report, struct klr_error *err)
+{
+    const struct klr_params *params = training->params;
+    double shift = loss_of(params, cost).shift;
+    model_keep_support(model, training->layout);
+    int code = model_copy_features(model, problem, err);
+    if (!code && model->type != KLR_MODEL_SVM)
+        code = model_add_probabilities(model, shift, err);
+    report_finish(report, training);
+    report->n_sv = model->n_sv;
     model->has_record = true;
     model->record = (struct record){
-        .solver = (enum klr_solver_type)params->solver,
+        .solver = report->solver,
         .status = report->status,
         .eps = params->eps,
-        .cost = params->cost.value[0],
-        .lambda = loss_of(params, params->cost.value[0]).shift,
+        .cost = cost,
+        .lambda = shift,
         .box = params->box,
         .bias = !params->no_bias,
         .gap = report->gap,
         .iterations = report->iterations,
     };
+    return code;
 }
 
 static struct klr_features problem_features(const struct klr_problem *problem)
@@ -354,42 +387,42 @@ static size_t tile_budget(const struct klr_params *params)
 }
 
 int klr_train(const struct klr_problem *problem, const struct klr_params *given,
-              struct klr_model **out, struct klr_report *report,
+              struct klr_model **model, struct klr_report *report,
               struct klr_error *err)
 {
     const struct klr_params settled = params_settle(given), *params = &settled;
+    struct klr_kernel kernel = params_kernel(params, problem->dimension);
     struct layout layout = {0};
     struct klr_pool *pool = NULL;
     struct klr_operator op = {0};
     struct training training = {0};
-    struct klr_model *model = klr_zalloc(1, sizeof *model, err);
-    int code = model ? klr_params_check(given, err) : KLR_E_MEMORY;
-    report_start(report);
+    size_t count = params->cost.count;
+    for (size_t t = 0; t < count; t++) {
+        model[t] = NULL;
+        report_start(&report[t]);
+    }
+    int code = klr_params_check(given, err);
     if (code ||
-        (code = layout_create(&layout, problem, params->positive, 1, 0, err)))
+        (code = layout_create(&layout, problem, params->positive, 1, 0, err)) ||
+        (code = klr_pool_create(&pool, params->threads, err)) ||
+        (code = problem_operator(&op, problem, &kernel, layout.order, pool,
+                                 tile_budget(params), err)) ||
+        (code = training_create(&training, &op, params, &layout, err)))
         goto done;
-    model->type = (enum klr_model_type)params->model;
-    model->kernel = params_kernel(params, problem->dimension);
-    if ((code = klr_pool_create(&pool, params->threads, err)) ||
-        (code = problem_operator(&op, problem, &model->kernel, layout.order,
-                                 pool, tile_budget(params), err)) ||
-        (code = training_create(&training, &op, params, &layout, err)) ||
-        (code = model_allocate(model, &layout, err)))
-        goto done;
-    memcpy(model->label, layout.label, layout.k * sizeof *model->label);
-    if ((code = train_pairs(&training, model, report, err)))
-        goto done;
-    model_keep_support(model, &layout);
-    if ((code = model_copy_features(model, problem, err)) ||
-        (model->type != KLR_MODEL_SVM &&
-         (code = model_add_probabilities(model, err))))
-        goto done;
-    record_training(model, &training, report);
+    for (size_t t = 0; t < count && !code; t++)
+        if (!(model[t] = model_create(params, &kernel, &layout, err)))
+            code = KLR_E_MEMORY;
+    if (!code)
+        code = train_pairs(&training, model, report, err);
+    for (size_t t = 0; t < count && !code; t++)
+        code = model_finish(model[t], params->cost.value[t], &training, problem,
+                            &report[t], err);
 done:
     training_free(&training);
     operator_free(&op);
     klr_pool_free(pool);
     layout_free(&layout);
-    *out = code ? klr_model_free(model) : model;
+    for (size_t t = 0; t < count && code; t++)
+        model[t] = klr_model_free(model[t]);
     return code;
 }

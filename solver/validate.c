@@ -1,22 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Stratified cross validation: all folds and class pairs work on one operator,
- * whose positions are sorted by class and fold, so that a training set is two
- * ranges per class and its complement one.
+ * Stratified cross validation: all folds, class pairs and values of C work on
+ * one operator, whose positions are sorted by class and fold, so that a
+ * training set is two ranges per class and its complement one. The examples of
+ * a fold are predicted for all values of C in one product, whose columns are
+ * the coefficients of all of them.
  */
 #include "solver/internal.h"
 
 struct validation {
     struct training training;
     struct pair pair;
-    struct klr_model model; /* of one fold: labels, rho, probabilities */
-    struct klr_range *held; /* (k) positions of the fold */
-    double *coef;           /* (n, k - 1) as struct klr_model, transposed */
-    double *product;        /* (largest fold, k - 1) */
-    double *decision;       /* (largest fold, pairs) */
-    double *probability;    /* (k) */
-    double *work;           /* as model_answer wants it */
-    struct klr_metrics *metrics;
+    size_t count; /* values of C */
+    struct klr_model
+        *model; /* (count) of one fold: labels, rho, probabilities */
+    struct klr_metrics **metrics; /* (count) */
+    struct klr_range *held;       /* (k) positions of the fold */
+    double *coef;        /* (n, count, k - 1) as struct klr_model, transposed */
+    double *product;     /* (largest fold, count, k - 1) */
+    double *decision;    /* (largest fold, count, pairs) */
+    double *diagonal;    /* (n) |K_ii| */
+    double scale;        /* max of sum_j beta_j^2 |K_jj| over pairs and C */
+    double *probability; /* (k) */
+    double *work;        /* as model_answer wants it */
 };
 
 static size_t largest_fold(const struct layout *layout)
@@ -33,30 +39,54 @@ static size_t largest_fold(const struct layout *layout)
     return largest;
 }
 
+/* What is kept for each C. */
+static int validation_values(struct validation *v, struct klr_error *err)
+{
+    const struct klr_params *params = v->training.params;
+    const struct layout *layout = v->training.layout;
+    size_t pairs = layout->k * (layout->k - 1) / 2;
+    if (!(v->model = klr_zalloc(v->count, sizeof *v->model, err)) ||
+        !(v->metrics = klr_zalloc(v->count, sizeof *v->metrics, err)))
+        return KLR_E_MEMORY;
+    for (size_t t = 0; t < v->count; t++) {
+        struct klr_model *model = &v->model[t];
+        double shift = loss_of(params, params->cost.value[t]).shift;
+        model->type = (enum klr_model_type)params->model;
+        model->k = layout->k;
+        model->pairs = pairs;
+        model->label = layout->label;
+        if (!(model->rho = klr_alloc(pairs, sizeof *model->rho, err)) ||
+            (model->type != KLR_MODEL_SVM &&
+             model_add_probabilities(model, shift, err)) ||
+            klr_metrics_create(&v->metrics[t], layout->k, layout->label, err))
+            return KLR_E_MEMORY;
+    }
+    return 0;
+}
+
 static int validation_create(struct validation *v, struct klr_operator *op,
                              const struct klr_params *params,
                              const struct layout *layout, struct klr_error *err)
 {
-    size_t k = layout->k, pairs = k * (k - 1) / 2;
-    size_t largest = largest_fold(layout);
-    struct klr_model *model = &v->model;
+    size_t n = layout->n, k = layout->k, count = params->cost.count;
+    size_t largest = largest_fold(layout) * count, pairs = k * (k - 1) / 2;
+    struct klr_range all = {0, n};
     int code = training_create(&v->training, op, params, layout, err);
-    if (code || (code = pair_alloc(&v->pair, layout->n, err)) ||
-        (code = klr_metrics_create(&v->metrics, k, layout->label, err)))
+    v->count = count;
+    if (code || (code = pair_alloc(&v->pair, n, count, err)) ||
+        (code = validation_values(v, err)))
         return code;
-    model->type = (enum klr_model_type)params->model;
-    model->k = k;
-    model->pairs = pairs;
-    model->label = layout->label;
-    if (!(model->rho = klr_alloc(pairs, sizeof(double), err)) ||
-        (model->type != KLR_MODEL_SVM && model_add_probabilities(model, err)) ||
-        !(v->held = klr_alloc(k, sizeof *v->held, err)) ||
-        !(v->coef = klr_alloc(layout->n * (k - 1), sizeof(double), err)) ||
+    if (!(v->held = klr_alloc(k, sizeof *v->held, err)) ||
+        !(v->coef = klr_alloc(n * count * (k - 1), sizeof(double), err)) ||
         !(v->product = klr_alloc(largest * (k - 1), sizeof(double), err)) ||
         !(v->decision = klr_alloc(largest * pairs, sizeof(double), err)) ||
+        !(v->diagonal = klr_alloc(n, sizeof(double), err)) ||
         !(v->probability = klr_alloc(k, sizeof(double), err)) ||
         !(v->work = klr_alloc(model_answer_work(k), sizeof(double), err)))
         return KLR_E_MEMORY;
+    operator_diagonal(op, set_of(&all, 1), v->diagonal);
+    for (size_t i = 0; i < n; i++)
+        v->diagonal[i] = fabs(v->diagonal[i]);
     return 0;
 }
 
@@ -64,41 +94,73 @@ static void validation_free(struct validation *v)
 {
     training_free(&v->training);
     pair_free(&v->pair);
-    klr_free(v->model.rho);
-    klr_free(v->model.prob_a);
-    klr_free(v->model.prob_b);
+    for (size_t t = 0; v->model && t < v->count; t++) {
+        klr_free(v->model[t].rho);
+        klr_free(v->model[t].prob_a);
+        klr_free(v->model[t].prob_b);
+    }
+    for (size_t t = 0; v->metrics && t < v->count; t++)
+        klr_metrics_free(v->metrics[t]);
+    klr_free(v->model);
+    klr_free(v->metrics);
     klr_free(v->held);
     klr_free(v->coef);
     klr_free(v->product);
     klr_free(v->decision);
+    klr_free(v->diagonal);
     klr_free(v->probability);
     klr_free(v->work);
-    klr_metrics_free(v->metrics);
+}
+
+/* The coefficients of classes (a, b) at the t-th C, which v->pair holds. */
+static void fold_keep(struct validation *v, size_t a, size_t b, size_t t)
+{
+    const struct layout *layout = v->training.layout;
+    const struct pair *pair = &v->pair;
+    const double *beta = pair->solution[t].beta;
+    size_t k = layout->k;
+    double scale = 0;
+    for (size_t r = 0; r < pair->set.count; r++)
+        for (size_t p = pair->set.range[r].begin; p < pair->set.range[r].end;
+             p++, beta++) {
+            bool first = p < layout->begin[(a + 1) * layout->folds];
+            size_t row = p * v->count + t;
+            v->coef[row * (k - 1) + (first ? b - 1 : a)] = *beta;
+            scale += *beta * *beta * v->diagonal[p];
+        }
+    v->model[t].rho[pair_index(k, a, b)] = pair->solution[t].rho;
+    v->scale = fmax(v->scale, scale);
 }
 
 /* Solve every pair without fold f. */
 static int fold_train(struct validation *v, size_t f, struct klr_report *report,
                       struct klr_error *err)
 {
-    const struct layout *layout = v->training.layout;
-    size_t k = layout->k;
+    size_t k = v->training.layout->k;
+    v->scale = 0;
     for (size_t a = 0; a < k; a++)
         for (size_t b = a + 1; b < k; b++) {
-            struct pair *pair = &v->pair;
-            int code = pair_solve(&v->training, a, b, f, pair, err);
+            int code = pair_solve(&v->training, a, b, f, &v->pair, err);
             if (code)
                 return code;
-            const double *beta = pair->solution.beta;
-            for (size_t r = 0; r < pair->set.count; r++)
-                for (size_t p = pair->set.range[r].begin;
-                     p < pair->set.range[r].end; p++) {
-                    bool first = p < layout->begin[(a + 1) * layout->folds];
-                    v->coef[p * (k - 1) + (first ? b - 1 : a)] = *beta++;
-                }
-            v->model.rho[pair_index(k, a, b)] = pair->solution.rho;
-            report_add(report, &pair->solution);
+            for (size_t t = 0; t < v->count; t++) {
+                fold_keep(v, a, b, t);
+                report_add(&report[t], &v->pair.solution[t]);
+            }
         }
     return 0;
+}
+
+/* Float entries err by some 2^-22 sqrt(K_ii K_jj), independently of each other,
+ * hence a decision value by 2^-22 sqrt(K_ii sum_j beta_j^2 K_jj). That must be
+ * less than what solvers leave undecided, and than what the metrics show. */
+static enum klr_precision fold_precision(const struct validation *v)
+{
+    double most = 0, allowed = fmin(1e-5, 10 * v->training.params->eps);
+    for (size_t i = 0; i < v->training.layout->n; i++)
+        most = fmax(most, v->diagonal[i]);
+    return ldexp(sqrt(most * v->scale), -22) <= allowed ? KLR_FLOAT
+                                                        : KLR_DOUBLE;
 }
 
 /* Decision values of the positions `held`: class by class, since class c's
@@ -106,46 +168,60 @@ static int fold_train(struct validation *v, size_t f, struct klr_report *report,
 static void fold_decide(struct validation *v, size_t f, struct klr_set held)
 {
     const struct layout *layout = v->training.layout;
-    size_t k = layout->k, pairs = v->model.pairs;
-    for (size_t i = 0; i < held.size; i++)
+    size_t k = layout->k, pairs = k * (k - 1) / 2;
+    enum klr_precision precision = fold_precision(v);
+    for (size_t i = 0; i < held.size * v->count; i++)
         for (size_t p = 0; p < pairs; p++)
-            v->decision[i * pairs + p] = -v->model.rho[p];
+            v->decision[i * pairs + p] = -v->model[i % v->count].rho[p];
     for (size_t c = 0; c < k; c++) {
         struct klr_range range[2];
         size_t count = 0;
         layout_class(layout, c, f, range, &count);
         for (size_t r = 0; r < count; r++) {
             operator_apply(v->training.op, held, set_of(&range[r], 1),
-                           v->coef + range[r].begin * (k - 1), k - 1,
-                           KLR_DOUBLE, v->product);
-            add_class_products(k, c, held.size, v->product, v->decision);
+                           v->coef + range[r].begin * v->count * (k - 1),
+                           v->count * (k - 1), precision, v->product);
+            add_class_products(k, c, held.size * v->count, v->product,
+                               v->decision);
         }
     }
+}
+
+/* Count the answers for one example, whose decision values (count, pairs) are
+ * given. */
+static int fold_answer(struct validation *v, double label,
+                       const double *decision, struct klr_error *err)
+{
+    int code = 0;
+    for (size_t t = 0; t < v->count && !code; t++) {
+        const struct klr_model *model = &v->model[t];
+        double *probability = model->prob_a ? v->probability : NULL;
+        double answer = model_answer(model, decision, probability, v->work);
+        code = klr_metrics_add(v->metrics[t], label, answer, probability,
+                               decision[0], err);
+        decision += model->pairs;
+    }
+    return code;
 }
 
 static int fold_predict(struct validation *v, const struct klr_problem *problem,
                         size_t f, struct klr_error *err)
 {
     const struct layout *layout = v->training.layout;
-    bool probable = v->model.prob_a != NULL;
-    size_t row = 0;
+    const double *decision = v->decision;
+    int code = 0;
     for (size_t c = 0; c < layout->k; c++) {
         const size_t *begin = layout->begin + c * layout->folds + f;
         v->held[c] = (struct klr_range){begin[0], begin[1]};
     }
     fold_decide(v, f, set_of(v->held, layout->k));
     for (size_t c = 0; c < layout->k; c++)
-        for (size_t p = v->held[c].begin; p < v->held[c].end; p++, row++) {
-            const double *decision = v->decision + row * v->model.pairs;
-            double label = model_answer(
-                &v->model, decision, probable ? v->probability : NULL, v->work);
-            int code = klr_metrics_add(
-                v->metrics, problem->label[layout->order[p]], label,
-                probable ? v->probability : NULL, decision[0], err);
-            if (code)
-                return code;
+        for (size_t p = v->held[c].begin; p < v->held[c].end && !code; p++) {
+            code =
+                fold_answer(v, problem->label[layout->order[p]], decision, err);
+            decision += v->count * v->model->pairs;
         }
-    return 0;
+    return code;
 }
 
 int klr_cross_validate(const struct klr_problem *problem,
@@ -160,7 +236,8 @@ int klr_cross_validate(const struct klr_problem *problem,
     struct validation v = {0};
     struct klr_kernel kernel = params_kernel(params, problem->dimension);
     int code = klr_params_check(given, err);
-    report_start(report);
+    for (size_t t = 0; t < params->cost.count; t++)
+        report_start(&report[t]);
     if (code ||
         (code = layout_create(&layout, problem, params->positive,
                               (size_t)params->folds, (uint64_t)params->seed,
@@ -174,17 +251,25 @@ int klr_cross_validate(const struct klr_problem *problem,
         if ((code = fold_train(&v, f, report, err)) ||
             (code = fold_predict(&v, problem, f, err)))
             goto done;
-    if (!klr_kernel_is_psd(&kernel))
-        report->gap = NAN;
-    report->solver = (enum klr_solver_type)params->solver;
-    report->passes = op.passes;
-    report->kernel_evals = op.evaluations;
-    report->seconds = klr_seconds() - v.training.clock.begin;
-    klr_metrics_values(v.metrics, values);
+    for (size_t t = 0; t < v.count; t++) {
+        report_finish(&report[t], &v.training);
+        klr_metrics_values(v.metrics[t], &values[t]);
+    }
 done:
     validation_free(&v);
     operator_free(&op);
     klr_pool_free(pool);
     layout_free(&layout);
     return code;
+}
+
+size_t klr_best_values(const struct klr_metric_values *values, size_t count)
+{
+    size_t best = 0;
+    for (size_t t = 1; t < count; t++)
+        if (isnan(values[t].log_loss)
+                ? values[t].accuracy > values[best].accuracy
+                : values[t].log_loss < values[best].log_loss)
+            best = t;
+    return best;
 }

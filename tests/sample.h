@@ -145,12 +145,12 @@ static struct solution solve_within(const struct sample *s,
     if (layout_create(&layout, &s->problem, NULL, 1, 0, &err) ||
         operator_create(&op, &kernel, &x, layout.order, NULL, budget, &err) ||
         training_create(&training, &op, params, &layout, &err) ||
-        pair_alloc(&pair, s->problem.n, &err) ||
+        pair_alloc(&pair, s->problem.n, params->cost.count, &err) ||
         pair_solve(&training, 0, 1, 1, &pair, &err))
         printf("Bail out! %s\n", err.message);
     for (size_t p = 0; p < s->problem.n; p++)
-        beta[layout.order[p]] = pair.solution.beta[p];
-    struct solution solution = pair.solution;
+        beta[layout.order[p]] = pair.solution[0].beta[p];
+    struct solution solution = pair.solution[0];
     pair_free(&pair);
     training_free(&training);
     operator_free(&op);

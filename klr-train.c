@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * klr-train: fit a model to a training set, or validate the parameters on it.
+ * Several costs give several models, or with validation that of the best.
  *
  * Whatever can be refused is refused before the data are read, the model's
  * file included. A signal during training ends it early with a usable model;
@@ -27,10 +28,11 @@ struct train {
     struct train_options options;
     size_t weight_capacity;
     const char *data;
-    char *model_path; /* owned */
+    size_t models;              /* to be written */
+    char *path[KLR_REALS_MOST]; /* (models) owned */
     struct klr_problem problem;
-    struct klr_model *model;
-    struct klr_report report;
+    struct klr_model *model[KLR_REALS_MOST];
+    struct klr_report report[KLR_REALS_MOST]; /* for each C */
     struct {
         double read, train, write;
     } seconds;
@@ -65,6 +67,8 @@ static const char train_examples[] =
     "Examples\n"
     "  klr-train heart_scale              the model becomes heart_scale.model\n"
     "  klr-train -v 5 -c 10 heart_scale   accuracy by cross validation\n"
+    "  klr-train -v 5 -c 0.01:1000:x10 heart_scale\n"
+    "                                     the model of the best C\n"
     "  klr-train -s svm -t linear data -  a linear svm on stdout\n";
 
 /* ---- The command line ---- */
@@ -97,27 +101,44 @@ static int take_weight(const char *name, const char *value, void *context,
     return 0;
 }
 
-/* <basename>.model in the current folder, as svm-train names it. */
-static int choose_model_path(struct train *train, const char *given,
-                             struct klr_error *err)
+/* <basename>.model in the current folder, as svm-train names it; of several
+ * models each has ".C" behind it. */
+static int name_model(struct train *train, const char *given, size_t t,
+                      struct klr_error *err)
 {
-    static const char suffix[] = ".model";
     const char *slash = strrchr(train->data, '/');
     const char *base = slash ? slash + 1 : train->data;
+    char cost[KLR_REAL_SIZE] = "";
+    if (train->models > 1)
+        klr_format_real(cost, train->params.cost.value[t]);
+    const char *stem = given ? given : base, *dot = *cost ? "." : "";
+    size_t room = strlen(stem) + sizeof ".model." + KLR_REAL_SIZE;
+    if (!(train->path[t] = klr_alloc(room, 1, err)))
+        return KLR_E_MEMORY;
+    snprintf(train->path[t], room, "%s%s%s%s", stem, given ? "" : ".model", dot,
+             cost);
+    return 0;
+}
+
+/* What stdout cannot take, and stdin cannot name. */
+static int check_streams(const struct train *train, const char *given,
+                         struct klr_error *err)
+{
     if (!given && strcmp(train->data, "-") == 0)
         return klr_fail(err, KLR_E_USAGE,
                         "training from stdin needs the name of a model");
-    if (given)
-        train->model_path = klr_strdup(given, err);
-    else
-        train->model_path = klr_alloc(strlen(base) + sizeof suffix, 1, err);
-    if (!train->model_path)
-        return KLR_E_MEMORY;
-    if (!given)
-        sprintf(train->model_path, "%s%s", base, suffix);
-    if (train->options.json && strcmp(train->model_path, "-") == 0)
+    if (!given || strcmp(given, "-") != 0)
+        return 0;
+    if (train->options.json)
         return klr_fail(err, KLR_E_USAGE,
                         "--json and the model cannot both go to stdout");
+    if (train->params.folds)
+        return klr_fail(err, KLR_E_USAGE,
+                        "the results of -v and the model cannot both go to "
+                        "stdout");
+    if (train->models > 1)
+        return klr_fail(err, KLR_E_USAGE,
+                        "the models of several costs cannot all go to stdout");
     return 0;
 }
 
@@ -126,14 +147,23 @@ static int prepare(struct train *train, const struct cli_program *program,
                    const char *const *operand)
 {
     struct klr_error err;
-    int code = klr_params_check(&train->params, &err);
+    const struct klr_params *params = &train->params;
+    int code = klr_params_check(params, &err);
     train->data = operand[0];
-    if (code || train->params.folds)
-        return code ? cli_fail(program, NULL, &err) : -1;
-    if (choose_model_path(train, operand[1], &err))
+    if (!code) {
+        train->models = params->cost.count;
+        if (params->folds)
+            train->models = train->models > 1;
+        if (train->models)
+            code = check_streams(train, operand[1], &err);
+    }
+    for (size_t t = 0; t < train->models && !code; t++)
+        code = name_model(train, operand[1], t, &err);
+    if (code)
         return cli_fail(program, NULL, &err);
-    if (klr_output_check(train->model_path, &err))
-        return cli_fail(program, cli_output_name(train->model_path), &err);
+    for (size_t t = 0; t < train->models; t++)
+        if (klr_output_check(train->path[t], &err))
+            return cli_fail(program, cli_output_name(train->path[t]), &err);
     return -1;
 }
 
@@ -154,7 +184,7 @@ static int read_data(struct train *train, const struct cli_program *program)
 {
     struct klr_error err;
     double begin = klr_seconds();
-    int flags = train->params.folds ? 0 : KLR_READ_KEEP;
+    int flags = train->models ? KLR_READ_KEEP : 0;
     if (train->params.kernel == KLR_PRECOMPUTED)
         flags |= KLR_READ_INDEX_ZERO;
     if (klr_problem_read(&train->problem, train->data, flags, &err))
@@ -168,8 +198,18 @@ static int read_data(struct train *train, const struct cli_program *program)
 
 /* ---- Reports ---- */
 
-static void warn_of_status(const struct cli_program *program,
-                           const struct klr_report *report, const char *what)
+/* "C = 10: " where there are several, else "". */
+static const char *cost_prefix(const struct train *train, size_t t,
+                               char prefix[KLR_REAL_SIZE + 8])
+{
+    char text[KLR_REAL_SIZE];
+    klr_format_real(text, train->params.cost.value[t]);
+    sprintf(prefix, train->params.cost.count > 1 ? "C = %s: " : "", text);
+    return prefix;
+}
+
+static void warn_of_status(const struct train *train,
+                           const struct cli_program *program, const char *what)
 {
     static const char *const reasons[] = {
         [KLR_ITERATION_LIMIT] = "the limit of iterations was reached",
@@ -177,35 +217,51 @@ static void warn_of_status(const struct cli_program *program,
         [KLR_INTERRUPTED] = "training was interrupted",
         [KLR_PRECISION_LIMIT] = "rounding errors allow no smaller violation",
     };
-    char gap[48] = "";
-    if (isfinite(report->gap) && report->status != KLR_PRECISION_LIMIT)
-        snprintf(gap, sizeof gap, " (relative duality gap %.2g)", report->gap);
-    if (report->status != KLR_CONVERGED)
-        cli_warn(program, "%s: %s%s", reasons[report->status], what, gap);
+    for (size_t t = 0; t < train->params.cost.count; t++) {
+        const struct klr_report *report = &train->report[t];
+        char prefix[KLR_REAL_SIZE + 8], gap[48] = "";
+        if (isfinite(report->gap) && report->status != KLR_PRECISION_LIMIT)
+            snprintf(gap, sizeof gap, " (relative duality gap %.2g)",
+                     report->gap);
+        if (report->status != KLR_CONVERGED)
+            cli_warn(program, "%s%s: %s%s", cost_prefix(train, t, prefix),
+                     reasons[report->status], what, gap);
+    }
 }
 
+/* One model in three lines, several in one each. */
 static void print_summary(const struct train *train,
                           const struct cli_program *program)
 {
-    const struct klr_report *report = &train->report;
-    fprintf(stderr, "%s: %zu examples, %d features: %s after %lld iterations\n",
-            program->name, train->problem.n, train->problem.dimension,
-            klr_status_names[report->status], report->iterations);
-    fprintf(stderr, "%s: objective %.10g, ", program->name, report->primal);
-    if (isfinite(report->gap))
-        fprintf(stderr, "relative duality gap %.2g, ", report->gap);
-    fprintf(stderr, "%zu support vectors\n", report->n_sv);
-    fprintf(stderr, "%s: model saved to %s\n", program->name,
-            cli_output_name(train->model_path));
+    const char *end = train->models > 1 ? ", " : "\n";
+    char name[64] = "", prefix[KLR_REAL_SIZE + 8];
+    if (train->models == 1)
+        snprintf(name, sizeof name, "%s: ", program->name);
+    for (size_t t = 0; t < train->models; t++) {
+        const struct klr_report *report = &train->report[t];
+        fprintf(stderr, "%s: %s", program->name, cost_prefix(train, t, prefix));
+        if (train->models == 1)
+            fprintf(stderr, "%zu examples, %d features: ", train->problem.n,
+                    train->problem.dimension);
+        fprintf(stderr, "%s after %lld iterations%s%sobjective %.10g, ",
+                klr_status_names[report->status], report->iterations, end, name,
+                report->primal);
+        if (isfinite(report->gap))
+            fprintf(stderr, "relative duality gap %.2g, ", report->gap);
+        fprintf(stderr, "%zu support vectors%s%smodel saved to %s\n",
+                report->n_sv, end, name, cli_output_name(train->path[t]));
+    }
 }
 
-/* The keys that training and validation share; the caller closes the line. */
-static void json_begin(const struct train *train)
+/* The keys that training and validation share, for the t-th C; the caller
+ * closes the brace. */
+static void json_begin(const struct train *train, size_t t)
 {
-    const struct klr_report *report = &train->report;
+    const struct klr_report *report = &train->report[t];
     printf("{\"model\": \"%s\", \"solver\": \"%s\", \"status\": \"%s\", ",
            klr_model_names[train->params.model],
            klr_solver_names[report->solver], klr_status_names[report->status]);
+    cli_json_real("c", train->params.cost.value[t], ", ");
     cli_json_real("objective", report->primal, ", ");
     cli_json_real("dual", report->dual, ", ");
     cli_json_real("gap", report->gap, ", ");
@@ -217,65 +273,56 @@ static void json_begin(const struct train *train)
 
 static void json_end(const struct train *train)
 {
-    printf("\"seconds\": {\"read\": %.6f, \"train\": %.6f, \"write\": %.6f}}\n",
+    printf("\"seconds\": {\"read\": %.6f, \"train\": %.6f, \"write\": %.6f}}",
            train->seconds.read, train->seconds.train, train->seconds.write);
 }
 
-/* ---- Validation ---- */
-
-static void print_validation(const struct train *train,
-                             const struct klr_metric_values *values)
+/* An object for each model; an array where there are several. */
+static void json_models(const struct train *train)
 {
-    if (!train->options.json) {
-        printf("Cross Validation Accuracy = %g%%\n", 100 * values->accuracy);
-        cli_print_metrics(stdout, values);
-        return;
+    for (size_t t = 0; t < train->models; t++) {
+        fputs(t > 0 ? ", " : train->models > 1 ? "[" : "", stdout);
+        json_begin(train, t);
+        printf("\"n_sv\": %zu, ", train->report[t].n_sv);
+        json_end(train);
     }
-    json_begin(train);
-    printf("\"folds\": %lld, ", train->params.folds);
-    cli_json_real("accuracy", values->accuracy, ", ");
-    cli_json_real("log_loss", values->log_loss, ", ");
-    cli_json_real("brier", values->brier, ", ");
-    cli_json_real("auc", values->auc, ", ");
-    json_end(train);
+    if (train->models > 1)
+        putchar(']');
 }
 
-static int validate(struct train *train, const struct cli_program *program)
+/* After every run: its time, the end of its progress, its failure or its
+ * warnings, in which `what` are the consequences. */
+static int conclude(struct train *train, const struct cli_program *program,
+                    double begin, int code, const struct klr_error *err,
+                    const char *what)
 {
-    struct klr_error err;
-    struct klr_metric_values values;
-    double begin = klr_seconds();
-    int code = klr_cross_validate(&train->problem, &train->params, &values,
-                                  &train->report, &err);
-    train->seconds.train = klr_seconds() - begin;
+    train->seconds.train += klr_seconds() - begin;
     cli_progress_end(&train->progress);
     if (code)
-        return fail_training(train, program, &err);
-    warn_of_status(program, &train->report,
-                   cli_signal() ? "no results" : "the models are not optimal");
-    if (!cli_signal())
-        print_validation(train, &values);
+        return fail_training(train, program, err);
+    warn_of_status(train, program, what);
     return CLI_OK;
 }
 
 /* ---- Training ---- */
 
-static int save(struct train *train, const struct cli_program *program)
+static int save(struct train *train, const struct cli_program *program,
+                size_t t)
 {
     struct klr_error err;
     struct klr_output *out;
     double begin = klr_seconds();
     int flags = train->options.sv_indices ? KLR_SAVE_SV_INDICES : 0;
-    int code = klr_output_open(&out, train->model_path, &err);
+    int code = klr_output_open(&out, train->path[t], &err);
     if (!code) {
-        code = klr_model_save(train->model, out, flags, &err);
+        code = klr_model_save(train->model[t], out, flags, &err);
         if (code)
             klr_output_abandon(out);
         else
             code = klr_output_commit(out, &err);
     }
-    train->seconds.write = klr_seconds() - begin;
-    return code ? cli_fail(program, cli_output_name(train->model_path), &err)
+    train->seconds.write += klr_seconds() - begin;
+    return code ? cli_fail(program, cli_output_name(train->path[t]), &err)
                 : CLI_OK;
 }
 
@@ -283,25 +330,100 @@ static int fit(struct train *train, const struct cli_program *program)
 {
     struct klr_error err;
     double begin = klr_seconds();
-    int code = klr_train(&train->problem, &train->params, &train->model,
-                         &train->report, &err);
-    train->seconds.train = klr_seconds() - begin;
-    cli_progress_end(&train->progress);
-    if (code)
-        return fail_training(train, program, &err);
-    warn_of_status(program, &train->report,
-                   "the model is usable but not optimal");
-    int status = save(train, program);
-    if (status)
-        return status;
-    if (!train->options.quiet)
+    int code = klr_train(&train->problem, &train->params, train->model,
+                         train->report, &err);
+    int status = conclude(train, program, begin, code, &err,
+                          "the model is usable but not optimal");
+    for (size_t t = 0; t < train->models && status == CLI_OK; t++)
+        status = save(train, program, t);
+    if (status == CLI_OK && !train->options.quiet)
         print_summary(train, program);
-    if (train->options.json) {
-        json_begin(train);
-        printf("\"n_sv\": %zu, ", train->report.n_sv);
-        json_end(train);
+    return status;
+}
+
+static int fit_and_report(struct train *train,
+                          const struct cli_program *program)
+{
+    int status = fit(train, program);
+    if (status == CLI_OK && train->options.json) {
+        json_models(train);
+        putchar('\n');
     }
-    return CLI_OK;
+    return status;
+}
+
+/* ---- Validation ---- */
+
+static void json_table(const struct train *train,
+                       const struct klr_metric_values *values)
+{
+    const struct klr_reals *cost = &train->params.cost;
+    fputs("\"values\": [", stdout);
+    for (size_t t = 0; t < cost->count; t++) {
+        printf("%s{\"status\": \"%s\", ", t ? ", " : "",
+               klr_status_names[train->report[t].status]);
+        cli_json_real("c", cost->value[t], ", ");
+        cli_json_metrics(&values[t], "}");
+    }
+    fputs("], ", stdout);
+}
+
+static void print_validation(const struct train *train,
+                             const struct klr_metric_values *values,
+                             size_t best)
+{
+    const struct klr_reals *cost = &train->params.cost;
+    if (!train->options.json) {
+        if (cost->count > 1) {
+            char text[KLR_REAL_SIZE];
+            klr_format_real(text, cost->value[best]);
+            cli_print_table(stdout, "C", cost, values);
+            printf("Best C = %s\n", text);
+        }
+        printf("Cross Validation Accuracy = %g%%\n",
+               100 * values[best].accuracy);
+        cli_print_metrics(stdout, &values[best]);
+        return;
+    }
+    json_begin(train, best);
+    printf("\"folds\": %lld, ", train->params.folds);
+    cli_json_metrics(&values[best], ", ");
+    if (cost->count > 1) {
+        json_table(train, values);
+        cli_json_real("best_c", cost->value[best], ", ");
+    }
+}
+
+/* The model of the best C is that of training with this C alone. */
+static int validate(struct train *train, const struct cli_program *program)
+{
+    struct klr_error err;
+    struct klr_metric_values values[KLR_REALS_MOST];
+    double begin = klr_seconds();
+    int code = klr_cross_validate(&train->problem, &train->params, values,
+                                  train->report, &err);
+    int status =
+        conclude(train, program, begin, code, &err,
+                 cli_signal() ? "no results" : "the models are not optimal");
+    if (status != CLI_OK || cli_signal())
+        return status;
+    size_t best = klr_best_values(values, train->params.cost.count);
+    print_validation(train, values, best);
+    if (train->models) {
+        double cost = train->params.cost.value[best];
+        train->params.cost = (struct klr_reals){.count = 1, .value = {cost}};
+        status = fit(train, program);
+        if (status == CLI_OK && train->options.json) {
+            fputs("\"refit\": ", stdout);
+            json_models(train);
+            fputs(", ", stdout);
+        }
+    }
+    if (train->options.json) {
+        json_end(train);
+        putchar('\n');
+    }
+    return status;
 }
 
 static int run(struct train *train, const struct cli_program *program,
@@ -317,8 +439,8 @@ static int run(struct train *train, const struct cli_program *program,
     train->params.progress = cli_progress;
     train->params.context = &train->progress;
     cli_defer_signals();
-    status =
-        train->params.folds ? validate(train, program) : fit(train, program);
+    status = train->params.folds ? validate(train, program)
+                                 : fit_and_report(train, program);
     if (status == CLI_OK && cli_signal())
         status = CLI_INTERRUPTED + cli_signal();
     return status;
@@ -326,7 +448,7 @@ static int run(struct train *train, const struct cli_program *program,
 
 int main(int argc, char **argv)
 {
-    struct train train = {.model = NULL};
+    struct train train = {.models = 0};
     const char *operand[3];
     const struct cli_program program = {
         .name = "klr-train",
@@ -346,9 +468,11 @@ int main(int argc, char **argv)
     int status = cli_parse(&program, argc, argv, operand);
     if (status < 0)
         status = cli_finish(&program, run(&train, &program, operand));
-    klr_model_free(train.model);
+    for (size_t t = 0; t < KLR_REALS_MOST; t++) {
+        klr_model_free(train.model[t]);
+        klr_free(train.path[t]);
+    }
     klr_problem_free(&train.problem);
-    klr_free(train.model_path);
     klr_free(train.params.weight);
     return status;
 }

@@ -77,10 +77,18 @@ void cli_progress_end(struct cli_progress *progress); /* clears the line */
 
 /* Log loss, Brier score and AUC, a line each, those that are known. */
 void cli_print_metrics(FILE *out, const struct klr_metric_values *values);
+/* A row for each value of the parameter called `name`, values (count) in
+ * columns. */
+void cli_print_table(FILE *out, const char *name,
+                     const struct klr_reals *parameter,
+                     const struct klr_metric_values *values);
 
 /* '"key": value' on stdout for a line of JSON; null if the value is not finite.
  * `after` follows. */
 void cli_json_real(const char *key, double value, const char *after);
+/* The four metrics, likewise. */
+void cli_json_metrics(const struct klr_metric_values *values,
+                      const char *after);
 
 /* Write out what stdout holds; a failure (a full disk, a closed pipe) is
  * reported and gives CLI_FAILURE, else `status` is returned. */

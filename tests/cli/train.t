@@ -108,7 +108,7 @@ for my $model ('klr', 'svm') {
     my $run = train("--json -q -s $model heart j");
     my $json = json($run);
     is(() = $run->{out} =~ /\n/g, 1, 'one line');
-    is(join(' ', sort keys %$json), 'dual gap iterations kernel_evals model n '
+    is(join(' ', sort keys %$json), 'c dual gap iterations kernel_evals model n '
             . 'n_sv objective passes seconds solver status', 'its keys');
     is(join(' ', sort keys %{ $json->{seconds} }), 'read train write',
         'the keys of seconds');

@@ -6,6 +6,7 @@
  */
 #include "base/option.h"
 
+#include <float.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -93,9 +94,9 @@ static bool in_range(const struct klr_option *option, double value)
            value <= option->max;
 }
 
-/* "option -c: must be greater than 0, got -3" */
+/* "option -c: must be greater than 0, got -3"; the -3 ends at `end`. */
 static int fail_range(const struct klr_option *option, const char *got,
-                      struct klr_error *err)
+                      const char *end, struct klr_error *err)
 {
     char label[LABEL_SIZE], low[64] = "", high[64] = "";
     if (option->min > -HUGE_VAL)
@@ -104,8 +105,8 @@ static int fail_range(const struct klr_option *option, const char *got,
     if (option->max < HUGE_VAL)
         snprintf(high, sizeof high, "%s at most %.15g", low[0] ? " and" : "",
                  option->max);
-    return klr_fail(err, KLR_E_USAGE, "%s: must be%s%s, got %s",
-                    label_of(option, label), low, high, got);
+    return klr_fail(err, KLR_E_USAGE, "%s: must be%s%s, got %.*s",
+                    label_of(option, label), low, high, (int)(end - got), got);
 }
 
 static int check_number(const struct klr_option *option, double value,
@@ -117,17 +118,24 @@ static int check_number(const struct klr_option *option, double value,
                         label_of(option, label));
     if (in_range(option, value))
         return 0;
-    snprintf(got, sizeof got, "%.15g", value);
-    return fail_range(option, got, err);
+    int length = snprintf(got, sizeof got, "%.15g", value);
+    return fail_range(option, got, got + length, err);
 }
 
 static int check_reals(const struct klr_option *option,
                        const struct klr_reals *reals, struct klr_error *err)
 {
+    char label[LABEL_SIZE];
+    bool valid = reals->count >= 1 && reals->count <= KLR_REALS_MOST;
     int code = 0;
-    for (size_t i = 0; i < reals->count && !code; i++)
+    for (size_t i = 0; valid && i < reals->count && !code; i++) {
+        valid = i == 0 || !(reals->value[i] <= reals->value[i - 1]);
         code = check_number(option, reals->value[i], err);
-    return code;
+    }
+    return valid ? code
+                 : klr_fail(err, KLR_E_USAGE,
+                            "%s: needs from 1 to %d ascending values",
+                            label_of(option, label), KLR_REALS_MOST);
 }
 
 static int check_choice(const struct klr_option *option, int value,
@@ -253,51 +261,165 @@ static int read_choice(const struct klr_option *option, const char *text,
     return 0;
 }
 
-static int fail_number(const struct klr_option *option, const char *text,
-                       const char *what, struct klr_error *err)
+/* "option -c: 'abc' is not a number" */
+static int fail_value(const struct klr_option *option, const char *text,
+                      const char *end, const char *what, struct klr_error *err)
 {
     char label[LABEL_SIZE], quoted[KLR_QUOTED_SIZE];
-    return klr_fail(err, KLR_E_USAGE, "%s: %s is %s", label_of(option, label),
-                    klr_quote(quoted, text), what);
+    return klr_fail(err, KLR_E_USAGE, "%s: %s %s", label_of(option, label),
+                    klr_quote_slice(quoted, text, end), what);
+}
+
+/* A number or a power of numbers, 2^-5; as klr_parse_real. */
+static const char *parse_power(const char *text, const char *end, double *value)
+{
+    double exponent;
+    const char *rest = klr_parse_real(text, end, value);
+    if (!rest || rest == end || *rest != '^')
+        return rest;
+    rest = klr_parse_real(rest + 1, end, &exponent);
+    if (rest)
+        *value = pow(*value, exponent);
+    return rest;
 }
 
 static int read_real(const struct klr_option *option, const char *text,
-                     double *field, struct klr_error *err)
+                     const char *end, double *field, struct klr_error *err)
 {
     double value;
-    const char *end = text + strlen(text);
-    if (klr_parse_real(text, end, &value) != end)
-        return fail_number(option, text, "not a number", err);
+    if (parse_power(text, end, &value) != end || isnan(value))
+        return fail_value(option, text, end, "is not a number", err);
     if (isinf(value))
-        return fail_number(option, text, "too large", err);
+        return fail_value(option, text, end, "is too large", err);
     if (!in_range(option, value))
-        return fail_range(option, text, err);
+        return fail_range(option, text, end, err);
     *field = value;
     return 0;
-}
-
-static int read_reals(const struct klr_option *option, const char *text,
-                      struct klr_reals *field, struct klr_error *err)
-{
-    double value;
-    int code = read_real(option, text, &value, err);
-    if (!code)
-        *field = (struct klr_reals){.count = 1, .value = {value}};
-    return code;
 }
 
 static int read_integer(const struct klr_option *option, const char *text,
                         long long *field, struct klr_error *err)
 {
     long long value;
+    const char *end = text + strlen(text);
     if (!klr_read_integer(text, &value))
-        return fail_number(option, text, "not an integer", err);
+        return fail_value(option, text, end, "is not an integer", err);
     if (!in_range(option, (double)value))
-        return fail_range(option, text, err);
+        return fail_range(option, text, end, err);
     if (value == LLONG_MIN || value == LLONG_MAX) /* saturated */
-        return fail_number(option, text, "too large", err);
+        return fail_value(option, text, end, "is too large", err);
     *field = value;
     return 0;
+}
+
+/* ---- Lists ---- */
+
+static int fail_many(const struct klr_option *option, struct klr_error *err)
+{
+    char label[LABEL_SIZE];
+    return klr_fail(err, KLR_E_USAGE, "%s: more than %d values",
+                    label_of(option, label), KLR_REALS_MOST);
+}
+
+/* Keep the list ascending, and without repetition. */
+static int add_real(const struct klr_option *option, double value,
+                    struct klr_reals *list, struct klr_error *err)
+{
+    size_t at = list->count;
+    while (at > 0 && list->value[at - 1] > value)
+        at--;
+    if (at > 0 && list->value[at - 1] == value)
+        return 0;
+    if (list->count == KLR_REALS_MOST)
+        return fail_many(option, err);
+    memmove(list->value + at + 1, list->value + at,
+            (list->count - at) * sizeof *list->value);
+    list->value[at] = value;
+    list->count++;
+    return 0;
+}
+
+/* The double nearest to a decimal of 12 digits, where that is `value` up to
+ * the rounding of a product; else `value`. 12 leave room enough that a power of
+ * two is not taken for a decimal by chance. Powers of ten up to 22 are exact,
+ * and with them the result is. */
+static double to_decimal(double value)
+{
+    double shift = 11 - floor(log10(value)), power = pow(10, fabs(shift));
+    double digits = nearbyint(shift > 0 ? value * power : value / power);
+    double decimal = shift > 0 ? digits / power : digits * power;
+    return fabs(decimal - value) <= 4 * DBL_EPSILON * value ? decimal : value;
+}
+
+/* From `first` by `factor` to `last`, which belongs to it if it is met up to
+ * rounding. */
+static int add_range(const struct klr_option *option, double first, double last,
+                     double factor, struct klr_reals *list,
+                     struct klr_error *err)
+{
+    const double tolerance = 1e-9;
+    double value = first;
+    int code = 0;
+    for (int i = 0; i < KLR_REALS_MOST && !code; i++) {
+        bool met = fabs(value - last) <= tolerance * last;
+        if (!met && !(value < last))
+            return 0;
+        code = add_real(option, met ? last : value, list, err);
+        value = to_decimal(value * factor);
+    }
+    return code || value > last * (1 + tolerance) ? code
+                                                  : fail_many(option, err);
+}
+
+/* FIRST:LAST:xFACTOR */
+static int read_range(const struct klr_option *option, const char *text,
+                      const char *end, struct klr_reals *list,
+                      struct klr_error *err)
+{
+    double first, last, factor;
+    const char *colon = memchr(text, ':', (size_t)(end - text));
+    const char *second = memchr(colon + 1, ':', (size_t)(end - colon - 1));
+    if (!second || second + 1 == end || second[1] != 'x' ||
+        parse_power(second + 2, end, &factor) != end)
+        return fail_value(option, text, end, "is not FIRST:LAST:xFACTOR", err);
+    int code = read_real(option, text, colon, &first, err);
+    if (!code)
+        code = read_real(option, colon + 1, second, &last, err);
+    if (code)
+        return code;
+    if (!(factor > 1))
+        return fail_value(option, text, end, "needs a factor greater than 1",
+                          err);
+    if (!(first > 0))
+        return fail_value(option, text, end,
+                          "needs a first value greater than 0", err);
+    if (first > last)
+        return fail_value(option, text, end, "ends before it begins", err);
+    return add_range(option, first, last, factor, list, err);
+}
+
+/* Numbers and ranges, between commas. */
+static int read_reals(const struct klr_option *option, const char *text,
+                      struct klr_reals *field, struct klr_error *err)
+{
+    struct klr_reals list = {.count = 0};
+    const char *item = text, *end;
+    double value;
+    int code = 0;
+    do {
+        end = item + strcspn(item, ",");
+        if (end == item && *text)
+            code = fail_value(option, text, text + strlen(text),
+                              "has an empty item", err);
+        else if (memchr(item, ':', (size_t)(end - item)))
+            code = read_range(option, item, end, &list, err);
+        else if (!(code = read_real(option, item, end, &value, err)))
+            code = add_real(option, value, &list, err);
+        item = end + 1;
+    } while (!code && *end);
+    if (!code)
+        *field = list;
+    return code;
 }
 
 int klr_option_read(const struct klr_option *option, const char *text,
@@ -311,7 +433,7 @@ int klr_option_read(const struct klr_option *option, const char *text,
     case KLR_INTEGER:
         return read_integer(option, text, field, err);
     case KLR_REAL:
-        return read_real(option, text, field, err);
+        return read_real(option, text, text + strlen(text), field, err);
     case KLR_CHOICE:
         return read_choice(option, text, field, err);
     case KLR_REALS:

@@ -15,7 +15,8 @@ enum klr_option_type {
     KLR_FLAG,    /* int; no value: becomes 1 */
     KLR_INTEGER, /* long long */
     KLR_REAL,    /* double */
-    KLR_REALS,   /* struct klr_reals; its preset is one value */
+    KLR_REALS,   /* struct klr_reals; its preset is one value; written as
+                    numbers and ranges FIRST:LAST:xFACTOR between commas */
     KLR_CHOICE,  /* int: index into `choices` */
     KLR_STRING,  /* const char *; NULL by default */
     KLR_REPEATED /* handled by the program: -wLABEL WEIGHT */
@@ -57,7 +58,10 @@ int klr_options_check(const struct klr_option *table, const void *base,
 /* Read `text` as the value of `option` into its field (a flag ignores it);
  * KLR_E_USAGE with a sentence that quotes it, suggests a near name, or gives
  * the range; the field is then as it was. A choice is a name, an alias, or the
- * beginning of one name only, of four letters or more. */
+ * beginning of one name only, of four letters or more. A real may be a power,
+ * 2^-5. The values of a range are doubles nearest to decimals where they are
+ * decimals of at most 12 digits; LAST is among them if it is met up to
+ * rounding. */
 int klr_option_read(const struct klr_option *option, const char *text,
                     void *base, struct klr_error *err);
 

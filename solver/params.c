@@ -16,9 +16,6 @@ static const char *const params_model_numbers[] = {"", "", "0", NULL};
 const char *const klr_solver_names[] = {"auto", "smo", "newton", NULL};
 
 /* In the order of enum klr_kernel_type, whose values are LIBSVM's. */
-static const char *const params_kernels[] = {
-    "linear", "polynomial", "rbf", "sigmoid", "precomputed", "laplacian", NULL,
-};
 static const char *const params_kernel_numbers[] = {
     "0", "1", "2", "3", "4", "5", NULL,
 };
@@ -46,7 +43,9 @@ const struct klr_option klr_train_options[] = {
      .min = 0,
      .above_min = true,
      .max = HUGE_VAL,
-     .help = "cost of the errors (default %s)"},
+     .help = "cost of the errors (default %s)\n"
+             "a list, 0.1,1,10, or range, 0.01:1000:x10, gives a\n"
+             "model for each value, with -v that of the best"},
     {.type = KLR_REAL,
      .letter = 'l',
      .name = "lambda",
@@ -81,7 +80,7 @@ const struct klr_option klr_train_options[] = {
      .argument = "0|1",
      .offset = KLR_PARAM(probability),
      .choices = params_switch,
-     .help = "accepted for LIBSVM's sake: a klr model always has "
+     .help = "accepted for LIBSVM's sake: klr and sklr models always have "
              "probabilities"},
     {.type = KLR_CHOICE,
      .letter = 't',
@@ -89,7 +88,7 @@ const struct klr_option klr_train_options[] = {
      .argument = "KERNEL",
      .offset = KLR_PARAM(kernel),
      .preset = KLR_RBF,
-     .choices = params_kernels,
+     .choices = klr_kernel_names,
      .aliases = params_kernel_numbers,
      .group = "Kernel",
      .help = "by number or name (default %s):\n"
@@ -135,8 +134,8 @@ const struct klr_option klr_train_options[] = {
      .preset = KLR_SOLVER_AUTO,
      .choices = klr_solver_names,
      .group = "Solver",
-     .help = "smo, newton (klr only) or auto: newton for klr where the kernel "
-             "allows it, else smo (default %s)"},
+     .help = "smo, newton (klr and sklr) or auto: newton for them where the "
+             "kernel allows it, else smo (default %s)"},
     {.type = KLR_REAL,
      .letter = 'e',
      .name = "epsilon",
@@ -201,7 +200,8 @@ const struct klr_option klr_train_options[] = {
      .min = 2,
      .max = HUGE_VAL,
      .group = "Validation",
-     .help = "N-fold stratified cross validation; writes no model"},
+     .help = "N-fold stratified cross validation; of one cost, without a "
+             "model"},
     {.type = KLR_INTEGER,
      .name = "seed",
      .argument = "N",
@@ -233,24 +233,20 @@ static int params_check_weights(const struct klr_params *params,
     return 0;
 }
 
-int klr_params_check(const struct klr_params *params, struct klr_error *err)
+/* Options that mean nothing to the model, or that its solver cannot honour. */
+static int params_check_model(const struct klr_params *params,
+                              struct klr_error *err)
 {
-    double ignored;
-    int code = klr_options_check(klr_train_options, params, err);
-    if (code)
-        return code;
-    if (params->positive && !klr_read_real(params->positive, &ignored)) {
-        char quoted[KLR_QUOTED_SIZE];
-        return klr_fail(err, KLR_E_USAGE,
-                        "option --positive: %s is not a number",
-                        klr_quote(quoted, params->positive));
-    }
-    if (params->model == KLR_MODEL_SVM && params->probability)
+    struct klr_kernel kernel = params_kernel(params, 1);
+    bool svm = params->model == KLR_MODEL_SVM;
+    if (svm && params->probability)
         return klr_fail(err, KLR_E_USAGE,
                         "option -b: an svm has no probabilities of its own; "
                         "-s klr has");
-    struct klr_kernel kernel = params_kernel(params, 1);
-    if (params->solver == KLR_SOLVER_NEWTON && params->model == KLR_MODEL_SVM)
+    if (params->model != KLR_MODEL_SKLR && !isnan(params->lambda))
+        return klr_fail(err, KLR_E_USAGE,
+                        "option -l: only an sklr model has a lambda");
+    if (svm && params->solver == KLR_SOLVER_NEWTON)
         return klr_fail(
             err, KLR_E_USAGE,
             "option -a: newton trains klr and sklr; smo trains svm");
@@ -258,5 +254,24 @@ int klr_params_check(const struct klr_params *params, struct klr_error *err)
         return klr_fail(err, KLR_E_USAGE,
                         "option -a: newton needs a positive semidefinite "
                         "kernel; smo takes any");
-    return params_check_weights(params, err);
+    if (params->no_bias && params_settle(params).solver != KLR_SOLVER_NEWTON)
+        return klr_fail(err, KLR_E_USAGE,
+                        "option --no-bias: only newton trains without a bias, "
+                        "and here it is smo");
+    return 0;
+}
+
+int klr_params_check(const struct klr_params *params, struct klr_error *err)
+{
+    double ignored;
+    char quoted[KLR_QUOTED_SIZE];
+    int code = klr_options_check(klr_train_options, params, err);
+    if (code)
+        return code;
+    if (params->positive && !klr_read_real(params->positive, &ignored))
+        return klr_fail(err, KLR_E_USAGE,
+                        "option --positive: %s is not a number",
+                        klr_quote(quoted, params->positive));
+    code = params_check_model(params, err);
+    return code ? code : params_check_weights(params, err);
 }

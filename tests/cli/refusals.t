@@ -140,7 +140,22 @@ my @values = (
     ['-c 1e999', "option -c: '1e999' is too large"],
     ['-c 0', 'option -c: must be greater than 0, got 0'],
     ['-c -3', 'option -c: must be greater than 0, got -3'],
-    ['--cost=1,5', "option -c: '1,5' is not a number"],
+    ['--cost=1,,5', "option -c: '1,,5' has an empty item"],
+    ['-c 1,5x', "option -c: '5x' is not a number"],
+    ['-c 1,0', 'option -c: must be greater than 0, got 0'],
+    ['-c 0:1:x2', 'option -c: must be greater than 0, got 0'],
+    ['-c 1:8', "option -c: '1:8' is not FIRST:LAST:xFACTOR"],
+    ['-c 1:8:+1', "option -c: '1:8:+1' is not FIRST:LAST:xFACTOR"],
+    ['-c 1:8:x1', "option -c: '1:8:x1' needs a factor greater than 1"],
+    ['-c 8:1:x2', "option -c: '8:1:x2' ends before it begins"],
+    ['-c 1:2:x1.01', 'option -c: more than 64 values'],
+    ['-l 1', 'option -l: only an sklr model has a lambda'],
+    ['-s svm -l 1', 'option -l: only an sklr model has a lambda'],
+    ['-s sklr -l -1', 'option -l: must be at least 0, got -1'],
+    ['-s svm --no-bias', 'option --no-bias: only newton trains without a bias, '
+        . 'and here it is smo'],
+    ['-a smo --no-bias', 'option --no-bias: only newton trains without a bias, '
+        . 'and here it is smo'],
     ['-e 0', 'option -e: must be greater than 0, got 0'],
     ['-e 1e-3x', "option -e: '1e-3x' is not a number"],
     ['-d -1', 'option -d: must be at least 0 and at most 1000, got -1'],
@@ -213,6 +228,14 @@ refused('stdin without a model', ['klr-train', '-'], {}, 2,
     'klr-train: training from stdin needs the name of a model');
 refused('two things on stdout', ['klr-train', '--json', 'd', '-'], {}, 2,
     'klr-train: --json and the model cannot both go to stdout');
+refused('several models on stdout', ['klr-train', '-c', '1,2', 'd', '-'], {}, 2,
+    'klr-train: the models of several costs cannot all go to stdout');
+refused('a table and a model on stdout',
+    ['klr-train', '-v', '2', '-c', '1,2', 'd', '-'], {}, 2,
+    'klr-train: the results of -v and the model cannot both go to stdout');
+refused('several costs, stdin without a model',
+    ['klr-train', '-v', '2', '-c', '1,2', '-'], {}, 2,
+    'klr-train: training from stdin needs the name of a model');
 is(run(['klr-train'])->{exit}, 2, 'no argument at all: exit status');
 
 # ---- Options that the data refute ----

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Options as data: presets, values, ranges, names, and the sentences.
+ * Options as data: presets, values, lists, ranges, names, and the sentences.
  */
 #include <limits.h>
 #include <math.h>
@@ -15,6 +15,7 @@ struct fields {
     long long count;
     double ratio, missing;
     const char *text;
+    struct klr_reals list;
 };
 
 static const char *const kinds[] = {"smooth", "smart", "polynomial", NULL};
@@ -53,9 +54,16 @@ static const struct klr_option table[] = {
      .min = -HUGE_VAL,
      .max = 1},
     {.type = KLR_STRING, .name = "text", AT(text)},
+    {.type = KLR_REALS,
+     .letter = 'l',
+     .name = "list",
+     AT(list),
+     .preset = 3,
+     .min = 0,
+     .max = 1e6},
     {.name = NULL},
 };
-enum { FLAG, KIND, COUNT, RATIO, MISSING, TEXT };
+enum { FLAG, KIND, COUNT, RATIO, MISSING, TEXT, LIST };
 
 static struct fields fields;
 
@@ -65,7 +73,8 @@ static void presets(void)
     memset(&fields, 0xff, sizeof fields);
     klr_options_preset(table, &fields);
     ok(fields.flag == 0 && fields.kind == 1 && fields.count == 0 &&
-           fields.ratio == 0.25 && isnan(fields.missing) && !fields.text,
+           fields.ratio == 0.25 && isnan(fields.missing) && !fields.text &&
+           fields.list.count == 1 && fields.list.value[0] == 3,
        "every field gets its preset");
     ok(klr_options_check(table, &fields, NULL) == 0,
        "presets are allowed, also out of range and NaN");
@@ -116,6 +125,90 @@ static void values(void)
     ok(fields.kind == 2, "a choice by the beginning of its name");
 }
 
+/* The list is read as these values, bit by bit. */
+static void listed(const char *text, size_t count, const double *expected)
+{
+    bool same;
+    accepted(LIST, text);
+    same = fields.list.count == count;
+    for (size_t i = 0; i < count && same; i++)
+        same = fields.list.value[i] == expected[i];
+    ok(same, "%s: %zu values, the first %.17g, the last %.17g", text,
+       fields.list.count, fields.list.value[0],
+       fields.list.value[fields.list.count - 1]);
+}
+
+static void lists(void)
+{
+    double many[KLR_REALS_MOST];
+    listed("0.5", 1, (double[]){0.5});
+    listed("10,0.1,1", 3, (double[]){0.1, 1, 10});
+    listed("1,2,1.0,2,1e0", 2, (double[]){1, 2});
+    listed("0.01:1000:x10", 6, (double[]){0.01, 0.1, 1, 10, 100, 1000});
+    listed("1e-9:1e6:x10", 16,
+           (double[]){1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1,
+                      10, 1e2, 1e3, 1e4, 1e5, 1e6});
+    listed("0.3:300:x10", 4, (double[]){0.3, 3, 30, 300});
+    listed("0.7:1:x1.1", 4, (double[]){0.7, 0.77, 0.847, 0.9317});
+    listed("1:50:x10", 2, (double[]){1, 10});
+    listed("5:5:x2", 1, (double[]){5});
+    listed("0.1:0.8:x2,0.2,7", 5, (double[]){0.1, 0.2, 0.4, 0.8, 7});
+    listed(
+        "2^-5:2^15:x4", 11,
+        (double[]){0.03125, 0.125, 0.5, 2, 8, 32, 128, 512, 2048, 8192, 32768});
+    listed("2^-3,2^3,10^-2", 3, (double[]){0.01, 0.125, 8});
+    accepted(LIST, "0.01:10:x10^0.5");
+    ok(fields.list.count == 7 && fields.list.value[2] == 0.1 &&
+           fields.list.value[4] == 1 && fields.list.value[6] == 10,
+       "rounding does not add up");
+    for (int i = 0; i < KLR_REALS_MOST; i++)
+        many[i] = ldexp(1, i - 44);
+    listed("2^-44:2^19:x2", KLR_REALS_MOST, many);
+    accepted(RATIO, "2^-3");
+    ok(fields.ratio == 0.125, "a number may be a power");
+}
+
+static void no_lists(void)
+{
+    refused(LIST, "", "option -l: '' is not a number");
+    refused(LIST, "1,,2", "option -l: '1,,2' has an empty item");
+    refused(LIST, ",1", "option -l: ',1' has an empty item");
+    refused(LIST, "1,", "option -l: '1,' has an empty item");
+    refused(LIST, "1,b", "option -l: 'b' is not a number");
+    refused(LIST, "1, 2", "option -l: ' 2' is not a number");
+    refused(LIST, "1;2", "option -l: '1;2' is not a number");
+    refused(LIST, "2^", "option -l: '2^' is not a number");
+    refused(LIST, "2^x", "option -l: '2^x' is not a number");
+    refused(LIST, "-8^0.5", "option -l: '-8^0.5' is not a number");
+    refused(LIST, "2^9999", "option -l: '2^9999' is too large");
+    refused(LIST, "1,1e999", "option -l: '1e999' is too large");
+    refused(LIST, "1,-2,3",
+            "option -l: must be at least 0 and at most 1000000, got -2");
+    refused(LIST, "1:1e7:x10",
+            "option -l: must be at least 0 and at most 1000000, got 1e7");
+    refused(LIST, "-1:1:x10",
+            "option -l: must be at least 0 and at most 1000000, got -1");
+    refused(LIST, "1:10", "option -l: '1:10' is not FIRST:LAST:xFACTOR");
+    refused(LIST, "1:10:", "option -l: '1:10:' is not FIRST:LAST:xFACTOR");
+    refused(LIST, "1:10:2", "option -l: '1:10:2' is not FIRST:LAST:xFACTOR");
+    refused(LIST, "1:10:x", "option -l: '1:10:x' is not FIRST:LAST:xFACTOR");
+    refused(LIST, "1:9:x2:3",
+            "option -l: '1:9:x2:3' is not FIRST:LAST:xFACTOR");
+    refused(LIST, "a:10:x2", "option -l: 'a' is not a number");
+    refused(LIST, "1::x2", "option -l: '' is not a number");
+    refused(LIST, "1:10:x1",
+            "option -l: '1:10:x1' needs a factor greater than 1");
+    refused(LIST, "1:10:x-2",
+            "option -l: '1:10:x-2' needs a factor greater than 1");
+    refused(LIST, "0:10:x2",
+            "option -l: '0:10:x2' needs a first value greater than 0");
+    refused(LIST, "10:1:x2", "option -l: '10:1:x2' ends before it begins");
+    refused(LIST, "1:10:x1.001", "option -l: more than 64 values");
+    refused(LIST, "1:1.1:x1.0000000000000002",
+            "option -l: more than 64 values");
+    refused(LIST, "2^-44:2^19:x2,3", "option -l: more than 64 values");
+}
+
 static void sentences(void)
 {
     refused(COUNT, "x", "option -n: 'x' is not an integer");
@@ -154,6 +247,7 @@ static void checks(void)
 {
     struct klr_error err;
     klr_options_preset(table, &fields);
+    accepted(LIST, "1,2");
     fields.ratio = NAN;
     ok(klr_options_check(table, &fields, &err) == KLR_E_USAGE &&
            strcmp(err.message, "option --ratio: must be a finite number") == 0,
@@ -170,6 +264,18 @@ static void checks(void)
     fields.kind = 3;
     ok(klr_options_check(table, &fields, &err) == KLR_E_USAGE,
        "a choice beyond the last");
+    fields.kind = 0;
+    ok(klr_options_check(table, &fields, &err) == 0, "all in range");
+    fields.list.value[1] = fields.list.value[0];
+    ok(klr_options_check(table, &fields, &err) == KLR_E_USAGE, "%s",
+       err.message);
+    fields.list.count = 0;
+    ok(klr_options_check(table, &fields, &err) == KLR_E_USAGE &&
+           strcmp(err.message, "option -l: needs from 1 to 64 ascending "
+                               "values") == 0,
+       "%s", err.message);
+    fields.list.count = KLR_REALS_MOST + 1;
+    ok(klr_options_check(table, &fields, &err) == KLR_E_USAGE, "too many");
 }
 
 static void near(const char *text, const char *expected)
@@ -224,6 +330,16 @@ static void parameters(void)
     params.model = KLR_MODEL_SVM;
     params.probability = 1;
     ok(klr_params_check(&params, &err) == KLR_E_USAGE, "%s", err.message);
+    klr_params_init(&params);
+    params.no_bias = 1;
+    ok(klr_params_check(&params, &err) == 0, "newton needs no bias");
+    params.kernel = KLR_SIGMOID;
+    ok(klr_params_check(&params, &err) == KLR_E_USAGE, "%s", err.message);
+    klr_params_init(&params);
+    params.lambda = 0;
+    ok(klr_params_check(&params, &err) == KLR_E_USAGE, "%s", err.message);
+    params.model = KLR_MODEL_SKLR;
+    ok(klr_params_check(&params, &err) == 0, "an sklr has a lambda");
 }
 
 int main(void)
@@ -231,6 +347,8 @@ int main(void)
     presets();
     values();
     sentences();
+    lists();
+    no_lists();
     checks();
     names();
     parameters();

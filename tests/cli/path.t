@@ -1,0 +1,264 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Several costs in one run: a model for each, or with -v a table and the model
+# of the best. What is found along the path must be what runs at a single cost
+# find.
+use strict;
+use warnings;
+use lib 'tests/cli/lib';
+use KLR;
+use JSON::PP;
+use Test::More;
+
+my $dir = scratch();
+my $heart = get('heart_scale');
+put("$dir/heart", $heart);
+
+# Two and three classes around points of a plane, by a generator of our own.
+{
+    my $seed = 3;
+    my $random = sub {
+        $seed = ($seed * 16807) % 2147483647;
+        return $seed / 2147483647;
+    };
+    for my $k (2, 3) {
+        put("$dir/classes$k", join '', map {
+            my $y = $_ % $k;
+            join(' ', $y, map { sprintf '%d:%.6f', $_ + 1,
+                    ($y == $_) + 1.4 * $random->() } 0 .. 1) . "\n"
+        } 1 .. 150);
+    }
+}
+
+sub train
+{
+    my @arguments = map { split } @_;
+    return run(['klr-train', @arguments], cwd => $dir);
+}
+
+sub json
+{
+    my ($run) = @_;
+    my $object = eval { decode_json($run->{out}) };
+    is($@, '', 'stdout is JSON') or diag($run->{out} . $run->{err});
+    return $object;
+}
+
+# The rows of a table, a hash for each: by the titles of the columns.
+sub table
+{
+    my ($run) = @_;
+    my ($title, @rows) = split /\n/, $run->{out} =~ s/^Best.*//msr;
+    my @names = split / {2,}/, $title =~ s/^ *//r;
+    return map {
+        my %row;
+        @row{@names} = map {s/%//r} split;
+        \%row;
+    } @rows;
+}
+
+# Decision values of a model for the data it came from.
+sub decisions
+{
+    my ($data, $model) = @_;
+    run(['klr-predict', '--decision', "$dir/$data", "$dir/$model",
+            "$dir/decisions"]);
+    return map { (split)[1] } split /\n/, get("$dir/decisions");
+}
+
+# ---- A model for each ----
+
+{
+    my $run = train('-c 0.1,10:40:x2,10 heart m');
+    is($run->{exit}, 0, 'a path: exit status');
+    is($run->{out}, '', 'a path: nothing on stdout');
+    is(join(' ', sort map { s{.*/}{}r } glob "$dir/m*"),
+        'm.0.1 m.10 m.20 m.40', 'a model for each, named by its C');
+    like($run->{err}, qr/\A(klr-train: C = [\d.]+: converged after \d+ iterations, objective [\d.]+, relative duality gap [\d.e+-]+, \d+ support vectors, model saved to m\.[\d.]+\n){4}\z/,
+        'and a line for each');
+    is(train('-q -c 0.1,1 heart m')->{err}, '', '-q is silent');
+    train('-q -c 0.5,2 heart');
+    ok(-s "$dir/heart.model.0.5" && -s "$dir/heart.model.2",
+        'the name of the model may be left out');
+}
+
+for my $case (['heart', '-s klr', 1e-6], ['heart', '-s klr -a smo -e 1e-5', 1e-6],
+    ['heart', '-s svm -e 1e-5', 1e-4], ['heart', '-t 3 -g 0.01', undef],
+    ['classes3', '-s klr -g 2', 1e-6], ['classes3', '-s svm -g 2', 1e-3])
+{
+    my ($data, $options, $gap) = @$case;
+    my $what = "$data, $options";
+    my $reports = json(train("-q --json $options -c 0.1:10:x10 $data path"));
+    is(join(' ', map { $_->{c} } @$reports), '0.1 1 10', "$what: the costs");
+    for my $report (@$reports) {
+        my $c = $report->{c};
+        my $alone = json(train("-q --json $options -c $c $data alone"));
+        is($report->{status}, 'converged', "$what, C = $c: converged");
+        my $difference = abs($report->{objective} / $alone->{objective} - 1);
+        cmp_ok($difference, '<', 2 * ($gap // 1e-3),
+            "$what, C = $c: the objective is that of a single run");
+        cmp_ok($report->{gap}, '<=', $gap, "$what, C = $c: the gap")
+            if defined $gap;
+        my ($cost) = get("$dir/path.$c") =~ /^cost (.*)$/m;
+        is($cost, $c, "$what, C = $c: the cost in the model");
+        my @path = decisions($data, "path.$c");
+        my @alone = decisions($data, 'alone');
+        my ($most) = sort { $b <=> $a } map { abs($path[$_] - $alone[$_]) }
+            0 .. $#alone;
+        cmp_ok($most, '<', 0.02 * (1 + $c), "$what, C = $c: the same decisions");
+        is(@path, @alone, "$what, C = $c: as many");
+    }
+    is($reports->[$_]{kernel_evals} >= $reports->[$_ - 1]{kernel_evals}, 1,
+        "$what: counts grow along the path") for 1 .. 2;
+}
+
+# ---- With -v: a table, and the best ----
+
+for my $case (['heart', ''], ['heart', '-s svm'], ['classes2', '-t 0'],
+    ['classes3', '-g 2'], ['classes3', '-g 2 -s svm'])
+{
+    my ($data, $options) = @$case;
+    my $what = "$data, $options";
+    $options .= ' -e 1e-11' unless $options =~ /svm/;
+    my $run = train("-v 4 $options -c 0.1:100:x10 $data best");
+    is($run->{exit}, 0, "$what: exit status");
+    is(() = $run->{out} =~ /Cross/g, 1, "$what: one line with Cross");
+    my @rows = table($run);
+    is(join(' ', map { $_->{C} } @rows), '0.1 1 10 100', "$what: a row each");
+    for my $row (@rows) {
+        my $alone = json(train("-v 4 --json $options -c $row->{C} $data"));
+        cmp_ok(abs($row->{accuracy} / 100 - $alone->{accuracy}), '<',
+            $options =~ /svm/ ? 0.01 : 1e-6, "$what: accuracy at C = $row->{C}");
+        is(exists $row->{AUC}, defined $alone->{auc},
+            "$what: a column for AUC with two classes");
+        next if $options =~ /svm/;
+        cmp_ok(abs($row->{'log loss'} - $alone->{log_loss}), '<', 1.6e-6,
+            "$what: log loss at C = $row->{C}");
+        cmp_ok(abs($row->{Brier} - $alone->{brier}), '<', 1.6e-6,
+            "$what: Brier score at C = $row->{C}");
+    }
+    my ($best) = $options =~ /svm/
+        ? sort { $b->{accuracy} <=> $a->{accuracy} || $a->{C} <=> $b->{C} } @rows
+        : sort { $a->{'log loss'} <=> $b->{'log loss'} } @rows;
+    is(exists $best->{'log loss'}, $options !~ /svm/,
+        "$what: a column for log loss with probabilities");
+    like($run->{out}, qr/^Best C = \Q$best->{C}\E\nCross Validation Accuracy = /m,
+        "$what: the best is the best of the table");
+    my ($accuracy) = $run->{out} =~ /Accuracy = ([\d.]+)%/;
+    cmp_ok(abs($accuracy - $best->{accuracy}), '<', 1e-3,
+        "$what: and its accuracy follows");
+    train("-q $options -c $best->{C} $data alone");
+    is(get("$dir/best"), get("$dir/alone"),
+        "$what: the model is that of the best C alone");
+}
+{
+    my $plain = train('-v 5 -c 1 heart never');
+    is(train('-v 5 -c 1,1 heart never')->{out}, $plain->{out},
+        'one cost, said twice, is one');
+    ok(!-e "$dir/never", 'and leaves no model');
+    unlike($plain->{out}, qr/Best| C /, 'nor a table');
+    my $run = train('-v 5 -c 1,10 --sv-indices heart');
+    like($run->{err}, qr/^klr-train: model saved to heart\.model$/m,
+        'the best model is said to be saved');
+    like(get("$dir/heart.model"), qr/^sv_indices 1 /m, 'with its indices');
+    is(train('-v 5 -q -c 1,10 heart')->{err}, '', '-q is silent');
+}
+{
+    my $json = json(train('-v 3 -q --json -c 0.1,1,10 heart best'));
+    is(join(' ', map { $_->{c} } @{ $json->{values} }), '0.1 1 10',
+        '--json has the table');
+    is(join(' ', sort keys %{ $json->{values}[0] }),
+        'accuracy auc brier c log_loss status', 'its columns');
+    my ($best) = sort { $a->{log_loss} <=> $b->{log_loss} }
+        @{ $json->{values} };
+    is("@$json{qw(c best_c log_loss)}", "@$best{qw(c c log_loss)}",
+        'the best of them');
+    my $alone = json(train("-q --json -c $json->{best_c} heart alone"));
+    is($json->{refit}{objective}, $alone->{objective},
+        'and the model made with it');
+}
+
+# ---- Nothing else matters ----
+
+for my $options ('-v 3 -c 0.1,1,10', '-c 0.1,1,10', '-s svm -v 3 -c 0.1,1,10') {
+    my @found;
+    for my $more ('-j 1', '-j 2', '-j 3 -m 0.3') {
+        unlink glob "$dir/same*";
+        my $run = train("$options $more -q heart same");
+        push @found, join '', $run->{out}, map { get($_) } glob "$dir/same*";
+    }
+    is($found[1], $found[0], "$options: the same bytes with 1 and 2 threads");
+    is($found[2], $found[0], "$options: and with less memory");
+}
+
+# ---- Ending early ----
+
+{
+    my $run = train('--json -c 1,100 -g 1 --max-iter 6 heart l');
+    is($run->{exit}, 0, '--max-iter: exit status');
+    my $reports = json($run);
+    is($reports->[1]{status}, 'iteration_limit', '--max-iter: status');
+    like($run->{err}, qr/^klr-train: warning: C = 100: the limit of iterations was reached: the model is usable but not optimal/m,
+        '--max-iter: a warning with the cost');
+    $run = train('-q --json -c 1,100 --time-limit 1e-9 heart l');
+    is(join(' ', $run->{exit}, map { $_->{status} } @{ json($run) }),
+        '0 time_limit time_limit', '--time-limit: status of each');
+    for my $c (1, 100) {
+        $run = run(['klr-predict', 'heart_scale', "$dir/l.$c", "$dir/o"]);
+        is($run->{exit}, 0, "--time-limit: the model at $c is usable");
+    }
+}
+
+# Classes that overlap wholly: there is no end to the last cost soon.
+{
+    my $seed = 1;
+    my $random = sub {
+        $seed = ($seed * 16807) % 2147483647;
+        return $seed / 2147483647;
+    };
+    put("$dir/long", join '', map {
+        my $y = $random->() < 0.5 ? 1 : -1;
+        join(' ', $y, map { sprintf '%d:%.6f', $_, $random->() } 1 .. 8) . "\n"
+    } 1 .. 3000);
+}
+my @long = split " ", "klr-train -c 1e-3,1e6 -g 0.01 -e 1e-9";
+
+# Until stderr shows the pattern; the minutes only keep a broken program from
+# hanging the tests.
+sub wait_for
+{
+    my ($run, $sign) = @_;
+    for (1 .. 2400) {
+        return 1 if -e $run->{err_file} && get($run->{err_file}) =~ $sign;
+        select undef, undef, undef, 0.05;
+    }
+    kill 'KILL', $run->{pid};
+    return 0;
+}
+
+{
+    my $run = start([@long, '--json', 'long', 'INT'], cwd => $dir);
+    ok(wait_for($run, qr/iterations, violation/), 'a path shows progress');
+    kill 'INT', $run->{pid};
+    finish($run);
+    is($run->{exit}, 130, 'a path interrupted: exit status');
+    is(json($run)->[-1]{status}, 'interrupted', 'its status');
+    like($run->{err}, qr/^klr-train: warning: C = 1000000: training was interrupted: the model is usable but not optimal/m,
+        'a warning');
+    for my $c ('0.001', '1000000') {
+        $run = run(['klr-predict', "$dir/long", "$dir/INT.$c", "$dir/o"]);
+        is($run->{exit}, 0, "the model at $c is usable");
+    }
+}
+{
+    my $run = start([@long, '-v', '3', 'long', 'none'], cwd => $dir);
+    ok(wait_for($run, qr/iterations, violation/), '-v shows progress');
+    kill 'INT', $run->{pid};
+    finish($run);
+    is("$run->{exit}$run->{out}", '130', '-v interrupted: no table');
+    ok(!-e "$dir/none", 'no model');
+    like($run->{err}, qr/training was interrupted: no results/, 'it says so');
+}
+
+done_testing();

@@ -26,14 +26,22 @@
  */
 #include "solver/internal.h"
 
-/* How C is approached. Plain steps stall for a large shift with a box. */
+/* How C is approached. */
 struct path {
     double factor;   /* from C to C */
     double gap;      /* relative, to be reached on the way */
     double accuracy; /* of conjugate gradients */
 };
-static const struct path path_klr = {10, 1e-2, 0.1};
-static const struct path path_sklr = {1.7782794100389228, 1e-4, 1e-3};
+
+/* A large shift, with a box, makes the loss nearly one of straight lines: such
+ * steps stall unless they are short and exact. */
+static const struct path *choose_path(const struct klr_params *params)
+{
+    static const struct path plain = {10, 1e-2, 0.1};
+    static const struct path shifted = {1.7782794100389228, 1e-4, 1e-3};
+    double most = params->cost.value[params->cost.count - 1];
+    return loss_of(params, most).shift > 30 ? &shifted : &plain;
+}
 
 /* A point of the path. */
 struct place {
@@ -238,9 +246,10 @@ static enum klr_status newton_descend(struct newton *nt)
         if (status != KLR_CONVERGED)
             return status;
         bool well = !d->indefinite && newton_line_search(nt);
-        if (!well && d->precision == KLR_DOUBLE)
+        if (!well && d->precision == KLR_DOUBLE && d->accuracy <= 1e-6)
             return KLR_PRECISION_LIMIT;
         if (!well) {
+            d->accuracy = fmin(d->accuracy, 1e-2) * 1e-2;
             d->precision = KLR_DOUBLE;
             d->indefinite = false;
             newton_refresh(nt);
@@ -278,17 +287,22 @@ static double newton_first_cost(const struct newton *nt, double cost,
 }
 
 /* The problem at C, between `from` and `to`: shift and box lie between theirs
- * in proportion. */
+ * in proportion. With a large shift, decision values are of its size. */
 static void newton_set(struct newton *nt, double cost, const struct place *from,
                        const struct place *to)
 {
     double share = (cost - from->cost) / (to->cost - from->cost);
+    double old = nt->loss.shift;
     nt->loss = to->loss;
     nt->loss.shift =
         from->loss.shift + share * (to->loss.shift - from->loss.shift);
     nt->loss.box = from->loss.box + share * (to->loss.box - from->loss.box);
-    for (size_t i = 0; i < nt->n; i++)
+    double scale = (1 + nt->loss.shift) / (1 + old);
+    for (size_t i = 0; i < nt->n; i++) {
         nt->cost[i] = cost * nt->problem->weight[i];
+        nt->beta[i] *= scale;
+        nt->u[i] *= scale;
+    }
 }
 
 static enum klr_status newton_clock(struct newton *nt)
@@ -365,7 +379,7 @@ static int newton_create(struct newton *nt, const struct binary *problem,
     nt->n = n;
     nt->bias = !params->no_bias;
     nt->eps = params->eps;
-    nt->path = params->model == KLR_MODEL_SKLR ? &path_sklr : &path_klr;
+    nt->path = choose_path(params);
     nt->direction.progress = &nt->progress;
     nt->direction.gap = newton_gap;
     nt->direction.solver = nt;

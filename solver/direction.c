@@ -62,30 +62,32 @@ static int direction_bin(const struct direction *d)
     return bin;
 }
 
-/* The rows kept and left out, as ranges of positions. Leaving some out is worth
- * a product more only for a good part of all. */
+/* The rows kept, and their positions. Leaving some out is worth a product more
+ * only for a good part of all. */
 static void direction_restrict(struct direction *d)
 {
     const struct klr_set all = d->problem->set;
-    size_t count[2] = {0, 0}, size[2] = {0, 0}, i = 0;
+    struct klr_range *range = d->range;
+    size_t count = 0, kept = 0, out = d->n, i = 0;
     d->total = d->problem->params->no_bias ? INFINITY : dot(d->n, d->s, d->s);
     int bin = direction_bin(d);
     for (size_t r = 0; r < all.count; r++)
         for (size_t p = all.range[r].begin; p < all.range[r].end; p++, i++) {
-            int out = weight_bin(direction_weight(d, i)) >= bin;
-            struct klr_range *range = out ? d->out_range : d->in_range;
-            if (count[out] > 0 && range[count[out] - 1].end == p)
-                range[count[out] - 1].end++;
+            if (weight_bin(direction_weight(d, i)) >= bin) {
+                d->row[--out] = i;
+                continue;
+            }
+            d->row[kept++] = i;
+            if (count > 0 && range[count - 1].end == p)
+                range[count - 1].end++;
             else
-                range[count[out]++] = (struct klr_range){p, p + 1};
-            d->row[out ? d->n - ++size[1] : size[0]++] = i;
+                range[count++] = (struct klr_range){p, p + 1};
         }
-    d->partial = (double)size[0] <= 0.85 * (double)d->n;
+    d->partial = (double)kept <= 0.6 * (double)d->n;
     if (!d->partial)
-        size[0] = d->n; /* d->row has them all */
-    d->in = (struct klr_set){d->in_range, count[0], size[0]};
-    d->out = (struct klr_set){d->out_range, count[1], size[1]};
-    for (size_t k = size[0]; k < d->n; k++)
+        kept = d->n; /* d->row has them all */
+    d->in = (struct klr_set){range, count, kept};
+    for (size_t k = kept; k < d->n; k++)
         d->s[d->row[k]] = 0;
 }
 
@@ -101,9 +103,8 @@ static void direction_apply(struct direction *d, struct klr_set rows,
 /* out = K t on the rows kept, for t = 0 on the others; packs into t. */
 static void direction_product(struct direction *d, double *t, double *out)
 {
-    struct klr_set all = d->problem->set;
     if (!d->partial) {
-        direction_apply(d, all, all, t, out);
+        direction_apply(d, d->problem->set, d->problem->set, t, out);
         return;
     }
     for (size_t k = 0; k < d->in.size; k++)
@@ -124,50 +125,60 @@ static void direction_precondition(struct direction *d, const double *in,
 
 /* ---- the start ---- */
 
-/* other = the residual at v = S^-1 e, where g + S v is beta on the rows kept
- * and g on those left out: S K e - S^-1 e with e of those left out. */
-static void direction_residual(struct direction *d, double *other)
+/* v = S^-1 x, x = e on the rows kept; where others are left out, x = e - W a so
+ * that s'v = 0 still. The residual there is S q - v - S K x. */
+static void direction_other(struct direction *d, double *v, double *residual)
 {
-    for (size_t k = 0; k < d->out.size; k++)
-        d->packed[k] = d->e[d->row[d->n - 1 - k]];
-    if (d->partial)
-        direction_apply(d, d->in, d->out, d->packed, d->t);
-    memset(other, 0, d->n * sizeof *other);
+    double sum = 0, total = 0;
+    memset(v, 0, d->n * sizeof *v);
+    memset(residual, 0, d->n * sizeof *residual);
+    for (size_t k = 0; k < d->in.size && d->partial; k++) {
+        sum += d->e[d->row[k]];
+        total += d->s[d->row[k]] * d->s[d->row[k]];
+    }
+    double a = isinf(d->total) || !d->partial ? 0 : sum / total;
     for (size_t k = 0; k < d->in.size; k++) {
         size_t i = d->row[k];
-        double outer = d->partial ? d->s[i] * d->t[k] : 0;
-        other[i] = outer - d->e[i] / d->s[i];
+        d->t[i] = d->e[i] - a * d->s[i] * d->s[i];
+        v[i] = d->t[i] / d->s[i];
+        residual[i] = -v[i];
+    }
+    if (!d->partial) /* K x is q */
+        return;
+    direction_product(d, d->t, d->kp);
+    for (size_t k = 0; k < d->in.size; k++) {
+        size_t i = d->row[k];
+        residual[i] += d->s[i] * (d->q[i] - d->kp[i]);
     }
 }
 
-/* Start from v = 0 with residual S q, or from v = S^-1 e: whichever residual is
- * smaller in the norm of M^-1. The second exists only where all rows kept have a
- * weight. Returns that norm squared. */
+/* Start from v = 0, the point g, with residual S q, or from beta as far as the
+ * rows kept go: whichever residual is smaller in the norm of M^-1. The second
+ * exists only where all rows kept have a weight. Returns that norm squared. */
 static double direction_start(struct direction *d)
 {
     size_t n = d->n;
-    double *other = d->p, *z_other = d->kp;
+    double *other = d->p, *z_other = d->kv;
     bool exists = true;
     for (size_t i = 0; i < n; i++) {
         d->r[i] = d->s[i] * d->q[i];
-        d->v[i] = d->kv[i] = 0;
         exists = exists && (d->partial || d->s[i] > 0);
     }
     direction_precondition(d, d->r, d->z);
-    double norm = dot(n, d->r, d->z);
-    if (!exists)
-        return norm;
-    direction_residual(d, other);
-    direction_precondition(d, other, z_other);
-    double norm_other = dot(n, other, z_other);
-    if (!(norm_other < norm))
-        return norm;
-    for (size_t i = 0; i < n; i++) {
-        d->r[i] = other[i];
-        d->z[i] = z_other[i];
-        d->v[i] = d->s[i] > 0 ? d->e[i] / d->s[i] : 0;
-        d->kv[i] = d->q[i];
+    double norm = dot(n, d->r, d->z), norm_other = INFINITY;
+    if (exists) {
+        direction_other(d, d->v, other);
+        direction_precondition(d, other, z_other);
+        norm_other = dot(n, other, z_other);
     }
+    if (!(norm_other < norm)) {
+        memset(d->v, 0, n * sizeof *d->v);
+        memset(d->kv, 0, n * sizeof *d->kv);
+        return norm;
+    }
+    memcpy(d->r, other, n * sizeof *other);
+    memcpy(d->z, z_other, n * sizeof *other);
+    memcpy(d->kv, d->q, n * sizeof *d->kv);
     return norm_other;
 }
 
@@ -261,8 +272,7 @@ static int direction_create(struct direction *d, const struct binary *problem,
     d->precision = KLR_FLOAT;
     if (!(d->store = klr_alloc(DIRECTION_VECTORS * n, sizeof(double), err)) ||
         !(d->row = klr_alloc(n, sizeof *d->row, err)) ||
-        !(d->in_range = klr_alloc(n, sizeof *d->in_range, err)) ||
-        !(d->out_range = klr_alloc(n, sizeof *d->out_range, err)))
+        !(d->range = klr_alloc(n, sizeof *d->range, err)))
         return KLR_E_MEMORY;
     double **vector[DIRECTION_VECTORS] = {&d->v, &d->kv, &d->r, &d->z,
                                           &d->p, &d->kp, &d->t, &d->packed};
@@ -276,6 +286,5 @@ static void direction_free(struct direction *d)
     precond_free(&d->precond);
     klr_free(d->store);
     klr_free(d->row);
-    klr_free(d->in_range);
-    klr_free(d->out_range);
+    klr_free(d->range);
 }

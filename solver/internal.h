@@ -310,15 +310,15 @@ struct direction {
     struct klr_progress *progress; /* for the clock, with gap(solver) */
     double (*gap)(void *);
     void *solver;
-    double *s;              /* (n) roots of the weights, the caller's */
-    double total;           /* their sum of squares; infinite without bias */
-    const double *e, *q;    /* (n) beta - g, K e; the caller's */
-    bool partial;           /* rows of negligible weight are left out */
-    size_t *row;            /* (n) rows kept; from the end those left out */
-    struct klr_set in, out; /* their positions */
-    struct klr_range *in_range, *out_range; /* (n) */
-    double *store;                          /* all vectors below, (n) each */
-    double *v, *kv;                         /* v, K S v; then S v, K S v */
+    double *s;               /* (n) roots of the weights, the caller's */
+    double total;            /* their sum of squares; infinite without bias */
+    const double *e, *q;     /* (n) beta - g, K e; the caller's */
+    bool partial;            /* rows of negligible weight are left out */
+    size_t *row;             /* (n) rows kept; from the end those left out */
+    struct klr_set in;       /* their positions */
+    struct klr_range *range; /* (n) of these */
+    double *store;           /* all vectors below, (n) each */
+    double *v, *kv;          /* v, K S v; then S v, K S v */
     double *r, *z, *p, *kp, *t, *packed;
 };
 

@@ -26,23 +26,6 @@
  */
 #include "solver/internal.h"
 
-/* How C is approached. */
-struct path {
-    double factor;   /* from C to C */
-    double gap;      /* relative, to be reached on the way */
-    double accuracy; /* of conjugate gradients */
-};
-
-/* A large shift, with a box, makes the loss nearly one of straight lines: such
- * steps stall unless they are short and exact. */
-static const struct path *choose_path(const struct klr_params *params)
-{
-    static const struct path plain = {10, 1e-2, 0.1};
-    static const struct path shifted = {1.7782794100389228, 1e-4, 1e-3};
-    double most = params->cost.value[params->cost.count - 1];
-    return loss_of(params, most).shift > 30 ? &shifted : &plain;
-}
-
 /* A point of the path. */
 struct place {
     double cost;
@@ -53,7 +36,6 @@ struct newton {
     const struct binary *problem;
     size_t n;
     bool bias;
-    const struct path *path;
     double eps;                   /* relative duality gap to reach */
     struct loss loss;             /* of this step of the path */
     enum klr_precision precision; /* of u and q */
@@ -76,6 +58,7 @@ enum {
     NEWTON_VECTORS = 10,
     NEWTON_STEPS = 100,  /* at one C */
     NEWTON_PATIENCE = 5, /* steps after which to try harder */
+    NEWTON_FACTOR = 10,  /* from C to C of the path */
 };
 
 /* ---- objectives ---- */
@@ -169,8 +152,8 @@ static enum klr_precision newton_choose_precision(const struct newton *nt)
 {
     double error =
         0.5 * ldexp(newton_scale(nt, nt->g) * newton_scale(nt, nt->s), -44);
-    return error > 0.1 * nt->progress.target * nt->primal ? KLR_DOUBLE
-                                                          : KLR_FLOAT;
+    return error > 0.1 * nt->progress.target * fabs(nt->primal) ? KLR_DOUBLE
+                                                                : KLR_FLOAT;
 }
 
 /* rho, P and D of the dual point, given its product. */
@@ -230,13 +213,12 @@ static bool newton_line_search(struct newton *nt)
 static enum klr_status newton_descend(struct newton *nt)
 {
     struct direction *d = &nt->direction;
-    d->accuracy = nt->path->accuracy;
+    d->accuracy = 0.1;
     newton_evaluate(nt);
     for (int step = 1; step <= NEWTON_STEPS; step++) {
         newton_dual_point(nt);
         nt->progress.violation = newton_gap(nt);
-        double primal = fmin(nt->primal, nt->primal_g);
-        if (primal - nt->dual <= nt->progress.target * primal)
+        if (newton_gap(nt) <= nt->progress.target)
             return KLR_CONVERGED;
         if (step % NEWTON_PATIENCE == 0) {
             precond_raise(&d->precond);
@@ -282,7 +264,7 @@ static double newton_first_cost(const struct newton *nt, double cost,
             off += row[k] / (double)(nt->n * rows);
     }
     while (cost * most * (diagonal - off) > 1)
-        cost /= nt->path->factor;
+        cost /= NEWTON_FACTOR;
     return cost;
 }
 
@@ -318,9 +300,9 @@ static enum klr_status newton_approach(struct newton *nt, double cost,
                                        const struct place *to)
 {
     enum klr_status status = newton_clock(nt);
-    nt->progress.target = fmax(nt->eps, nt->path->gap);
+    nt->progress.target = fmax(nt->eps, 1e-2);
     for (; cost < 0.99 * to->cost && status == KLR_CONVERGED;
-         cost *= nt->path->factor) {
+         cost *= NEWTON_FACTOR) {
         newton_set(nt, cost, from, to);
         newton_descend(nt);
         status =
@@ -340,11 +322,11 @@ static enum klr_status newton_approach(struct newton *nt, double cost,
 static void newton_finish(struct newton *nt, struct solution *solution)
 {
     double error = ldexp(newton_scale(nt, nt->g), -23);
-    if (nt->precision == KLR_FLOAT && error > nt->eps * nt->primal_g) {
+    if (nt->precision == KLR_FLOAT && error > nt->eps * fabs(nt->primal_g)) {
         newton_product(nt, nt->g, KLR_DOUBLE, nt->kg);
         newton_judge(nt);
     }
-    bool dual = nt->primal_g - nt->dual <= nt->eps * nt->primal_g ||
+    bool dual = nt->primal_g - nt->dual <= nt->eps * fabs(nt->primal_g) ||
                 nt->primal_g <= nt->primal;
     memcpy(solution->beta, dual ? nt->g : nt->beta, nt->n * sizeof *nt->g);
     solution->rho = dual ? nt->rho_g : nt->rho;
@@ -363,7 +345,7 @@ static void newton_path(struct newton *nt, struct solution *solution)
         to.loss = loss_of(params, to.cost);
         solution[t].status = newton_approach(nt, cost, &from, &to);
         newton_finish(nt, &solution[t]);
-        cost = to.cost * nt->path->factor;
+        cost = to.cost * NEWTON_FACTOR;
     }
 }
 
@@ -379,7 +361,6 @@ static int newton_create(struct newton *nt, const struct binary *problem,
     nt->n = n;
     nt->bias = !params->no_bias;
     nt->eps = params->eps;
-    nt->path = choose_path(params);
     nt->direction.progress = &nt->progress;
     nt->direction.gap = newton_gap;
     nt->direction.solver = nt;

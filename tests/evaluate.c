@@ -25,7 +25,9 @@
  * with box 0 that is C_i log(1 + e^(lambda - z)), and klr has lambda 0 too. The
  * hinge is the largest alpha (1 - z). The dual point is the model's beta; of
  * sklr, whose models leave out examples at the lower end of the box, these
- * stand there again. Without bias sum_beta is free and the best rho is 0.
+ * stand there again. Where beta is outside of the box, the dual point of a
+ * logistic loss is that of the largest alphas at the best rho: its sum is 0.
+ * Without bias sum_beta is free and the best rho is 0.
  *
  * Formulas: Keerthi (2005), (1.5), (2.8), (3.2), (3.11), section 7; Consolo,
  * (22), (27); Lin & Lin (2003), (1), (2). Every support vector must be a
@@ -672,7 +674,7 @@ static void print_field(const char *name, real value)
 }
 
 static void pair_report(const struct pair *p, const struct loss *loss,
-                        double first, double second)
+                        real beyond, double first, double second)
 {
     real best = best_rho(p, loss), with_rho = primal(p, loss, p->rho);
     real with_best = primal(p, loss, best), lower = dual(p, loss), sum = 0;
@@ -688,7 +690,7 @@ static void pair_report(const struct pair *p, const struct loss *loss,
     printf("{\"positive\":%g,\"negative\":%g,\"n\":%zu,\"n_sv\":%zu", first,
            second, p->n, n_sv);
     print_field("sum_beta", sum);
-    print_field("excess", excess(p, loss));
+    print_field("excess", beyond);
     print_field("least_sv", least);
     print_field("rho", p->rho);
     print_field("best_rho", best);
@@ -699,6 +701,31 @@ static void pair_report(const struct pair *p, const struct loss *loss,
     print_field("model_gap", (with_rho - lower) / fabsl(with_rho));
     print_field("violation", violation(p, loss));
     puts("}");
+}
+
+/* Where beta is no dual point, one that follows from u. */
+static void pair_dual_point(const struct model *m, struct pair *p,
+                            const struct loss *loss)
+{
+    if (!loss->logistic ||
+        (excess(p, loss) <= 1e-15L && isfinite(dual(p, loss))))
+        return;
+    real rho = best_rho(p, loss);
+
+    for (size_t i = 0; i < p->n; i++) {
+        real margin = p->y[i] * (p->u[i] - rho);
+
+        p->beta_dual[i] = p->y[i] * best_alpha(loss, margin, p->cost[i]);
+        p->u_dual[i] = 0;
+    }
+    for (size_t i = 0; i < p->n; i++) {
+        for (size_t j = 0; j <= i; j++) {
+            real entry = kernel(m, p->x[i], p->x[j]);
+            p->u_dual[i] += entry * p->beta_dual[j];
+            if (j < i)
+                p->u_dual[j] += entry * p->beta_dual[i];
+        }
+    }
 }
 
 static void judge(const struct data *data, const struct model *m,
@@ -712,7 +739,9 @@ static void judge(const struct data *data, const struct model *m,
                 pair_new(data, m, sv_of, a, b, cost, loss->box, weights);
 
             pair_products(m, &p);
-            pair_report(&p, loss, m->label[a], m->label[b]);
+            real beyond = excess(&p, loss);
+            pair_dual_point(m, &p, loss);
+            pair_report(&p, loss, beyond, m->label[a], m->label[b]);
             pair_free(&p);
         }
     }

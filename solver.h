@@ -193,7 +193,8 @@ struct klr_report {
     unsigned long long kernel_evals; /* entries of K computed */
     size_t n_sv;
     double seconds; /* with several C, these, passes and kernel_evals are those
-                       of all of them together, iterations those so far */
+                       of all of them together, and newton counts its
+                       iterations from the first C on */
 };
 
 /* Train on all of `problem`, a model for each C: model and report have

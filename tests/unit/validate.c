@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Cross validation and training along several C, against models trained on the
+ * folds by hand, and the probabilities of shifted losses.
+ */
+#include "solver.c"
+
+#include "tests/sample.h"
+#include "tests/tap.h"
+
+enum { N = 90, FOLDS = 3, COSTS = 3 };
+
+static struct klr_params path_params(int model, double eps)
+{
+    struct klr_params params;
+    klr_params_init(&params);
+    params.model = model;
+    params.gamma = 0.5;
+    params.eps = eps;
+    params.folds = FOLDS;
+    params.cost = (struct klr_reals){.count = COSTS, .value = {0.1, 2, 30}};
+    return params;
+}
+
+/* The rows of the problem, without fold f or of it alone. */
+static struct klr_problem part_of(const struct klr_problem *problem,
+                                  const struct layout *layout, size_t f,
+                                  bool held, double *label, size_t *start,
+                                  int *index, double *value)
+{
+    struct klr_problem part = {.dimension = problem->dimension,
+                               .label = label,
+                               .start = start,
+                               .index = index,
+                               .value = value};
+    start[0] = 0;
+    for (size_t cell = 0; cell < layout->k * FOLDS; cell++)
+        for (size_t p = layout->begin[cell]; p < layout->begin[cell + 1]; p++) {
+            size_t row = layout->order[p];
+            if ((cell % FOLDS == f) != held)
+                continue;
+            label[part.n] = problem->label[row];
+            memcpy(index + part.n * FEATURES, problem->index + row * FEATURES,
+                   FEATURES * sizeof *index);
+            memcpy(value + part.n * FEATURES, problem->value + row * FEATURES,
+                   FEATURES * sizeof *value);
+            part.n++;
+            start[part.n] = part.n * FEATURES;
+        }
+    return part;
+}
+
+/* The sum of -log p over the fold, of a model trained at one C without it; of a
+ * model without probabilities, its errors. */
+static double fold_loss(const struct klr_problem *problem,
+                        const struct layout *layout, size_t f,
+                        const struct klr_params *params)
+{
+    static double label[2][MOST], value[2][MOST * FEATURES];
+    static size_t start[2][MOST + 1];
+    static int index[2][MOST * FEATURES];
+    static double answer[MOST], probability[MOST * 3];
+    struct klr_error err;
+    struct klr_report report;
+    struct klr_model *model;
+    struct klr_predictor *predictor = NULL;
+    struct klr_problem train = part_of(problem, layout, f, false, label[0],
+                                       start[0], index[0], value[0]);
+    struct klr_problem test = part_of(problem, layout, f, true, label[1],
+                                      start[1], index[1], value[1]);
+    struct klr_features x = problem_features(&test);
+    bool probable = params->model != KLR_MODEL_SVM;
+    double sum = 0;
+    if (klr_train(&train, params, &model, &report, &err) ||
+        klr_predictor_create(&predictor, model, 1, &err) ||
+        klr_predict(predictor, &x, answer, NULL, probable ? probability : NULL,
+                    &err))
+        printf("Bail out! %s\n", err.message);
+    for (size_t i = 0; i < test.n; i++) {
+        size_t c = layout_class_of(layout, test.label[i]);
+        sum += probable ? -log(probability[i * layout->k + c])
+                        : answer[i] != test.label[i];
+    }
+    klr_predictor_free(predictor);
+    klr_model_free(model);
+    return sum;
+}
+
+static void test_validation(const struct klr_problem *problem, const char *name,
+                            struct klr_params params)
+{
+    struct klr_error err;
+    struct klr_metric_values values[COSTS];
+    struct klr_report report[COSTS];
+    struct layout layout;
+    if (klr_cross_validate(problem, &params, values, report, &err) ||
+        layout_create(&layout, problem, NULL, FOLDS, (uint64_t)params.seed,
+                      &err))
+        printf("Bail out! %s\n", err.message);
+    for (size_t t = 0; t < COSTS; t++) {
+        struct klr_params alone = params;
+        double loss = 0, found = params.model == KLR_MODEL_SVM
+                                     ? 1 - values[t].accuracy
+                                     : values[t].log_loss;
+        alone.cost =
+            (struct klr_reals){.count = 1, .value = {params.cost.value[t]}};
+        for (size_t f = 0; f < FOLDS; f++)
+            loss += fold_loss(problem, &layout, f, &alone) / N;
+        ok(fabs(loss - found) < 2e-6, "%s, C = %g: loss %.7f, by hand %.7f",
+           name, alone.cost.value[0], found, loss);
+        ok(values[t].count == N && report[t].status == KLR_CONVERGED,
+           "%s: all are predicted", name);
+    }
+    layout_free(&layout);
+}
+
+/* The objectives along the path are, up to the gap, those that the definitions
+ * give for the solution at each C alone. */
+static void test_path(const struct sample *s)
+{
+    struct klr_error err;
+    struct klr_params params = path_params(KLR_MODEL_KLR, 1e-11);
+    struct klr_kernel kernel = params_kernel(&params, FEATURES);
+    struct klr_model *model[COSTS];
+    struct klr_report report[COSTS];
+    double beta[MOST];
+    if (klr_train(&s->problem, &params, model, report, &err))
+        printf("Bail out! %s\n", err.message);
+    for (size_t t = 0; t < COSTS; t++) {
+        struct klr_params alone = params;
+        alone.cost =
+            (struct klr_reals){.count = 1, .value = {params.cost.value[t]}};
+        struct solution solution = solve(s, &alone, beta);
+        struct truth truth = evaluate(s, beta, solution.rho, &alone, &kernel);
+        ok(fabs(report[t].primal / truth.primal - 1) < 1e-8 &&
+               report[t].gap <= 1e-11 && report[t].status == KLR_CONVERGED,
+           "C = %g: objective %.10g, alone %.10g, gap %.1g",
+           alone.cost.value[0], report[t].primal, truth.primal, report[t].gap);
+        ok(model[t]->record.cost == params.cost.value[t] &&
+               report[t].n_sv == s->problem.n,
+           "C = %g: the model says so", params.cost.value[t]);
+        klr_model_free(model[t]);
+    }
+}
+
+/* The slope of the link of a model of each C. */
+static void test_shrunk_link(const struct klr_problem *problem)
+{
+    struct klr_error err;
+    struct klr_params params = path_params(KLR_MODEL_SKLR, 1e-6);
+    struct klr_model *model[COSTS];
+    struct klr_report report[COSTS];
+    double lambda[COSTS] = {0.01, 0.2, 3}; /* C / 10 */
+    for (int given = 0; given < 2; given++) {
+        if (klr_train(problem, &params, model, report, &err))
+            printf("Bail out! %s\n", err.message);
+        for (size_t t = 0; t < COSTS; t++) {
+            double slope = model[t]->prob_a[0];
+            double l = given ? params.lambda : lambda[t];
+            ok(fabs(slope * (1 + l / 2) + 1) < 1e-15 &&
+                   model[t]->prob_b[0] == 0 &&
+                   fabs(model[t]->record.lambda - l) < 1e-15,
+               "lambda %g gives a slope of %g", l, slope);
+            klr_model_free(model[t]);
+        }
+        params.lambda = 0.75;
+    }
+}
+
+static void best(const char *what, size_t expected, size_t count,
+                 const struct klr_metric_values *values)
+{
+    size_t found = klr_best_values(values, count);
+    ok(found == expected, "%s: %zu", what, found);
+}
+
+static void test_best(void)
+{
+    struct klr_metric_values v[3] = {
+        {.accuracy = 0.9, .log_loss = 0.5},
+        {.accuracy = 0.7, .log_loss = 0.4},
+        {.accuracy = 0.8, .log_loss = 0.4},
+    };
+    best("the first of the lowest log loss", 1, 3, v);
+    v[2].log_loss = 0.3;
+    best("the last", 2, 3, v);
+    best("one is the best", 0, 1, v);
+    v[0].log_loss = v[1].log_loss = v[2].log_loss = NAN;
+    v[1].accuracy = v[2].accuracy = 0.95;
+    best("the first of the highest accuracy", 1, 3, v);
+}
+
+/* A failed training hands out no model, also where it fails late: for lack of
+ * memory for rows. */
+static void test_failure(const struct klr_problem *problem)
+{
+    struct klr_error err;
+    struct klr_params params = path_params(KLR_MODEL_SVM, 1e-3);
+    struct klr_model *model[COSTS];
+    struct klr_report report[COSTS];
+    params.cache_mb = 1e-6;
+    ok(klr_train(problem, &params, model, report, &err) == KLR_E_LIMIT &&
+           !model[0] && !model[1] && !model[2],
+       "no models after a failure: %s", err.message);
+}
+
+int main(void)
+{
+    static struct sample s;
+    sample_make(&s, N);
+    test_path(&s);
+    test_validation(&s.problem, "klr", path_params(KLR_MODEL_KLR, 1e-11));
+    test_validation(&s.problem, "sklr", path_params(KLR_MODEL_SKLR, 1e-11));
+    test_validation(&s.problem, "svm", path_params(KLR_MODEL_SVM, 1e-9));
+    test_shrunk_link(&s.problem);
+    for (size_t i = 0; i < N; i++)
+        s.label[i] = (double)(i % 3);
+    test_validation(&s.problem, "three classes",
+                    path_params(KLR_MODEL_KLR, 1e-11));
+    test_best();
+    test_failure(&s.problem);
+    return done_testing();
+}

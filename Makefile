@@ -36,7 +36,7 @@ COMPILE  = $(CC) $(LANGUAGE) $(WARNINGS) $(CFLAGS) $(CPPFLAGS)
 ASAN  = -O1 -g -fsanitize=address -fno-omit-frame-pointer
 UBSAN = -O1 -g -fsanitize=undefined,float-cast-overflow \
 	-fno-sanitize-recover=all
-FUZZ  = $(ASAN) $(UBSAN) -Wno-format-truncation
+FUZZ  = $(ASAN) $(UBSAN)
 
 # A program that exits with 1 must not be taken for one that a sanitizer or
 # valgrind stopped, hence 99.
@@ -165,7 +165,8 @@ check-oom: all $(TEST_TOOLS) $(PRELOADS)
 
 ## check-fuzz: mutants of data and of models under both sanitizers
 check-fuzz:
-	$(MAKE) BUILD=build/fuzz BIN=build/fuzz CFLAGS="$(FUZZ)" fuzz-run
+	$(MAKE) BUILD=build/fuzz BIN=build/fuzz \
+		CFLAGS="$(FUZZ) -Wno-format-truncation" fuzz-run
 
 fuzz-run: $(FUZZERS) $(PROGRAMS)
 	$(BUILD)/data -n $(MUTANTS)

@@ -342,6 +342,10 @@ struct loss {
 
 /* At the value `cost` of C. */
 static struct loss loss_of(const struct klr_params *params, double cost);
+/* 0, or KLR_E_USAGE if the box admits no alpha with sum beta = 0, at the value
+ * `c` of C. */
+static int loss_check(const struct loss *loss, const struct binary *problem,
+                      double c, struct klr_error *err);
 /* The loss at the margin y f of an example with C_i = cost; the alpha where its
  * dual is reached, for logistic losses. */
 static double loss_value(const struct loss *loss, double margin, double cost);

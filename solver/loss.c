@@ -33,6 +33,30 @@ static struct loss loss_of(const struct klr_params *params, double cost)
     return loss;
 }
 
+/* sum beta = 0 needs totals of alpha that both classes can have. */
+static int loss_check(const struct loss *loss, const struct binary *problem,
+                      double c, struct klr_error *err)
+{
+    double lower[2] = {0, 0}, upper[2] = {0, 0};
+    if (loss->box == 0)
+        return 0;
+    for (size_t i = 0; i < problem->n; i++) {
+        double cost = c * problem->weight[i];
+        if (!(loss->box < cost / 2))
+            return klr_fail(err, KLR_E_USAGE,
+                            "option --box: %g is not less than half of C = %g",
+                            loss->box, cost);
+        lower[problem->y[i] > 0] += loss->box;
+        upper[problem->y[i] > 0] += cost - loss->box;
+    }
+    if (lower[0] > upper[1] || lower[1] > upper[0])
+        return klr_fail(err, KLR_E_USAGE,
+                        "option --box: %g times the examples of one class "
+                        "exceeds what those of the other can outweigh, %g",
+                        loss->box, fmin(upper[0], upper[1]));
+    return 0;
+}
+
 /* C G(alpha / C) */
 static double entropy(double alpha, double cost)
 {

@@ -17,6 +17,8 @@
  * Keerthi, section 5. Kernels that are not PSD: a step of negative curvature
  * goes to the end of the segment, Lin & Lin (2003), (27), or to a point below
  * f(alpha); f falls strictly either way.
+ *
+ * Along a path of C the cached rows stay and each solution is the next start.
  */
 #include "solver/internal.h"
 
@@ -193,41 +195,101 @@ static enum klr_precision smo_choose_precision(const struct smo *smo)
     return error > 0.1 * smo->eps ? KLR_DOUBLE : KLR_FLOAT;
 }
 
-static int smo_create_cache(struct smo *smo, struct klr_error *err)
-{
-    return klr_cache_create(&smo->cache, smo->n, smo->n, smo_element(smo),
-                            params_budget(smo->problem->params), err);
-}
-
-/* alpha = 0 for the hinge; for the logistic loss the solution for K = 0:
- * alpha_i = C_i p_i with p the same within a class and sum beta = 0. */
-static void smo_start(struct smo *smo)
+/* The cost of each example and what follows from it. *kept tells that cached
+ * rows, and products, are good for it. */
+static int smo_set_cost(struct smo *smo, double c, bool *kept,
+                        struct klr_error *err)
 {
     const struct binary *problem = smo->problem;
-    double weight[2] = {0, 0};
+    smo->loss = loss_of(problem->params, c);
+    int code = loss_check(&smo->loss, problem, c, err);
     for (size_t k = 0; k < smo->n; k++)
-        weight[problem->y[k] > 0] += smo->example[k].cost;
+        smo->example[k].cost = c * problem->weight[k];
+    enum klr_precision precision = smo_choose_precision(smo);
+    *kept = smo->cache && precision == smo->precision;
+    smo->progress.iterations = 0;
+    smo->most = INFINITY;
+    smo->least = -INFINITY;
+    if (code || *kept)
+        return code;
+    smo->precision = precision;
+    smo->cache = klr_cache_free(smo->cache);
+    smo_set_columns(smo, smo->n);
+    return klr_cache_create(&smo->cache, smo->n, smo->n, smo_element(smo),
+                            params_budget(problem->params), err);
+}
+
+/* alpha = 0 for the hinge; for the logistic loss near the solution for K = 0,
+ * alpha_i = C_i p_i with p the same within a class and sum beta = 0: so far
+ * along from lower to upper_i that both classes have the same total. */
+static void smo_start(struct smo *smo)
+{
+    double lower[2] = {0, 0}, upper[2] = {0, 0}, weight[2] = {0, 0}, total;
+    bool hinge = smo->loss.model == KLR_MODEL_SVM;
+    for (size_t k = 0; k < smo->n; k++) {
+        const struct smo_example *e = &smo->example[k];
+        lower[e->y > 0] += smo_lower(smo, e);
+        upper[e->y > 0] += smo_upper(smo, e);
+        weight[e->y > 0] += e->cost;
+    }
+    total = weight[0] / (weight[0] + weight[1]) * weight[1];
+    total =
+        fmin(fmax(total, fmax(lower[0], lower[1])), fmin(upper[0], upper[1]));
     for (size_t k = 0; k < smo->n; k++) {
         struct smo_example *e = &smo->example[k];
-        double share = weight[e->y < 0] / (weight[0] + weight[1]);
-        e->alpha = smo->loss.model == KLR_MODEL_SVM ? 0 : share * e->cost;
-        e->alpha = fmin(fmax(e->alpha, smo_lower(smo, e)), smo_upper(smo, e));
-        smo->s[k] = -e->y * conjugate_slope(&smo->loss, e->alpha, e->cost);
+        size_t side = e->y > 0;
+        double low = smo_lower(smo, e), high = smo_upper(smo, e);
+        double part = (total - lower[side]) / (upper[side] - lower[side]);
+        e->alpha = hinge ? 0 : fmin(low + part * (high - low), high);
+    }
+}
+
+/* From the solution for another C, times `ratio`: the products go with alpha. */
+static void smo_scale(struct smo *smo, double ratio)
+{
+    const double rounding = 1e-14;
+    for (size_t k = 0; k < smo->n; k++) {
+        struct smo_example *e = &smo->example[k];
+        double high = smo_upper(smo, e), alpha = ratio * e->alpha;
+        smo->s[k] *= ratio;
+        e->alpha = alpha >= high * (1 - rounding)
+                       ? high
+                       : fmax(alpha, smo_lower(smo, e));
+    }
+}
+
+/* s = -K beta -> s, and what else belongs to alpha. */
+static void smo_begin(struct smo *smo)
+{
+    for (size_t k = 0; k < smo->n; k++) {
+        const struct smo_example *e = &smo->example[k];
+        smo->s[k] -= e->y * conjugate_slope(&smo->loss, e->alpha, e->cost);
         smo_move(smo, k, 0, INFINITY);
     }
 }
 
-/* s -= K beta, row by row, so that the rows come to the cache. */
-static enum klr_status smo_start_products(struct smo *smo)
+/* s = -K beta, row by row in order, of which some are fetched together, so
+ * that the rows come to the cache. */
+static enum klr_status smo_products(struct smo *smo)
 {
     enum klr_status status = KLR_CONVERGED;
+    size_t room = klr_cache_room(smo->cache), index[SMO_FETCH], count = 0;
+    size_t most = room < SMO_FETCH ? room : SMO_FETCH;
+    memset(smo->s, 0, smo->n * sizeof *smo->s);
     for (size_t i = 0; i < smo->n && status == KLR_CONVERGED; i++) {
-        const struct smo_example *e = &smo->example[i];
-        if (e->alpha == 0)
+        if (smo->example[i].alpha != 0)
+            index[count++] = i;
+        if (count == 0 || (count < most && i + 1 < smo->n))
             continue;
-        const void *row = smo_row(smo, i);
-        for (size_t k = 0; k < smo->n; k++)
-            smo->s[k] -= e->y * e->alpha * smo_entry(row, smo->precision, k);
+        smo_put_rows(smo, index, count);
+        for (size_t q = 0; q < count; q++) {
+            const struct smo_example *e = &smo->example[index[q]];
+            const void *row = smo_row(smo, index[q]);
+            for (size_t k = 0; k < smo->n; k++)
+                smo->s[k] -=
+                    e->y * e->alpha * smo_entry(row, smo->precision, k);
+        }
+        count = 0;
         status = clock_check(smo->problem->clock, smo->problem->params,
                              &smo->progress, smo_no_gap, smo);
     }
@@ -254,22 +316,18 @@ static void smo_finish_at_start(const struct smo *smo,
 }
 
 static int smo_create(struct smo *smo, struct smo *spare,
-                      const struct binary *problem, double c,
-                      struct klr_error *err)
+                      const struct binary *problem, struct klr_error *err)
 {
     size_t n = problem->n, k = 0;
     memset(smo, 0, sizeof *smo);
     memset(spare, 0, sizeof *spare);
     smo->problem = problem;
-    smo->loss = loss_of(problem->params, c);
     /* Keerthi's tau bounds half the violation, (3.11). */
-    smo->eps =
-        problem->params->eps * (smo->loss.model != KLR_MODEL_SVM ? 2 : 1);
+    smo->eps = problem->params->eps *
+               (problem->params->model != KLR_MODEL_SVM ? 2 : 1);
     smo->n = n;
     smo->fill = 1 + SMO_FILL_BYTES / (n * sizeof(double));
     smo->cpu = klr_cpu();
-    smo->most = INFINITY;
-    smo->least = -INFINITY;
     smo->spare = spare;
     if (!smo_arrays(smo, n, err) || !smo_arrays(spare, n, err) ||
         !(smo->range = klr_alloc(n, sizeof *smo->range, err)) ||
@@ -292,14 +350,11 @@ static int smo_create(struct smo *smo, struct smo *spare,
                 .local = k,
                 .position = p,
                 .y = problem->y[k],
-                .cost = c * problem->weight[k],
                 .diagonal = smo->s[k],
             };
         }
-    smo_set_columns(smo, n);
-    smo->precision = smo_choose_precision(smo);
     smo->progress.target = smo->eps;
-    return smo_create_cache(smo, err);
+    return 0;
 }
 
 static void smo_free(struct smo *smo)
@@ -383,33 +438,52 @@ static int smo_descend(struct smo *smo, enum klr_status *status,
     return code;
 }
 
-static int smo_solve_at(const struct binary *problem, double c,
+/* For C = c, from alpha in proportion to `ratio` and its s, or, if that is 0,
+ * from the beginning. */
+static int smo_solve_at(struct smo *smo, double c, double ratio,
                         struct solution *solution, struct klr_error *err)
 {
-    struct smo smo, spare;
-    int code = smo_create(&smo, &spare, problem, c, err);
+    bool kept;
+    for (size_t k = 0; k < smo->n && ratio > 0; k++)
+        smo->s[k] = -smo_product(smo, k);
+    int code = smo_set_cost(smo, c, &kept, err);
     if (code)
-        goto done;
-    smo_start(&smo);
-    solution->status = smo_start_products(&smo);
-    if (solution->status != KLR_CONVERGED) {
-        smo_finish_at_start(&smo, solution);
-        goto done;
+        return code;
+    if (ratio > 0) {
+        smo_scale(smo, ratio);
+        smo_restore_rows(smo);
+    } else {
+        smo_start(smo);
     }
-    code = smo_descend(&smo, &solution->status, err);
+    solution->status = ratio > 0 && kept ? KLR_CONVERGED : smo_products(smo);
+    if (solution->status != KLR_CONVERGED) {
+        smo_finish_at_start(smo, solution);
+        return 0;
+    }
+    smo_begin(smo);
+    code = smo_descend(smo, &solution->status, err);
     if (!code)
-        smo_finish(&smo, solution);
-done:
-    smo_free(&smo);
+        smo_finish(smo, solution);
     return code;
 }
 
+/* The hinge's alpha of the last C is taken in proportion to C, so that what was
+ * at a bound stays there; the logistic's as it is: away from its bounds it
+ * grows far less than C, and in proportion some ten times the steps were
+ * needed. */
 static int smo_solve(const struct binary *problem, struct solution *solution,
                      struct klr_error *err)
 {
     const struct klr_reals *cost = &problem->params->cost;
-    int code = 0;
-    for (size_t t = 0; t < cost->count && !code; t++)
-        code = smo_solve_at(problem, cost->value[t], &solution[t], err);
+    bool hinge = problem->params->model == KLR_MODEL_SVM, known = false;
+    struct smo smo, spare;
+    int code = smo_create(&smo, &spare, problem, err);
+    for (size_t t = 0; t < cost->count && !code; t++) {
+        double c = cost->value[t];
+        double ratio = !known ? 0 : hinge ? c / cost->value[t - 1] : 1;
+        code = smo_solve_at(&smo, c, ratio, &solution[t], err);
+        known = isfinite(solution[t].dual);
+    }
+    smo_free(&smo);
     return code;
 }

@@ -72,6 +72,10 @@ static size_t smo_element(const struct smo *smo); /* bytes of an entry */
  * has been asked for. */
 static const void *smo_row(struct smo *smo, size_t i);
 
+/* The rows of examples that have none in the cache, no more than there is room
+ * for; those of the last ones stay longest. */
+static void smo_put_rows(struct smo *smo, const size_t *index, size_t count);
+
 /* ---- loops over a row: see smo_sweep.c ---- */
 
 /* Entry k of a row. */
@@ -97,6 +101,8 @@ static void smo_set_columns(struct smo *smo, size_t active);
 static void smo_shrink(struct smo *smo, double most, double least);
 /* All examples in their original order, with s anew where it was not kept. */
 static int smo_restore(struct smo *smo, struct klr_error *err);
+/* After that: their columns in the cached rows, too. */
+static void smo_restore_rows(struct smo *smo);
 /* Look at all examples again and go on with those that matter. *optimal tells
  * that nothing violates by more than eps: then all stay in work. */
 static int smo_resume(struct smo *smo, bool *optimal, struct klr_error *err);

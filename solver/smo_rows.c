@@ -13,8 +13,6 @@ static size_t smo_element(const struct smo *smo)
     return smo->precision == KLR_FLOAT ? sizeof(float) : sizeof(double);
 }
 
-/* The rows of examples that have none in the cache; those of the last ones stay
- * longest. */
 static void smo_put_rows(struct smo *smo, const size_t *index, size_t count)
 {
     size_t position[SMO_FETCH];

@@ -140,6 +140,12 @@ done:
     return code;
 }
 
+static void smo_restore_rows(struct smo *smo)
+{
+    if (smo->columns.size < smo->n)
+        smo_restrict(smo, smo->n, INFINITY, -INFINITY);
+}
+
 static int smo_resume(struct smo *smo, bool *optimal, struct klr_error *err)
 {
     double most, least;

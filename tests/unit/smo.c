@@ -100,6 +100,100 @@ static void test_line(void)
     ok(flat == convex && convex > 500, "convex lines: exact minimisers");
 }
 
+/* ---- loops over a row ---- */
+
+enum { LONG = 1030 };
+
+struct sweep_case {
+    double s[LONG], hessian[LONG], rows[2][LONG];
+    float narrow[2][LONG];
+    unsigned char side[LONG];
+};
+
+/* Few distinct values, so that many are equal. */
+static void sweep_fill(struct sweep_case *c, int values)
+{
+    for (size_t k = 0; k < LONG; k++) {
+        c->s[k] = floor(values * uniform()) / values;
+        c->hessian[k] = 1 + floor(values * uniform()) / values;
+        c->side[k] = (unsigned char)(4 * uniform());
+        for (int r = 0; r < 2; r++)
+            c->rows[r][k] = c->narrow[r][k] =
+                (float)(floor(values * uniform()) / values);
+    }
+}
+
+/* One step's loops as in the definitions, first come first served, against
+ * those for the instruction set; true if all values are the same bits. */
+static bool sweep_same(struct sweep_case *c, size_t n, enum klr_cpu cpu,
+                       enum klr_precision precision)
+{
+    static double expected[LONG];
+    struct smo smo = {.n = LONG,
+                      .active = n,
+                      .eps = 0.2,
+                      .cpu = cpu,
+                      .precision = precision,
+                      .s = c->s,
+                      .hessian = c->hessian,
+                      .side = c->side};
+    double t = uniform(), least, smallest = INFINITY, best = 0,
+           most = -INFINITY;
+    const void *row[2] = {c->rows[0], c->rows[1]};
+    if (precision == KLR_FLOAT) {
+        row[0] = c->narrow[0];
+        row[1] = c->narrow[1];
+    }
+    size_t i = LONG, j = LONG;
+    for (size_t k = 0; k < n; k++) {
+        expected[k] = c->s[k] - t * (c->rows[0][k] - c->rows[1][k]);
+        if (c->side[k] % 2 && expected[k] > most) {
+            most = expected[k];
+            i = k;
+        }
+    }
+    bool same = smo_update(&smo, t, row[0], row[1]) == i &&
+                smo_first(&smo) == i &&
+                !memcmp(c->s, expected, n * sizeof *expected);
+    if (i == LONG)
+        return same;
+    for (size_t k = 0; k < n; k++) {
+        double v = c->s[i] - c->s[k];
+        double q = c->hessian[i] + c->hessian[k] - 2 * c->rows[0][k];
+        double gain = v * v / (q > 1e-12 ? q : 1e-12);
+        if (c->side[k] < 2)
+            continue;
+        smallest = fmin(smallest, c->s[k]);
+        if (v > smo.eps && gain > best) {
+            best = gain;
+            j = k;
+        }
+    }
+    return smo_second(&smo, i, row[0], &least) == j && least == smallest &&
+           same;
+}
+
+static void test_sweeps(void)
+{
+    static const char *const name[] = {"portable", "AVX2"};
+    static struct sweep_case c;
+    for (enum klr_cpu cpu = KLR_CPU_PORTABLE; cpu <= KLR_CPU_AVX2; cpu++) {
+        bool same = true;
+        for (int round = 0; round < 400 && cpu <= klr_cpu(); round++) {
+            sweep_fill(&c, round % 2 ? 3 : 1000000);
+            if (round % 50 == 1)
+                memset(c.side, round % 100 == 1 ? SMO_CAN_RISE : 0, LONG);
+            same = sweep_same(&c,
+                              round < 20 ? (size_t)round
+                                         : LONG - 4 + (size_t)(round % 5),
+                              cpu, round % 4 < 2 ? KLR_FLOAT : KLR_DOUBLE) &&
+                   same;
+        }
+        ok(same, "loops over a row: %s%s", name[cpu],
+           cpu <= klr_cpu() ? "" : " # SKIP not here");
+    }
+}
+
 /* ---- whole solutions ---- */
 
 static void test_solution(struct sample *s, int model, double cost, double eps,
@@ -175,6 +269,189 @@ static void test_indefinite(struct sample *s)
         }
 }
 
+/* ---- paths of C, threads, memory, and the box ---- */
+
+enum { COSTS = 3 };
+
+/* The solutions for each C of the path, with `threads` threads; the class of
+ * y = +1 first, as the layout has them. */
+struct course {
+    double beta[COSTS][MOST];
+    struct solution solution[COSTS];
+    unsigned long long evaluations;
+    double weight; /* of the positive class; 0 stands for 1 */
+    int code;
+    struct klr_error err;
+};
+
+static void solve_path(const struct sample *s, const struct klr_params *given,
+                       int threads, struct course *path)
+{
+    const struct klr_params params = params_settle(given);
+    struct klr_kernel kernel = params_kernel(&params, FEATURES);
+    struct klr_features x = problem_features(&s->problem);
+    struct klr_range all = {0, s->problem.n};
+    double weight[MOST];
+    struct klr_operator op = {0};
+    struct klr_pool *pool = NULL;
+    struct clock clock;
+    struct klr_error *err = &path->err;
+    clock_start(&clock, 1);
+    for (size_t i = 0; i < s->problem.n; i++)
+        weight[i] = s->label[i] > 0 && path->weight > 0 ? path->weight : 1;
+    for (size_t t = 0; t < COSTS; t++)
+        path->solution[t] = (struct solution){.beta = path->beta[t]};
+    struct binary binary = {.op = &op,
+                            .set = set_of(&all, 1),
+                            .n = s->problem.n,
+                            .y = s->label,
+                            .weight = weight,
+                            .params = &params,
+                            .clock = &clock};
+    if (klr_pool_create(&pool, threads, err) ||
+        operator_create(&op, &kernel, &x, NULL, pool, 0, err))
+        printf("Bail out! %s\n", err->message);
+    path->code = smo_solve(&binary, path->solution, err);
+    path->evaluations = op.evaluations;
+    operator_free(&op);
+    klr_pool_free(pool);
+}
+
+static void path_params(struct klr_params *params, int model)
+{
+    klr_params_init(params);
+    params->solver = KLR_SOLVER_SMO;
+    params->model = model;
+    params->gamma = 0.5;
+    params->eps = 1e-4;
+    params->cost = (struct klr_reals){COSTS, {0.3, 3, 100}};
+}
+
+/* Each C of a path is solved as well as by itself, in fewer steps and without
+ * computing rows again. */
+static void test_path(const struct sample *s, int model, int shrinking)
+{
+    static struct course path, alone;
+    struct klr_params params;
+    long long steps = 0, steps_alone = 0;
+    bool right = true;
+    path_params(&params, model);
+    params.eps = 1e-3; /* floats serve for all C */
+    params.shrinking = shrinking;
+    params.lambda = 0.5;
+    solve_path(s, &params, 1, &path);
+    for (size_t t = 0; t < COSTS; t++) {
+        struct klr_params one = params;
+        one.cost = (struct klr_reals){1, {params.cost.value[t]}};
+        solve_path(s, &one, 1, &alone);
+        double gap = path.solution[t].primal - path.solution[t].dual;
+        double dual = alone.solution[0].dual - path.solution[t].dual;
+        right = right && path.solution[t].status == KLR_CONVERGED &&
+                fabs(dual) <= 1e-4 * alone.solution[0].dual && gap >= 0 &&
+                gap <= 1e-3 * alone.solution[0].dual;
+        steps += path.solution[t].iterations;
+        steps_alone += alone.solution[0].iterations;
+    }
+    ok(right && !path.code, "%s: a path of C, each solved",
+       klr_model_names[model]);
+    ok(path.evaluations <= (shrinking ? 3 : 1) * s->problem.n * s->problem.n,
+       "%s: rows are kept along the path: %llu entries", klr_model_names[model],
+       path.evaluations);
+    ok(steps < steps_alone, "%s: %lld steps, %lld from the beginning",
+       klr_model_names[model], steps, steps_alone);
+}
+
+/* Not one bit depends on the threads or on the rows that there is room for. */
+static void test_same_bits(const struct sample *s, int model)
+{
+    static struct course first, other;
+    static const double megabytes[] = {0, 0.009, 0.03, 0.15};
+    struct klr_params params;
+    bool same = true;
+    path_params(&params, model);
+    solve_path(s, &params, 1, &first);
+    for (int t = 0; t < 12; t++) {
+        params.cache_mb = megabytes[t % 4];
+        solve_path(s, &params, 1 + t / 4, &other);
+        same = same && !other.code &&
+               !memcmp(first.beta, other.beta, sizeof first.beta);
+        for (size_t c = 0; c < COSTS; c++)
+            same = same && first.solution[c].rho == other.solution[c].rho &&
+                   first.solution[c].iterations == other.solution[c].iterations;
+    }
+    ok(same, "%s: the same bits with 1, 2 and 3 threads, few rows and all",
+       klr_model_names[model]);
+}
+
+/* Primal and dual of Consolo (22) from the definitions: the loss is the largest
+ * value of a (lambda - z) - C G(a / C) over the box, found by bisection. */
+static double boxed_loss(double z, double c, double lambda, double box)
+{
+    double low = box, high = c - box;
+    for (int step = 0; step < 200; step++) {
+        double a = 0.5 * (low + high);
+        *(lambda - z - log(a / (c - a)) > 0 ? &low : &high) = a;
+    }
+    double a = 0.5 * (low + high);
+    return a * (lambda - z) - a * log(a / c) - (c - a) * log(1 - a / c);
+}
+
+static void test_box(const struct sample *s, double all, double weight,
+                     double lambda, double box)
+{
+    static struct course path;
+    path.weight = weight;
+    struct klr_params params;
+    size_t n = s->problem.n;
+    path_params(&params, KLR_MODEL_SKLR);
+    params.cost = (struct klr_reals){1, {all}};
+    params.lambda = lambda;
+    params.box = box;
+    solve_path(s, &params, 1, &path);
+    struct klr_kernel kernel = params_kernel(&params, FEATURES);
+    double primal = 0, dual = 0, sum = 0, outside = 0;
+    for (size_t i = 0; i < n; i++) {
+        const double *beta = path.beta[0];
+        double u = 0, y = s->label[i], a = y * beta[i];
+        double cost = y > 0 ? all * weight : all;
+        for (size_t j = 0; j < n; j++)
+            u += beta[j] * kernel_of(&kernel, s->value + i * FEATURES,
+                                     s->value + j * FEATURES);
+        sum += beta[i];
+        outside = fmax(outside, fmax(box - a, a - (cost - box)));
+        primal += 0.5 * beta[i] * u +
+                  boxed_loss(y * (u - path.solution[0].rho), cost, lambda, box);
+        dual -= 0.5 * beta[i] * u + a * log(a / cost) +
+                (cost - a) * log(1 - a / cost) - lambda * a;
+    }
+    ok(path.solution[0].status == KLR_CONVERGED && outside <= 1e-14 * all &&
+           fabs(sum) < 1e-9 * all && primal - dual >= -1e-9 * primal &&
+           primal - dual < 1e-5 * primal,
+       "sklr C = %g * %g, lambda = %g, box %g: gap %.2g", all, weight, lambda,
+       box, (primal - dual) / primal);
+    ok(fabs(primal - path.solution[0].primal) < 1e-5 * primal &&
+           fabs(dual - path.solution[0].dual) < 1e-5 * primal,
+       "objectives as reported");
+}
+
+/* A third of the examples is positive: 2 n/3 box > n/3 (1 - box) beyond 1/3. */
+static void test_empty_box(const struct sample *s)
+{
+    static struct course path;
+    static const double box[] = {0.33, 0.34, 0.5, 0.7};
+    struct klr_params params;
+    path_params(&params, KLR_MODEL_SKLR);
+    params.cost = (struct klr_reals){1, {1}};
+    for (int t = 0; t < 4; t++) {
+        params.box = box[t];
+        path.err.message[0] = 0;
+        solve_path(s, &params, 1, &path);
+        ok(path.code == (t ? KLR_E_USAGE : 0) &&
+               (path.err.message[0] != 0) == (t > 0),
+           "box %g: %s", box[t], path.err.message);
+    }
+}
+
 static int stop_at_once(const struct klr_progress *progress, void *context)
 {
     *(struct klr_progress *)context = *progress;
@@ -220,6 +497,17 @@ int main(void)
     test_solution(&sample, KLR_MODEL_KLR, 50, 1e-5, 1e-9);
     test_variants(&sample);
     test_indefinite(&sample);
+    for (int model = KLR_MODEL_KLR; model <= KLR_MODEL_SVM; model++) {
+        test_path(&sample, model, 0);
+        test_same_bits(&sample, model);
+    }
+    test_path(&sample, KLR_MODEL_SVM, 1);
+    test_box(&sample, 10, 1, 1, 1e-5);
+    test_box(&sample, 1, 1, 30, 1e-3);
+    test_box(&sample, 2, 1, 0, 0.3);
+    test_box(&sample, 1, 20, 0.1, 0.4); /* C p would be outside */
+    test_empty_box(&sample);
     test_stops(&sample);
+    test_sweeps();
     return done_testing();
 }

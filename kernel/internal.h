@@ -124,6 +124,7 @@ struct narrow {
     double scale;    /* a power of 2 */
     double gamma;    /* |gamma| of the scaled features */
     double *centre;  /* (width), DENSE distances only */
+    bool dithered;   /* its last digits are random */
     bool exact;      /* no operation rounds: the features are multiples of */
     int grid;        /* 2^grid */
     bool *fits;      /* (n) whether the row has the accuracy */

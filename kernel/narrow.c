@@ -16,8 +16,13 @@
  * is measured. For
  *   - inner products: 1.7 u A^1/2 + 2 |x| N;
  *   - distances by products: 4.2 u A^1/2 (three sums, one of them twice), and
- *     of N 2 D^1/2 (N(x) + N(z)), of which exp(-gamma D) leaves 0.43 / D^1/2;
+ *     of N 2 D^1/2 (N(x) + N(z)), of which exp(-gamma D) leaves
+ *     0.43 / gamma^1/2 for D^1/2;
  *   - sums of differences: relative to D, and exp(-D) D <= 1/e.
+ * Among many features the second part of distances is far from its bound, where
+ * x - z would have to follow their roundings. Centres with random last digits
+ * make these independent: four deviations of the sum of (x_k - z_k) times them,
+ * each at most M, are no more than 2 D^1/2 4 2^1/2 M, instead of 4 D^1/2 N.
  * Where all features are multiples of 2^grid, few and small enough, as binary
  * ones are, nothing is rounded at all.
  */
@@ -36,6 +41,7 @@ enum { LOOKUP_COST = 4 };
 /* What the error of a row depends on; see above. */
 struct measure {
     double size, spread, loss; /* |x|^2, A, N^2; or |x|_1, A, N in the 1-norm */
+    double most;               /* rounding of a feature */
     double run, runs;          /* sums while measuring */
 };
 
@@ -93,6 +99,23 @@ static void centre_features(const struct klr_points *points, double *centre)
         sum /= (double)points->n * parts;
         centre[k] = isfinite(sum) ? unit * nearbyint(sum) : 0;
     }
+}
+
+/* Uniform in [0, 1), independent for all practical purposes. */
+static double hash_uniform(uint64_t k)
+{
+    k = (k + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    k = (k ^ k >> 32) * UINT64_C(0xd6e8feb86659fd93);
+    return (double)((k ^ k >> 32) >> 11) * 0x1p-53;
+}
+
+/* Move centres by up to 1/256 of a unit of the scaled features. */
+static void dither_centres(struct klr_points *points)
+{
+    struct narrow *narrow = &points->narrow;
+    for (size_t k = 0; k < points->width; k++)
+        narrow->centre[k] += hash_uniform(k) * 0x1p-8 / narrow->scale;
+    narrow->dithered = true;
 }
 
 /* ---- exactness ---- */
@@ -160,6 +183,7 @@ static struct measure measure_row(const struct klr_points *points, size_t p)
         m.run += term;
         m.spread += m.run * m.run + term * term;
         m.loss += term_size(narrow->term, lost);
+        m.most = fmax(m.most, fabs(lost));
         if (points->form == DENSE && k % RUN == RUN - 1)
             measure_end_run(&m);
     }
@@ -179,11 +203,14 @@ static double measure_error(const struct klr_points *points, struct measure m)
     double terms = RUN + (double)points->width / RUN + 4;
     double product = 1.7 * u * spread + 2 * sqrt(m.size * m.loss);
     double size = gamma * m.size + coef0; /* the argument of K_ii */
+    double loss = sqrt(m.loss);
     switch (points->kernel.type) {
     case KLR_RBF:
-        return 1.72 * sqrt(gamma * m.loss) + u * (narrow->term == PRODUCT
-                                                      ? 4.2 * gamma * spread
-                                                      : 0.63 * sqrt(terms));
+        if (narrow->dithered)
+            loss = fmin(loss, 2.83 * m.most);
+        return 1.72 * sqrt(gamma) * loss + u * (narrow->term == PRODUCT
+                                                    ? 4.2 * gamma * spread
+                                                    : 0.63 * sqrt(terms));
     case KLR_LAPLACIAN:
         return 2 * gamma * m.loss + u * (narrow->term == OVERLAP
                                              ? 4.2 * gamma * spread
@@ -280,6 +307,10 @@ static int narrow_choose(struct klr_points *points, bool *serve,
     *serve = in_range && all_fit(points);
     if (in_range && !*serve && narrow->centre && narrow->term == PRODUCT) {
         narrow->term = SQUARE;
+        *serve = all_fit(points);
+    }
+    if (in_range && !*serve && narrow->term == SQUARE) {
+        dither_centres(points);
         *serve = all_fit(points);
     }
     return KLR_OK;

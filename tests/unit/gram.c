@@ -146,6 +146,15 @@ static double make_large_row(size_t i, size_t k, const double *above)
     (void)above;
     return k == 0 ? (i == 5 ? 1e4 : 0) : 0.3 * (2 * uniform() - 1);
 }
+/* All features of a row are one number: their roundings would be one too. */
+static double make_level(size_t i, size_t k, const double *above)
+{
+    static double level;
+    (void)above;
+    if (k == 0)
+        level = i == 0 ? 0 : 4 * uniform();
+    return level;
+}
 /* |x|^2 - 1, hence K_ii of (x'z - 1)^d, is some 1e-13. */
 static double make_sphere(size_t i, size_t k, const double *above)
 {
@@ -180,6 +189,7 @@ static const struct kind {
     {"cancelling products", 30, 7, make_cancelling, NULL},
     {"one large row", 30, 21, make_large_row, NULL},
     {"unit sphere", 30, 16, make_sphere, NULL},
+    {"equal features", 40, 300, make_level, NULL},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -920,9 +930,10 @@ static void check_file(const char *folder, const char *name)
     sample_pack(&s);
     double d = (double)s.d;
     struct klr_kernel real[] = {
-        {KLR_LINEAR, 0, 0, 0},         {KLR_POLYNOMIAL, 3, 1 / d, 1},
-        {KLR_RBF, 0, 1 / d, 0},        {KLR_RBF, 0, 1e-4, 0},
-        {KLR_SIGMOID, 0, 1 / d, -0.5}, {KLR_LAPLACIAN, 0, 1 / d, 0},
+        {KLR_LINEAR, 0, 0, 0},        {KLR_POLYNOMIAL, 3, 1 / d, 1},
+        {KLR_RBF, 0, 1 / d, 0},       {KLR_RBF, 0, 1e-4, 0},
+        {KLR_RBF, 0, 2, 0},           {KLR_SIGMOID, 0, 1 / d, -0.5},
+        {KLR_LAPLACIAN, 0, 1 / d, 0},
     };
     for (size_t t = 0; t < sizeof real / sizeof *real; t++)
         check(name, &real[t], &s);
@@ -932,7 +943,7 @@ static void check_file(const char *folder, const char *name)
 static void test_files(void)
 {
     static const char *const names[] = {"magic", "coil2000", "german.numer",
-                                        "wdbc", "a9a"};
+                                        "wdbc",  "usps",     "a9a"};
     const char *folder = getenv("KLR_DATA");
     if (!folder)
         ok(true, "unscaled files # SKIP KLR_DATA is not set");

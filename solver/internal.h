@@ -269,6 +269,7 @@ static int newton_solve(const struct binary *problem, struct solution *solution,
 struct precond {
     size_t n, rank;        /* examples; columns of L */
     size_t limit, most;    /* of the rank: at present, and ever */
+    double worth;          /* of a product saved, against the usual one */
     size_t stride;         /* of the rows of L and of the factor */
     float *l;              /* (n, rank) row-major */
     double *factor;        /* (rank, rank) R, upper, with R'R = I + L'L */
@@ -288,7 +289,7 @@ struct precond {
 static int precond_create(struct precond *m, const struct binary *problem,
                           struct klr_error *err);
 static void precond_free(struct precond *m);
-/* Double the limit of the rank for the builds to come. */
+/* Double the limit of the rank for the builds to come, and let more of it pay. */
 static void precond_raise(struct precond *m);
 /* For the roots s (n) of the weights, which must stay until the next build. */
 static void precond_build(struct precond *m, const struct binary *problem,

@@ -15,11 +15,9 @@
  * Strips of rows, tiles of I + L'L and groups of rows in L'x are turns of the
  * pool; they follow from the size of L, so that no bit depends on threads.
  *
- * The rank grows until what is left cannot slow conjugate gradients down (the
- * residual trace bounds the largest eigenvalue), or to a limit: a build takes
- * some 2 n rank^2 operations, so that beyond a rank of some hundred it costs
- * more time than the products with K that it saves, unless the problem is hard.
- * Where the first limit does not do, the solver raises it.
+ * The rank grows while a block of pivots is expected to save more in products
+ * with K than it costs, or to a limit. Where the first limit does not do, the
+ * solver raises it.
  */
 #include "solver/internal.h"
 
@@ -38,16 +36,16 @@ static size_t precond_most(size_t n)
     return rank > 1 ? (size_t)rank : 1;
 }
 
+/* At first L may take as long to build as some four products with K. */
 static size_t precond_first(size_t n, size_t most)
 {
-    const double affordable = 200;
-    return (size_t)fmin(fmin(4 * sqrt((double)n) + 1, affordable),
-                        (double)most);
+    return (size_t)fmin(4 * sqrt((double)n) + 1, (double)most);
 }
 
 static void precond_raise(struct precond *m)
 {
     m->limit = 2 * m->limit < m->most ? 2 * m->limit : m->most;
+    m->worth *= 4;
 }
 
 /* Room for so many columns of floats and of doubles; an odd number of cache
@@ -66,6 +64,7 @@ static int precond_create(struct precond *m, const struct binary *problem,
     m->n = n;
     m->most = most;
     m->limit = precond_first(n, most);
+    m->worth = 1;
     m->dense = klr_dense();
     m->pool = problem->op->pool;
     if (!(m->l = klr_alloc(n * wide, sizeof *m->l, err)) ||
@@ -445,12 +444,45 @@ static void precond_columns(struct precond *m, const struct binary *problem,
                   m->column, m->n);
 }
 
+/* Whether another block of pivots is expected to save more than it costs, after
+ * one whose pivots lowered the trace by `fall` each, those before by `before`.
+ *
+ * A pivot takes about the largest eigenvalue away, so that S K S - L L' has none
+ * much larger than the last fall, and (I + S K S, M) a condition of 1 + fall; to
+ * a tenth of the residual conjugate gradients take 1/2 log(20) sqrt(1 + fall)
+ * steps, and are seen to take so many. The trace is expected to go on falling
+ * geometrically. Times are those of one processor, in units of what reading an
+ * entry of K in a symmetric product takes, and constants, since the rank must
+ * not depend on the machine. K may have to be computed: of a hundred features,
+ * in 12 units. For n examples,
+ *
+ *   saved  12 n^2 (steps - steps after it)
+ *   spent  32 n (3 to fetch K + rank / 2 for new columns and L'L + 3 a step) */
+static bool precond_pays(const struct precond *m, double fall, double before)
+{
+    const double computed = 12, fetch = 3, grow = 0.5, sweep = 3;
+    double next = fall * fmin(fmax(fall / before, 0.5), 0.9);
+    double steps = 0.5 * log(20) * sqrt(1 + fall);
+    double after = 0.5 * log(20) * sqrt(1 + next);
+    double saved = m->worth * computed * (double)m->n * (steps - after);
+    double spent = KLR_PANEL * (fetch + grow * (double)m->rank + sweep * after);
+    return saved > spent;
+}
+
+static double precond_trace(const struct precond *m)
+{
+    double sum = 0;
+    for (size_t i = 0; i < m->n; i++)
+        sum += m->residual[i];
+    return sum;
+}
+
 /* Columns of L, block by block. */
 static void precond_grow(struct precond *m, const struct binary *problem)
 {
     const double least = 1e-2;
     struct pivots p;
-    double trace;
+    double trace = precond_trace(m), fall = INFINITY, before;
     do {
         size_t room = m->limit - m->rank;
         p.count = 0;
@@ -460,10 +492,12 @@ static void precond_grow(struct precond *m, const struct binary *problem)
         pivots_block(m, &p);
         pivots_factor(&p, least);
         precond_append(m, &p);
-        trace = 0;
-        for (size_t i = 0; i < m->n; i++)
-            trace += m->residual[i];
-    } while (p.count > 0 && m->rank < m->limit && trace > 0.5);
+        double left = precond_trace(m);
+        before = fall;
+        fall = (trace - left) / (double)p.count;
+        trace = left;
+    } while (p.count > 0 && m->rank < m->limit &&
+             precond_pays(m, fall, before));
 }
 
 static void precond_build(struct precond *m, const struct binary *problem,

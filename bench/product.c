@@ -3,7 +3,8 @@
  * Products of a data file's RBF kernel matrix with a vector, from tiles that
  * are kept and from tiles computed anew, on one thread and on more: seconds,
  * nanoseconds for each of the n^2 entries, and GB/s of float entries (each of
- * the triangle counted once). Medians of seven.
+ * the triangle counted once). Then rows of the matrix, so many at once:
+ * nanoseconds an entry. Medians of seven.
  *
  *   make build/klr.a
  *   cc -D_GNU_SOURCE -O3 -I. -pthread bench/product.c build/klr.a -lm \
@@ -52,6 +53,31 @@ static void print_line(size_t threads, const char *name, double seconds,
            1e-9 * entries / 2 * sizeof(float) / seconds);
 }
 
+/* Rows from all over the matrix, `count` at once. */
+static int bench_rows(struct klr_operator *op, size_t threads, size_t count,
+                      struct klr_error *err)
+{
+    struct klr_range all = {0, op->n};
+    double seconds[RUNS];
+    size_t row[KLR_STRIP];
+    float *out = klr_alloc(count * op->n, sizeof *out, err);
+    if (!out)
+        return KLR_E_MEMORY;
+    for (size_t r = 0; r < RUNS; r++) {
+        for (size_t q = 0; q < count; q++)
+            row[q] = (7919 * q + r) % op->n;
+        double begin = klr_seconds();
+        operator_rows(op, row, count, set_of(&all, 1), KLR_FLOAT, out, op->n);
+        seconds[r] = klr_seconds() - begin;
+    }
+    qsort(seconds, RUNS, sizeof *seconds, ascending);
+    printf("%zu thread%s %2zu row%s %32.3f ns\n", threads,
+           threads > 1 ? "s" : " ", count, count > 1 ? "s" : " ",
+           1e9 * seconds[RUNS / 2] / (double)count / (double)op->n);
+    klr_free(out);
+    return 0;
+}
+
 static int bench(const struct klr_kernel *kernel, const struct klr_features *x,
                  size_t threads, size_t m, struct klr_error *err)
 {
@@ -73,6 +99,8 @@ static int bench(const struct klr_kernel *kernel, const struct klr_features *x,
                x->n);
     print_line(threads, "computed, double",
                measure(&computed, KLR_DOUBLE, v, m, out), x->n);
+    for (size_t count = 1; count <= 24 && !code; count += count == 1 ? 11 : 12)
+        code = bench_rows(&computed, threads, count, err);
 done:
     operator_free(&kept);
     operator_free(&computed);

@@ -39,6 +39,7 @@ struct newton {
     double eps;                   /* relative duality gap to reach */
     struct loss loss;             /* of this step of the path */
     enum klr_precision precision; /* of u and q */
+    bool blurred;                 /* floats do not do at this C any more */
     struct direction direction;
     double *store;         /* all vectors below, (n) each */
     double *cost;          /* C_i of this step of the path */
@@ -122,8 +123,7 @@ static void newton_gradient(struct newton *nt)
     }
 }
 
-/* u = K beta has been carried along in float products: once more, exactly, and
- * for a sum of beta that is 0 to rounding. */
+/* u = K beta once more, for a sum of beta that is 0 to rounding. */
 static void newton_refresh(struct newton *nt)
 {
     double sum = 0;
@@ -144,18 +144,6 @@ static double newton_scale(const struct newton *nt, const double *x)
     return sum;
 }
 
-/* Float entries err by some 2^-22 sqrt(K_ii K_jj), independently of each other,
- * hence (K g)_i by h_i with h_i^2 = 2^-44 K_ii sum_j g_j^2 K_jj. Near the
- * optimum the first-order terms of P and of D cancel in the gap, which errs by
- * 1/2 sum W_i h_i^2. */
-static enum klr_precision newton_choose_precision(const struct newton *nt)
-{
-    double error =
-        0.5 * ldexp(newton_scale(nt, nt->g) * newton_scale(nt, nt->s), -44);
-    return error > 0.1 * nt->progress.target * fabs(nt->primal) ? KLR_DOUBLE
-                                                                : KLR_FLOAT;
-}
-
 /* rho, P and D of the dual point, given its product. */
 static void newton_judge(struct newton *nt)
 {
@@ -164,19 +152,51 @@ static void newton_judge(struct newton *nt)
     nt->dual = -0.5 * dot(nt->n, nt->g, nt->kg) - nt->conjugate;
 }
 
-/* The dual point of (beta, rho), its product, both objectives. */
-static void newton_dual_point(struct newton *nt)
+/* Float entries err by some 2^-23 sqrt(K_ii K_jj), independently of each other,
+ * hence (K g)_i by h_i with h_i^2 = 2^-46 K_ii sum_j g_j^2 K_jj. Near the
+ * optimum the first-order terms of P and of D cancel in the gap, which errs by
+ * 1/2 sum W_i h_i^2; the objectives themselves err by 2^-23 sum g_i^2 K_ii. True
+ * if the gap could not be told from that, or is small enough to end with
+ * objectives that err by more. */
+static bool newton_blurred(const struct newton *nt, double gap)
 {
-    newton_gradient(nt);
-    nt->precision = newton_choose_precision(nt);
-    if (nt->precision == KLR_DOUBLE) {
+    double g = newton_scale(nt, nt->g), s = newton_scale(nt, nt->s);
+    double size = fabs(nt->primal);
+    gap = fmax(gap, nt->progress.target);
+    return !(0.5 * ldexp(g * s, -46) <= 0.1 * gap * size) ||
+           (gap <= nt->eps && ldexp(g, -23) > nt->eps * size);
+}
+
+/* The dual point of (beta, rho), its product, both objectives. u is carried
+ * along in float products, and must be of the same K as q: between two of them
+ * the terms of first order would not cancel. */
+static void newton_dual_point(struct newton *nt, enum klr_precision precision)
+{
+    bool carried = precision == KLR_FLOAT && nt->precision == KLR_FLOAT;
+    nt->precision = precision;
+    if (!carried)
         newton_refresh(nt);
-        newton_gradient(nt);
-    }
-    newton_product(nt, nt->e, nt->precision, nt->q);
+    newton_gradient(nt);
+    newton_product(nt, nt->e, precision, nt->q);
     for (size_t i = 0; i < nt->n; i++)
         nt->kg[i] = nt->u[i] - nt->q[i];
     newton_judge(nt);
+}
+
+/* In double as soon as floats do not do: at the last steps at a large C. */
+static void newton_look(struct newton *nt)
+{
+    newton_gradient(nt);
+    bool blurred = nt->blurred || nt->direction.precision == KLR_DOUBLE ||
+                   newton_blurred(nt, nt->progress.violation);
+    if (!blurred) {
+        newton_dual_point(nt, KLR_FLOAT);
+        blurred = newton_blurred(nt, newton_gap(nt));
+    }
+    nt->blurred = blurred;
+    if (blurred)
+        newton_dual_point(nt, KLR_DOUBLE);
+    nt->progress.violation = newton_gap(nt);
 }
 
 /* The first of t = 1, 1/2, 1/4 ... with a smaller P on the line from beta to
@@ -214,10 +234,11 @@ static enum klr_status newton_descend(struct newton *nt)
 {
     struct direction *d = &nt->direction;
     d->accuracy = 0.1;
+    nt->progress.violation = INFINITY;
+    nt->blurred = false;
     newton_evaluate(nt);
     for (int step = 1; step <= NEWTON_STEPS; step++) {
-        newton_dual_point(nt);
-        nt->progress.violation = newton_gap(nt);
+        newton_look(nt);
         if (newton_gap(nt) <= nt->progress.target)
             return KLR_CONVERGED;
         if (step % NEWTON_PATIENCE == 0) {
@@ -234,7 +255,6 @@ static enum klr_status newton_descend(struct newton *nt)
             d->accuracy = fmin(d->accuracy, 1e-2) * 1e-2;
             d->precision = KLR_DOUBLE;
             d->indefinite = false;
-            newton_refresh(nt);
         }
     }
     return KLR_ITERATION_LIMIT;
@@ -313,19 +333,13 @@ static enum klr_status newton_approach(struct newton *nt, double cost,
     if (status == KLR_CONVERGED)
         return newton_descend(nt);
     newton_evaluate(nt);
-    newton_dual_point(nt);
+    newton_look(nt);
     return status;
 }
 
-/* The objectives themselves err to first order, by 2^-23 sum g_i^2 K_ii: where
- * that is more than eps, they are formed once more from double entries. */
-static void newton_finish(struct newton *nt, struct solution *solution)
+/* The dual point where it will do, else beta. */
+static void newton_finish(const struct newton *nt, struct solution *solution)
 {
-    double error = ldexp(newton_scale(nt, nt->g), -23);
-    if (nt->precision == KLR_FLOAT && error > nt->eps * fabs(nt->primal_g)) {
-        newton_product(nt, nt->g, KLR_DOUBLE, nt->kg);
-        newton_judge(nt);
-    }
     bool dual = nt->primal_g - nt->dual <= nt->eps * fabs(nt->primal_g) ||
                 nt->primal_g <= nt->primal;
     memcpy(solution->beta, dual ? nt->g : nt->beta, nt->n * sizeof *nt->g);

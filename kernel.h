@@ -163,8 +163,8 @@ struct klr_dense {
     void (*gram)(size_t inner, const void *a, const void *b,
                  enum klr_precision precision, size_t pitch, size_t rows,
                  size_t cols, double *out);
-    /* out (cols) += A'x and out (rows) = A w for A (rows, cols), cols a multiple
-     * of 8: the same bits everywhere. */
+    /* out (cols) += A'x and out (rows) = A w for A (rows, cols), cols a
+     * multiple of 8: the same bits everywhere. */
     void (*project)(size_t rows, size_t cols, const float *a, size_t pitch,
                     const double *x, double *out);
     void (*expand)(size_t rows, size_t cols, const float *a, size_t pitch,

@@ -289,7 +289,7 @@ struct precond {
 static int precond_create(struct precond *m, const struct binary *problem,
                           struct klr_error *err);
 static void precond_free(struct precond *m);
-/* Double the limit of the rank for the builds to come, and let more of it pay. */
+/* Double the limit of the rank for the builds to come; more of it pays then. */
 static void precond_raise(struct precond *m);
 /* For the roots s (n) of the weights, which must stay until the next build. */
 static void precond_build(struct precond *m, const struct binary *problem,

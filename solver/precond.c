@@ -447,10 +447,10 @@ static void precond_columns(struct precond *m, const struct binary *problem,
 /* Whether another block of pivots is expected to save more than it costs, after
  * one whose pivots lowered the trace by `fall` each, those before by `before`.
  *
- * A pivot takes about the largest eigenvalue away, so that S K S - L L' has none
- * much larger than the last fall, and (I + S K S, M) a condition of 1 + fall; to
- * a tenth of the residual conjugate gradients take 1/2 log(20) sqrt(1 + fall)
- * steps, and are seen to take so many. The trace is expected to go on falling
+ * A pivot takes about the largest eigenvalue away, so that S K S - L L' has
+ * none much larger than the last fall, and (I + S K S, M) a condition of
+ * 1 + fall; to a tenth of the residual conjugate gradients take
+ * 1/2 log(20) sqrt(1 + fall) steps, and are seen to take so many. The trace is expected to go on falling
  * geometrically. Times are those of one processor, in units of what reading an
  * entry of K in a symmetric product takes, and constants, since the rank must
  * not depend on the machine. K may have to be computed: of a hundred features,

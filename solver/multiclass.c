@@ -173,9 +173,14 @@ static int pair_solve(struct training *training, size_t a, size_t b,
         .params = training->params,
         .clock = &training->clock,
     };
-    return training->params->solver == KLR_SOLVER_NEWTON
-               ? newton_solve(&binary, pair->solution, err)
-               : smo_solve(&binary, pair->solution, err);
+    int code = training->params->solver == KLR_SOLVER_NEWTON
+                   ? newton_solve(&binary, pair->solution, err)
+                   : smo_solve(&binary, pair->solution, err);
+    for (size_t t = 0; !code && t < training->params->cost.count; t++)
+        if (!isfinite(pair->solution[t].primal))
+            code = klr_fail(err, KLR_E_DATA,
+                            "the objective overflows: scale the features");
+    return code;
 }
 
 /* ---- models ---- */

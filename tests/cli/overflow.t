@@ -1,0 +1,37 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Kernels of finite entries whose products overflow: an error, not a model of
+# numbers that are none. The inputs were found by check-fuzz.
+use strict;
+use warnings;
+use lib 'tests/cli/lib';
+use Test::More;
+use KLR;
+
+my $linear = <<'DATA';
++1 1:0.5 2:-1 3:0.25
+-1 1:-0.5 2:1 3:0.5
++1 1:0.75 2:-0.5 3:0
+-1 1:-1 2:0.25 3:-0.25
++1 1:0.25 2:-0.75 3:1
+-1 1:0.125 2:0.5 3:-1
++1 1:1 2:0.1 3:0.2
+-1 1:-0.3 2:-0.4 3:-0.6
++1 1:-0.2 2:-1e154 3:0.3
+-1 1:0.6 2:0.8 3:-0.7
+DATA
+
+my $dir = scratch();
+put("$dir/linear", $linear);
+
+for my $options ([], [qw(-c 100)], [qw(-a smo -c 100)], [qw(-v 2)]) {
+    my $run = run([ 'klr-train', '-q', '-t', 0, '--max-iter', 100, @$options,
+            'linear', 'model' ], cwd => $dir);
+    is("$run->{exit} $run->{err}$run->{out}",
+        "1 klr-train: linear: the objective overflows: scale the features\n",
+        "linear @$options");
+    ok(!-e "$dir/model", 'and no model');
+}
+
+done_testing();

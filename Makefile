@@ -204,7 +204,7 @@ aflfuzz: $(FUZZERS)
 			"$(BUILD)/$$name @@"; done
 
 ## check-long: the tests that take longer
-check-long: $(LONG_TESTS) all $(TEST_TOOLS)
+check-long: $(LONG_TESTS) all $(TEST_TOOLS) check-fuzz
 	$(RUN_TESTS) $(LONG_TESTS) $(wildcard tests/long/*.t)
 
 ## check-parts: every part of solver.c and kernel.c parses on its own

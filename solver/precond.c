@@ -450,11 +450,11 @@ static void precond_columns(struct precond *m, const struct binary *problem,
  * A pivot takes about the largest eigenvalue away, so that S K S - L L' has
  * none much larger than the last fall, and (I + S K S, M) a condition of
  * 1 + fall; to a tenth of the residual conjugate gradients take
- * 1/2 log(20) sqrt(1 + fall) steps, and are seen to take so many. The trace is expected to go on falling
- * geometrically. Times are those of one processor, in units of what reading an
- * entry of K in a symmetric product takes, and constants, since the rank must
- * not depend on the machine. K may have to be computed: of a hundred features,
- * in 12 units. For n examples,
+ * 1/2 log(20) sqrt(1 + fall) steps, and are seen to take so many. The trace is
+ * expected to go on falling geometrically. Times are those of one processor, in
+ * units of what reading an entry of K in a symmetric product takes, and
+ * constants, since the rank must not depend on the machine. K may have to be
+ * computed: of a hundred features, in 12 units. For n examples,
  *
  *   saved  12 n^2 (steps - steps after it)
  *   spent  32 n (3 to fetch K + rank / 2 for new columns and L'L + 3 a step) */

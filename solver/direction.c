@@ -239,7 +239,7 @@ static enum klr_status direction_solve(struct direction *d, double *s,
     double rz = direction_start(d), goal = d->accuracy * d->accuracy * rz;
     memcpy(d->p, d->z, n * sizeof *d->p);
     memset(d->kp, 0, n * sizeof *d->kp);
-    for (int step = 0; step < DIRECTION_STEPS; step++) {
+    for (d->steps = 0; d->steps < DIRECTION_STEPS; d->steps++) {
         if (rz <= goal && (direction_descends(d) || rz <= tiny * goal))
             break;
         status = clock_check(d->problem->clock, d->problem->params, d->progress,

@@ -312,6 +312,7 @@ struct direction {
     double (*gap)(void *);
     void *solver;
     double *s;               /* (n) roots of the weights, the caller's */
+    int steps;               /* of conjugate gradients, at last */
     double total;            /* their sum of squares; infinite without bias */
     const double *e, *q;     /* (n) beta - g, K e; the caller's */
     bool partial;            /* rows of negligible weight are left out */

@@ -59,6 +59,7 @@ enum {
     NEWTON_VECTORS = 10,
     NEWTON_STEPS = 100,  /* at one C */
     NEWTON_PATIENCE = 5, /* steps after which to try harder */
+    NEWTON_LONG = 10,    /* steps of conjugate gradients: ask for more rank */
     NEWTON_FACTOR = 10,  /* from C to C of the path */
 };
 
@@ -241,10 +242,10 @@ static enum klr_status newton_descend(struct newton *nt)
         newton_look(nt);
         if (newton_gap(nt) <= nt->progress.target)
             return KLR_CONVERGED;
-        if (step % NEWTON_PATIENCE == 0) {
+        if (d->steps > NEWTON_LONG || step % NEWTON_PATIENCE == 0)
             precond_raise(&d->precond);
+        if (step % NEWTON_PATIENCE == 0)
             d->accuracy = fmax(0.1 * d->accuracy, 1e-8);
-        }
         enum klr_status status = direction_solve(d, nt->s, nt->e, nt->q);
         if (status != KLR_CONVERGED)
             return status;

@@ -267,6 +267,7 @@ static void json_begin(const struct train *train, size_t t)
     cli_json_real("gap", report->gap, ", ");
     printf("\"iterations\": %lld, ", report->iterations);
     cli_json_real("passes", report->passes, ", ");
+    cli_json_real("precond_flops", report->precond_flops, ", ");
     printf("\"kernel_evals\": %llu, \"n\": %zu, ", report->kernel_evals,
            train->problem.n);
 }

@@ -187,9 +187,11 @@ struct klr_report {
     enum klr_solver_type solver; /* what "auto" became */
     enum klr_status status;
     double primal, dual, gap;
-    long long iterations;            /* smo: steps; newton: products with K */
-    double passes;                   /* entries of K multiplied or produced,
+    long long iterations; /* smo: steps; newton: products with K */
+    double passes;        /* entries of K multiplied or produced,
                                         over n^2 */
+    double precond_flops; /* newton: operations of preconditioners, over 2 n^2,
+                             which is a pass's */
     unsigned long long kernel_evals; /* entries of K computed */
     size_t n_sv;
     double seconds; /* with several C, these, passes and kernel_evals are those

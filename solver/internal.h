@@ -234,6 +234,8 @@ struct solution {
     double rho;
     double primal, dual;
     long long iterations;
+    double flops;                 /* of preconditioners */
+    enum klr_precision precision; /* of the entries behind the objectives */
     enum klr_status status;
 };
 

@@ -348,6 +348,8 @@ static void newton_finish(const struct newton *nt, struct solution *solution)
     solution->primal = dual ? nt->primal_g : nt->primal;
     solution->dual = nt->dual;
     solution->iterations = nt->progress.iterations;
+    solution->precision = nt->precision;
+    solution->flops = nt->direction.precond.flops;
 }
 
 static void newton_path(struct newton *nt, struct solution *solution)
@@ -394,7 +396,12 @@ static int newton_solve(const struct binary *problem, struct solution *solution,
                         struct klr_error *err)
 {
     struct newton nt;
+    const struct klr_reals *cost = &problem->params->cost;
     int code = newton_create(&nt, problem, err);
+    for (size_t t = 0; !code && t < cost->count; t++) {
+        struct loss loss = loss_of(problem->params, cost->value[t]);
+        code = loss_check(&loss, problem, cost->value[t], err);
+    }
     if (!code) {
         newton_path(&nt, solution);
         if (nt.direction.indefinite || newton_gap(&nt) < -1e-4)

@@ -162,6 +162,7 @@ static void smo_finish(struct smo *smo, struct solution *solution)
     for (size_t k = 0; k < smo->n; k++)
         solution->beta[k] = smo->example[k].y * smo->example[k].alpha;
     solution->iterations = smo->progress.iterations;
+    solution->precision = smo->precision;
 }
 
 /* ---- start ---- */

@@ -25,8 +25,9 @@
  * with box 0 that is C_i log(1 + e^(lambda - z)), and klr has lambda 0 too. The
  * hinge is the largest alpha (1 - z). The dual point is the model's beta; of
  * sklr, whose models leave out examples at the lower end of the box, these
- * stand there again. Where beta is outside of the box, the dual point of a
- * logistic loss is that of the largest alphas at the best rho: its sum is 0.
+ * stand there again. Of a logistic loss it is that of the largest alphas at the
+ * best rho, whose sum is 0, where that gives a larger dual or beta is outside of
+ * the box.
  * Without bias sum_beta is free and the best rho is 0.
  *
  * Formulas: Keerthi (2005), (1.5), (2.8), (3.2), (3.11), section 7; Consolo,
@@ -703,29 +704,35 @@ static void pair_report(const struct pair *p, const struct loss *loss,
     puts("}");
 }
 
-/* Where beta is no dual point, one that follows from u. */
+/* Of beta and the dual point that follows from u the better one. */
 static void pair_dual_point(const struct model *m, struct pair *p,
                             const struct loss *loss)
 {
-    if (!loss->logistic ||
-        (excess(p, loss) <= 1e-15L && isfinite(dual(p, loss))))
-        return;
-    real rho = best_rho(p, loss);
+    real *beta = take(p->n, sizeof *beta), *u = take(p->n, sizeof *u);
+    struct pair other = *p;
+    real rho = best_rho(p, loss), mine = dual(p, loss);
+    bool feasible = excess(p, loss) <= 1e-15L && isfinite(mine);
 
+    other.beta_dual = beta;
+    other.u_dual = u;
     for (size_t i = 0; i < p->n; i++) {
         real margin = p->y[i] * (p->u[i] - rho);
-
-        p->beta_dual[i] = p->y[i] * best_alpha(loss, margin, p->cost[i]);
-        p->u_dual[i] = 0;
+        beta[i] = p->y[i] * best_alpha(loss, margin, p->cost[i]);
     }
     for (size_t i = 0; i < p->n; i++) {
         for (size_t j = 0; j <= i; j++) {
             real entry = kernel(m, p->x[i], p->x[j]);
-            p->u_dual[i] += entry * p->beta_dual[j];
+            u[i] += entry * beta[j];
             if (j < i)
-                p->u_dual[j] += entry * p->beta_dual[i];
+                u[j] += entry * beta[i];
         }
     }
+    if (!feasible || dual(&other, loss) > mine) {
+        memcpy(p->beta_dual, beta, p->n * sizeof *beta);
+        memcpy(p->u_dual, u, p->n * sizeof *u);
+    }
+    free(beta);
+    free(u);
 }
 
 static void judge(const struct data *data, const struct model *m,
@@ -740,7 +747,8 @@ static void judge(const struct data *data, const struct model *m,
 
             pair_products(m, &p);
             real beyond = excess(&p, loss);
-            pair_dual_point(m, &p, loss);
+            if (loss->logistic)
+                pair_dual_point(m, &p, loss);
             pair_report(&p, loss, beyond, m->label[a], m->label[b]);
             pair_free(&p);
         }

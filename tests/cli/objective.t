@@ -150,7 +150,7 @@ for my $solver (sort keys %costs) {
     sklr_cell($dir, 'skewed', "$dir/skewed", $solver, cost => 4, lambda => 2,
         weights => { 3 => 0.5, 7 => 2 });
     sklr_cell($dir, 'even', "$dir/even", $solver, cost => 4, lambda => $_,
-        box => 1) for 0, 4;
+        box => 1, coarse => 1) for 0, 4;
     sklr_cell($dir, 'heart_scale', 'heart_scale', $solver, cost => $_,
         lambda => $_ / 10) for 1, 10;
 }

@@ -109,7 +109,7 @@ for my $model ('klr', 'svm') {
     my $json = json($run);
     is(() = $run->{out} =~ /\n/g, 1, 'one line');
     is(join(' ', sort keys %$json), 'c dual gap iterations kernel_evals model n '
-            . 'n_sv objective passes seconds solver status', 'its keys');
+            . 'n_sv objective passes precond_flops seconds solver status', 'its keys');
     is(join(' ', sort keys %{ $json->{seconds} }), 'read train write',
         'the keys of seconds');
     my $solver = $model eq 'klr' ? 'newton' : 'smo';

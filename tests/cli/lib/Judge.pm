@@ -161,7 +161,7 @@ sub sklr_cell
     my $weight = $arg{weights} // {};
     my @free = $arg{no_bias} ? '--no-bias' : ();
     my @judged = logistic_cell($dir, $name, $data, solver => $solver,
-        cost => $arg{cost}, free => scalar @free,
+        cost => $arg{cost}, free => scalar @free, coarse => $arg{coarse},
         options => [ qw(-s sklr -g 0.125 -c), $arg{cost}, -l => $arg{lambda},
             '--box' => $arg{box} // 1e-5, @free,
             map { ("-w$_" => $weight->{$_}) } sort keys %$weight ],
@@ -177,7 +177,9 @@ sub sklr_cell
 
 # One model, judged against what was reported; returns what the judge found.
 # Arguments: solver, cost; options of klr-train; free: sum beta may be anything,
-# and rho is 0; judge: the kind of model, then what follows C.
+# and rho is 0; coarse: what a sparse model leaves out costs more than eps, so
+# that the dual point alone is judged; judge: the kind of model, then what
+# follows C.
 sub logistic_cell
 {
     my ($dir, $name, $data, %arg) = @_;
@@ -193,8 +195,9 @@ sub logistic_cell
     my $within = $arg{solver} eq 'newton' || $judged->{excess} <= 1e-15;
     my $in_place = $within && ($arg{free} ? $judged->{rho} == 0
         : abs $judged->{sum_beta} <= 1e-9 * $arg{cost} * $judged->{n});
-    ok($judged->{model_gap} <= 1e-6 && $ours->{gap} <= 1e-6 && $off <= 1e-6
-            && $primal <= 1e-6 && $in_place,
+    my $closed = $arg{coarse} ? $judged->{violation} <= 0.05
+        : $judged->{model_gap} <= 1e-6 && $ours->{gap} <= 1e-6;
+    ok($closed && $off <= 1e-6 && $primal <= 1e-6 && $in_place,
         sprintf '%s: gap %.2e', $label, $judged->{model_gap})
         or diag(sprintf "gap %.3g (reported %s), primal %.9g (reported %s),"
             . " dual %.9g (reported %s), excess %g, sum %g, rho %g, violation"

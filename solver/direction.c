@@ -211,17 +211,14 @@ static bool direction_step(struct direction *d, double *rz)
     return true;
 }
 
-/* The Newton step D = S v - e from beta has slope q'D = -(D'h + h'Wh), h = K D,
- * in P. Where the preconditioner is poor, a residual that is small in its norm
- * may still spoil that: at least half of it is asked for. */
+/* The Newton step D = S v - e from beta has slope q'D < 0 in P. Where the
+ * preconditioner is poor, a residual that is small in its norm may still spoil
+ * that. */
 static bool direction_descends(const struct direction *d)
 {
-    double slope = 0, curvature = 0;
-    for (size_t i = 0; i < d->n; i++) {
-        double step = d->s[i] * d->v[i] - d->e[i], h = d->kv[i] - d->q[i];
-        slope += d->q[i] * step;
-        curvature += step * h + d->s[i] * h * d->s[i] * h;
-    }
+    double slope = 0;
+    for (size_t i = 0; i < d->n; i++)
+        slope += d->q[i] * (d->s[i] * d->v[i] - d->e[i]);
     return d->partial || slope < 0;
 }
 

@@ -321,7 +321,7 @@ static enum klr_status newton_approach(struct newton *nt, double cost,
                                        const struct place *to)
 {
     enum klr_status status = newton_clock(nt);
-    nt->progress.target = fmax(nt->eps, 1e-2);
+    nt->progress.target = fmax(nt->eps, 0.1);
     for (; cost < 0.99 * to->cost && status == KLR_CONVERGED;
          cost *= NEWTON_FACTOR) {
         newton_set(nt, cost, from, to);

@@ -91,11 +91,14 @@ static void report_start(struct klr_report *report)
     memset(report, 0, sizeof *report);
 }
 
-/* The first reason to stop early stands for all. */
+/* The first reason to stop early stands for all. With one class alone there is
+ * nothing to gain: both objectives are 0, and so is the gap. */
 static void report_add(struct klr_report *report,
                        const struct solution *solution)
 {
-    double gap = (solution->primal - solution->dual) / fabs(solution->primal);
+    double gap = solution->primal - solution->dual;
+    if (gap != 0)
+        gap /= fabs(solution->primal);
     if (report->status == KLR_CONVERGED)
         report->status = solution->status;
     report->primal += solution->primal;
@@ -132,24 +135,25 @@ static void pair_free(struct pair *pair)
 }
 
 /* With one class alone no finite threshold is optimal: the answer is the rule
- * of succession, (n + 1) : 1 for that class. */
-static void pair_one_sided(struct pair *pair)
+ * of succession, (n + 1) : 1 for that class, through the model's link. */
+static void pair_one_sided(struct pair *pair, const struct klr_params *params)
 {
     double sign = pair->size[0] > 0 ? 1 : -1;
     for (size_t t = 0; t < pair->count; t++) {
         double *beta = pair->solution[t].beta;
+        double shift = loss_of(params, params->cost.value[t]).shift;
         memset(beta, 0, pair->set.size * sizeof *beta);
         pair->solution[t] = (struct solution){
             .beta = beta,
-            .rho = -sign * log((double)pair->set.size + 1),
+            .rho = -sign * log((double)pair->set.size + 1) * (1 + shift / 2),
         };
     }
 }
 
 /* The model of a sparse solution leaves out the examples at the lower end of
  * the box: Consolo, section 3. rho and the primal objective are then those of
- * what is left, (n) of work each: u and C_i; the dual point stays. Entries are as before, so that
- * terms of first order cancel in the gap. */
+ * what is left; the dual point stays. Entries are as before, so that terms of
+ * first order cancel in the gap. u and cost (n) are workspace. */
 static void pair_drop(const struct binary *binary, double c,
                       struct solution *solution, double *u, double *cost)
 {
@@ -196,7 +200,7 @@ static int pair_solve(struct training *training, size_t a, size_t b,
     pair->set = set_of(pair->range, count);
     training->clock.problem++;
     if (pair->size[0] == 0 || pair->size[1] == 0) {
-        pair_one_sided(pair);
+        pair_one_sided(pair, training->params);
         return 0;
     }
     for (size_t i = 0; i < pair->set.size; i++) {

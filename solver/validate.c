@@ -2,11 +2,14 @@
  *
  * Stratified cross validation: all folds, class pairs and values of C work on
  * one operator, whose positions are sorted by class and fold, so that a
- * training set is two ranges per class and its complement one. The examples of
- * a fold are predicted for all values of C in one product, whose columns are
- * the coefficients of all of them.
+ * training set is two ranges per class and its complement one. Examples of a
+ * fold are predicted for all values of C in one product, whose columns are the
+ * coefficients of all of them: some at a time, so that decision values, of which
+ * many classes have many, take little memory.
  */
 #include "solver/internal.h"
+
+enum { VALIDATE_BYTES = 8 << 20 }; /* of decision values, if a tile's do */
 
 struct validation {
     struct training training;
@@ -16,27 +19,22 @@ struct validation {
         *model; /* (count) of one fold: labels, rho, probabilities */
     struct klr_metrics **metrics; /* (count) */
     struct klr_range *held;       /* (k) positions of the fold */
+    size_t batch;                 /* examples predicted together, at most */
     double *coef;        /* (n, count, k - 1) as struct klr_model, transposed */
-    double *product;     /* (largest fold, count, k - 1) */
-    double *decision;    /* (largest fold, count, pairs) */
+    double *product;     /* (batch, count, k - 1) */
+    double *decision;    /* (batch, count, pairs) */
     double *diagonal;    /* (n) |K_ii| */
     double scale;        /* max of sum_j beta_j^2 |K_jj| over pairs and C */
     double *probability; /* (k) */
     double *work;        /* as model_answer wants it */
 };
 
-static size_t largest_fold(const struct layout *layout)
+/* Whole tiles as far as there are so many examples. */
+static size_t batch_size(size_t n, size_t values)
 {
-    size_t largest = 0;
-    for (size_t f = 0; f < layout->folds; f++) {
-        size_t size = 0;
-        for (size_t c = 0; c < layout->k; c++) {
-            const size_t *begin = layout->begin + c * layout->folds + f;
-            size += begin[1] - begin[0];
-        }
-        largest = size > largest ? size : largest;
-    }
-    return largest;
+    size_t tiles = VALIDATE_BYTES / sizeof(double) / KLR_TILE / values;
+    size_t batch = (tiles > 1 ? tiles : 1) * KLR_TILE;
+    return batch < n ? batch : n;
 }
 
 /* What is kept for each C. */
@@ -69,17 +67,19 @@ static int validation_create(struct validation *v, struct klr_operator *op,
                              const struct layout *layout, struct klr_error *err)
 {
     size_t n = layout->n, k = layout->k, count = params->cost.count;
-    size_t largest = largest_fold(layout) * count, pairs = k * (k - 1) / 2;
+    size_t pairs = k * (k - 1) / 2, values = count * pairs;
     struct klr_range all = {0, n};
     int code = training_create(&v->training, op, params, layout, err);
     v->count = count;
+    v->batch = batch_size(n, values);
     if (code || (code = pair_alloc(&v->pair, n, count, err)) ||
         (code = validation_values(v, err)))
         return code;
     if (!(v->held = klr_alloc(k, sizeof *v->held, err)) ||
         !(v->coef = klr_alloc(n * count * (k - 1), sizeof(double), err)) ||
-        !(v->product = klr_alloc(largest * (k - 1), sizeof(double), err)) ||
-        !(v->decision = klr_alloc(largest * pairs, sizeof(double), err)) ||
+        !(v->product =
+              klr_alloc(v->batch * count * (k - 1), sizeof(double), err)) ||
+        !(v->decision = klr_alloc(v->batch * values, sizeof(double), err)) ||
         !(v->diagonal = klr_alloc(n, sizeof(double), err)) ||
         !(v->probability = klr_alloc(k, sizeof(double), err)) ||
         !(v->work = klr_alloc(model_answer_work(k), sizeof(double), err)))
@@ -204,23 +204,41 @@ static int fold_answer(struct validation *v, double label,
     return code;
 }
 
+/* Examples of fold f from its `first` on, as many as make a batch. */
+static struct klr_set fold_batch(struct validation *v, size_t f, size_t first)
+{
+    const struct layout *layout = v->training.layout;
+    size_t count = 0, left = v->batch;
+    for (size_t c = 0; c < layout->k && left > 0; c++) {
+        const size_t *begin = layout->begin + c * layout->folds + f;
+        size_t size = begin[1] - begin[0], skip = first < size ? first : size;
+        size_t width = size - skip < left ? size - skip : left;
+        size_t from = begin[0] + skip;
+        v->held[count++] = (struct klr_range){from, from + width};
+        first -= skip;
+        left -= width;
+    }
+    return set_of(v->held, count);
+}
+
 static int fold_predict(struct validation *v, const struct klr_problem *problem,
                         size_t f, struct klr_error *err)
 {
     const struct layout *layout = v->training.layout;
-    const double *decision = v->decision;
+    struct klr_set held;
     int code = 0;
-    for (size_t c = 0; c < layout->k; c++) {
-        const size_t *begin = layout->begin + c * layout->folds + f;
-        v->held[c] = (struct klr_range){begin[0], begin[1]};
+    for (size_t first = 0; (held = fold_batch(v, f, first)).size > 0;
+         first += held.size) {
+        const double *decision = v->decision;
+        fold_decide(v, f, held);
+        for (size_t r = 0; r < held.count; r++)
+            for (size_t p = held.range[r].begin; p < held.range[r].end && !code;
+                 p++) {
+                code = fold_answer(v, problem->label[layout->order[p]],
+                                   decision, err);
+                decision += v->count * v->model->pairs;
+            }
     }
-    fold_decide(v, f, set_of(v->held, layout->k));
-    for (size_t c = 0; c < layout->k; c++)
-        for (size_t p = v->held[c].begin; p < v->held[c].end && !code; p++) {
-            code =
-                fold_answer(v, problem->label[layout->order[p]], decision, err);
-            decision += v->count * v->model->pairs;
-        }
     return code;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Cross validation and training along several C, against models trained on the
- * folds by hand, and the probabilities of shifted losses.
+ * folds by hand, the batches of a fold, folds that lack a class, and the
+ * probabilities of shifted losses.
  */
 #include "solver.c"
 
@@ -190,6 +191,62 @@ static void test_best(void)
     best("the first of the highest accuracy", 1, 3, v);
 }
 
+/* A fold's examples come each once, class by class, in batches of any size. */
+static void test_batches(const struct klr_problem *problem, size_t batch)
+{
+    struct klr_error err;
+    struct layout layout;
+    struct klr_range held[3];
+    if (layout_create(&layout, problem, NULL, FOLDS, 1, &err))
+        printf("Bail out! %s\n", err.message);
+    struct validation v = {
+        .training.layout = &layout, .held = held, .batch = batch};
+    bool each = true, full = true;
+    for (size_t f = 0; f < FOLDS; f++) {
+        size_t first = 0, c = 0, p = layout.begin[f];
+        struct klr_set set;
+        for (; (set = fold_batch(&v, f, first)).size > 0; first += set.size) {
+            each = each && full;
+            full = set.size == batch;
+            for (size_t i = 0; i < set.size; i++) {
+                while (c < layout.k && p == layout.begin[c * FOLDS + f + 1])
+                    p = layout.begin[++c * FOLDS + f];
+                each = each && set_position(set, i) == p++;
+            }
+        }
+        full = true;
+        each =
+            each && c == layout.k - 1 && p == layout.begin[c * FOLDS + f + 1];
+    }
+    ok(each, "batches of %zu", batch);
+    layout_free(&layout);
+}
+
+/* A class of one example, which one fold lacks in training: there the answer
+ * is the rule of succession, whatever the shift, and the gap stays known. */
+static void test_lone(struct sample *s, int model)
+{
+    struct klr_error err;
+    struct klr_params params = path_params(model, 1e-6);
+    struct klr_metric_values values[COSTS];
+    struct klr_report report[COSTS];
+    struct pair pair;
+    for (size_t i = 0; i < N; i++)
+        s->label[i] = i == 0 ? 2 : 1;
+    if (klr_cross_validate(&s->problem, &params, values, report, &err) ||
+        pair_alloc(&pair, N, COSTS, &err))
+        printf("Bail out! %s\n", err.message);
+    pair.set.size = pair.size[0] = N - 1;
+    pair_one_sided(&pair, &params);
+    for (size_t t = 0; t < COSTS; t++) {
+        double shift = loss_of(&params, params.cost.value[t]).shift;
+        double p = sigmoid(-pair.solution[t].rho / (1 + shift / 2));
+        ok(report[t].gap >= 0 && report[t].gap < 0.1, "gap %g", report[t].gap);
+        ok(fabs(p - (double)N / (N + 1)) < 1e-12, "p %g", p);
+    }
+    pair_free(&pair);
+}
+
 /* A failed training hands out no model, also where it fails late: for lack of
  * memory for rows. */
 static void test_failure(const struct klr_problem *problem)
@@ -217,7 +274,12 @@ int main(void)
         s.label[i] = (double)(i % 3);
     test_validation(&s.problem, "three classes",
                     path_params(KLR_MODEL_KLR, 1e-11));
+    for (size_t batch = 1; batch < N; batch = 3 * batch + 1)
+        test_batches(&s.problem, batch);
+    test_lone(&s, KLR_MODEL_KLR);
+    test_lone(&s, KLR_MODEL_SKLR);
     test_best();
+    sample_make(&s, N);
     test_failure(&s.problem);
     return done_testing();
 }

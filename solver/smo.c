@@ -77,8 +77,8 @@ static double smo_product(const struct smo *smo, size_t i)
 
 /* ---- a step ---- */
 
-/* Raise beta_i, lower beta_j for i = *next, which becomes the next i. False if rounding
- * leaves no step to make. */
+/* Raise beta_i, lower beta_j for i = *next, which becomes the next i. False if
+ * rounding leaves no step to make. */
 static bool smo_step(struct smo *smo, size_t *next, size_t j, const void *row_i,
                      const void *row_j)
 {
@@ -104,6 +104,7 @@ static bool smo_step(struct smo *smo, size_t *next, size_t j, const void *row_i,
     *next = smo_update(smo, t, row_i, row_j);
     return true;
 }
+
 /* ---- objectives ---- */
 
 /* Primal and dual objective, and rho, from s of the examples in work; for
@@ -314,6 +315,7 @@ static void smo_finish_at_start(const struct smo *smo,
                        smo->example[k].cost);
     solution->dual = NAN;
     solution->iterations = 0;
+    solution->precision = smo->precision;
 }
 
 static int smo_create(struct smo *smo, struct smo *spare,

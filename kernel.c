@@ -8,9 +8,9 @@
 #include "kernel/map.c"         /* features that occur, numbered */
 #include "kernel/points.c"      /* examples: dense or sparse, sizes, accuracy */
 #include "kernel/precomputed.c" /* examples of a given kernel matrix */
-#include "kernel/sums.c"        /* sums over the features of two examples */
-#include "kernel/values.c"      /* the kernel function of these sums */
-#include "kernel/tiles.c"       /* float arithmetic for each instruction set */
+#include "kernel/binary.c"      /* features of one value, four at a time */
+#include "kernel/tiles.c"       /* arithmetic for each instruction set */
+#include "kernel/sums.c"        /* sums that tiles cannot give */
 #include "kernel/narrow.c"      /* examples as floats, where these serve */
 #include "kernel/gram.c"        /* blocks of the Gram matrix */
 #include "kernel/linear.c"      /* products with the features */

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Blocks of the Gram matrix: BLOCK left rows (or one at a time, where fewer are
- * left) by at most CHUNK columns. How a block is cut into these has no
- * influence on an entry.
+ * Blocks of the Gram matrix, by tiles: some left rows that are spread out in
+ * the workspace, and the columns asked for. How a block is cut into these has
+ * no influence on an entry.
  */
 #include "kernel/internal.h"
+
+/* Doubles that are rounded to floats, at once. */
+enum { ROUND_ROWS = 16, ROUND_COLS = 64 };
 
 /* out[at .. at + width) = values, as float or double. */
 static void store_values(const double *values, size_t width,
@@ -19,59 +22,11 @@ static void store_values(const double *values, size_t width,
         to[c] = (float)values[c];
 }
 
-/* The kernel of `count` rows of a, loaded, and the columns begin + c. Returns
- * where in each row of `sums` they begin. */
-static size_t gram_chunk(const struct klr_points *a, const size_t *row,
-                         size_t count, const struct klr_points *b, size_t begin,
-                         size_t width, double sums[BLOCK][PITCH], double *work)
-{
-    size_t skip = b->form == DENSE ? begin % PANEL : 0;
-    block_sums(a, row, count, b, begin - skip, skip + width, sums, work);
-    for (size_t r = 0; r < count; r++) {
-        double *values = sums[r] + skip;
-        memset(values + width, 0, LANES * sizeof(double));
-        if (kernel_is_distance(&b->kernel)) {
-            values_of_distances(a, row[r], b, begin, width, values);
-        } else if (points_compensate(a, row[r], b)) {
-            for (size_t c = 0; c < width; c++)
-                values[c] = compensated_argument(b, count, r, begin + c, work);
-            values_of_arguments(&b->kernel, width, values);
-        } else {
-            values_of_products(&b->kernel, width, values);
-        }
-    }
-    return skip;
-}
-
-/* `count` rows of a against all of `cols`; out is the first row's. */
-static void gram_rows(const struct klr_points *a, const size_t *row,
-                      size_t count, const struct klr_points *b,
-                      struct klr_set cols, enum klr_precision precision,
-                      void *out, size_t stride, double *work)
-{
-    double sums[BLOCK][PITCH];
-    size_t at = 0, width;
-    left_load(a, row, count, b, work);
-    for (size_t q = 0; q < cols.count; q++) {
-        size_t end = cols.range[q].end;
-        for (size_t j = cols.range[q].begin; j < end; j += width, at += width) {
-            width = CHUNK - j % PANEL;
-            if (width > end - j)
-                width = end - j;
-            size_t skip = gram_chunk(a, row, count, b, j, width, sums, work);
-            for (size_t r = 0; r < count; r++)
-                store_values(sums[r] + skip, width, precision, out,
-                             r * stride + at);
-        }
-    }
-    left_clear(a, row, count, b, work);
-}
-
 static void gram_matrix(const struct klr_points *a, const size_t *row,
                         size_t count, struct klr_set cols,
                         enum klr_precision precision, void *out, size_t stride)
 {
-    static const double missing[CHUNK];
+    static const double missing[ROUND_COLS];
     for (size_t r = 0; r < count; r++) {
         const double *matrix = a->matrix + row[r] * a->width;
         size_t at = r * stride, width;
@@ -79,7 +34,7 @@ static void gram_matrix(const struct klr_points *a, const size_t *row,
             size_t end = cols.range[q].end;
             for (size_t j = cols.range[q].begin; j < end;
                  j += width, at += width) {
-                width = end - j < CHUNK ? end - j : CHUNK;
+                width = end - j < ROUND_COLS ? end - j : ROUND_COLS;
                 store_values(a->width ? matrix + j : missing, width, precision,
                              out, at);
             }
@@ -87,25 +42,165 @@ static void gram_matrix(const struct klr_points *a, const size_t *row,
     }
 }
 
-/* How many of the first `left` rows are computed together: as floats, at most
- * a tile, or in double. A row that floats do not serve for goes alone. */
-static size_t rows_together(const struct klr_points *a, const size_t *row,
-                            size_t left, const struct klr_points *b,
-                            bool in_float)
+/* ---- tiles ---- */
+
+/* How a row is computed: all rows of a tile alike. */
+enum way { IN_FLOAT, IN_DOUBLE, CAREFULLY };
+
+static enum way row_way(const struct klr_points *a, size_t i,
+                        const struct klr_points *b,
+                        enum klr_precision precision)
 {
-    size_t count = 0;
-    if (!in_float)
-        return left < BLOCK ? 1 : BLOCK;
-    while (count < left && count < narrow_rows(b) && a->narrow.fits[row[count]])
-        count++;
-    return count ? count : 1;
+    if (precision == KLR_FLOAT && b->narrow.tiles && a->narrow.fits[i])
+        return IN_FLOAT;
+    return sums_are_careful(a, i, b) ? CAREFULLY : IN_DOUBLE;
+}
+
+static const struct tiles *way_tiles(const struct klr_points *b, enum way way)
+{
+    return way == IN_FLOAT ? b->narrow.tiles : b->tiles;
+}
+
+static size_t way_element(enum way way)
+{
+    return way == IN_FLOAT ? sizeof(float) : sizeof(double);
+}
+
+/* Sparse left rows side by side, at most. */
+static size_t tile_spread(const struct klr_points *b, enum way way)
+{
+    size_t spread = way_tiles(b, way)->spread;
+    return b->width * spread * way_element(way) <= SPREAD_BYTES ? spread
+                                                                : spread / 2;
+}
+
+/* The most left rows of a tile. */
+static size_t tile_rows(const struct klr_points *b, enum way way)
+{
+    size_t rows = way_tiles(b, way)->rows;
+    size_t fit = PACKED_BYTES / (b->width * rows * way_element(way) + 1);
+    size_t most = PACKED_ROWS / rows;
+    if (way == CAREFULLY)
+        return 1;
+    if (b->form == SPARSE)
+        return tile_spread(b, way);
+    return (fit < 1 ? 1 : fit < most ? fit : most) * rows;
+}
+
+/* Sparse left rows side by side, for `count` of them. */
+static size_t tile_left(const struct klr_points *b, enum way way, size_t count)
+{
+    size_t left = way_tiles(b, way)->spread;
+    if (count == 1)
+        return 1;
+    while (left / 2 >= count && left > way_tiles(b, way)->spread / 4)
+        left /= 2;
+    return left;
+}
+
+/* Bytes of left rows spread out; vectors may end behind the last row. */
+static size_t spread_bytes(const struct klr_points *b, enum way way)
+{
+    size_t bytes = tile_rows(b, way) * b->width * way_element(way);
+    return (bytes + SPAN * sizeof(double) + 63) / 64 * 64;
+}
+
+static size_t tile_workspace(const struct klr_points *b, enum way way)
+{
+    size_t rows = (tile_rows(b, way) + LOOKUP_ROWS - 1) / LOOKUP_ROWS;
+    size_t table = b->nibble ? rows * LOOKUP_ROWS * binary_groups(b) * 16 : 0;
+    return spread_bytes(b, way) + table;
 }
 
 size_t klr_gram_workspace(const struct klr_points *b)
 {
-    size_t bytes = b->form == MATRIX ? 0 : b->width * BLOCK * sizeof(double);
-    size_t narrow = b->narrow.tiles ? narrow_workspace(b) : 0;
+    if (b->form == MATRIX)
+        return 0;
+    size_t bytes = tile_workspace(b, IN_DOUBLE);
+    size_t narrow = b->narrow.tiles ? tile_workspace(b, IN_FLOAT) : 0;
     return ((bytes > narrow ? bytes : narrow) + 63) / 64 * 64;
+}
+
+/* The columns t->begin to t->end, in the numbers of `way`. */
+static void tile_compute(struct tile *t, enum way way, bool binary)
+{
+    const struct tiles *tiles = way_tiles(t->b, way);
+    if (way == CAREFULLY)
+        careful_tile(t);
+    else if (binary)
+        tiles->binary(t);
+    else if (t->b->form == DENSE)
+        tiles->dense(t);
+    else
+        tiles->sparse(t);
+}
+
+/* All of `cols`, in the numbers of `way` or rounded from them. */
+static void tile_columns(struct tile *t, enum way way, bool binary,
+                         struct klr_set cols, enum klr_precision precision,
+                         void *out, size_t stride)
+{
+    _Alignas(64) double exact[ROUND_ROWS * ROUND_COLS];
+    bool rounds = precision == KLR_FLOAT && way != IN_FLOAT;
+    size_t at = 0, width;
+    t->stride = rounds ? ROUND_COLS : stride;
+    for (size_t q = 0; q < cols.count; q++) {
+        size_t end = cols.range[q].end;
+        for (size_t j = cols.range[q].begin; j < end; j += width, at += width) {
+            width = rounds && end - j > ROUND_COLS ? ROUND_COLS - j % ROUND_COLS
+                                                   : end - j;
+            t->begin = j;
+            t->end = j + width;
+            t->out =
+                rounds ? (void *)exact : (char *)out + at * way_element(way);
+            tile_compute(t, way, binary);
+            for (size_t r = 0; rounds && r < t->count; r++)
+                store_values(exact + r * ROUND_COLS, width, precision, out,
+                             r * stride + at);
+        }
+    }
+}
+
+/* `count` rows of a that are computed in one way, at most tile_rows. */
+static void gram_tile(const struct klr_points *a, const size_t *row,
+                      size_t count, const struct klr_points *b, enum way way,
+                      struct klr_set cols, enum klr_precision precision,
+                      void *out, size_t stride, void *workspace)
+{
+    const struct tiles *tiles = way_tiles(b, way);
+    bool binary = way != CAREFULLY && rows_are_binary(a, row, count, b);
+    double gamma = b->kernel.type == KLR_LINEAR ? 1 : b->kernel.gamma;
+    char *table = (char *)workspace + spread_bytes(b, way);
+    struct tile t = {.a = a,
+                     .b = b,
+                     .formula = way == IN_FLOAT
+                                    ? b->narrow.formula
+                                    : kernel_formula(&b->kernel, gamma),
+                     .row = row,
+                     .count = count,
+                     .work = workspace,
+                     .table = (uint64_t *)(void *)table,
+                     .left = tile_left(b, way, count)};
+    if (binary)
+        t.left = count == 1 ? 1 : LOOKUP_ROWS;
+    (binary ? binary_load : tiles->load)(&t);
+    tile_columns(&t, way, binary, cols, precision, out, stride);
+    if (!binary)
+        tiles->clear(&t);
+}
+
+/* How many of the first `left` rows make a tile. */
+static size_t rows_together(const struct klr_points *a, const size_t *row,
+                            size_t left, const struct klr_points *b,
+                            enum way way, enum klr_precision precision)
+{
+    size_t count = 1, most = tile_rows(b, way);
+    if (precision == KLR_FLOAT && way != IN_FLOAT && most > ROUND_ROWS)
+        most = ROUND_ROWS;
+    while (count < left && count < most &&
+           row_way(a, row[count], b, precision) == way)
+        count++;
+    return count;
 }
 
 void klr_gram_rows(const struct klr_points *a, const size_t *row, size_t count,
@@ -114,19 +209,15 @@ void klr_gram_rows(const struct klr_points *a, const size_t *row, size_t count,
                    void *workspace)
 {
     size_t element = precision == KLR_FLOAT ? sizeof(float) : sizeof(double);
-    bool in_float = precision == KLR_FLOAT && b->narrow.tiles;
     if (b->form == MATRIX) {
         gram_matrix(a, row, count, cols, precision, out, stride);
         return;
     }
     for (size_t r = 0, now; r < count; r += now) {
-        void *to = (char *)out + r * stride * element;
-        now = rows_together(a, row + r, count - r, b, in_float);
-        if (in_float && a->narrow.fits[row[r]])
-            narrow_gram(a, row + r, now, b, cols, to, stride, workspace);
-        else
-            gram_rows(a, row + r, now, b, cols, precision, to, stride,
-                      workspace);
+        enum way way = row_way(a, row[r], b, precision);
+        now = rows_together(a, row + r, count - r, b, way, precision);
+        gram_tile(a, row + r, now, b, way, cols, precision,
+                  (char *)out + r * stride * element, stride, workspace);
     }
 }
 
@@ -136,11 +227,9 @@ void klr_gram(const struct klr_points *a, struct klr_range rows,
               void *workspace)
 {
     size_t element = precision == KLR_FLOAT ? sizeof(float) : sizeof(double);
-    size_t row[PACKED_ROWS], most = PACKED_ROWS;
-    if (precision == KLR_FLOAT && b->narrow.tiles)
-        most = narrow_rows(b);
+    size_t row[PACKED_ROWS];
     for (size_t i = rows.begin, count; i < rows.end; i += count) {
-        count = rows.end - i < most ? rows.end - i : most;
+        count = rows.end - i < PACKED_ROWS ? rows.end - i : PACKED_ROWS;
         for (size_t r = 0; r < count; r++)
             row[r] = i + r;
         klr_gram_rows(a, row, count, b, cols, precision,

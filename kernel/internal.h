@@ -2,7 +2,7 @@
  *
  * What the parts of kernel.c share. The way of an entry of the Gram matrix:
  *
- *   features -> map, points -> sums over features -> values -> gram
+ *   features -> map, points, narrow -> tiles -> gram
  *
  * A block of left rows is spread out in a workspace, feature by feature; the
  * sums of its products (or distances) with the columns follow, and then the
@@ -10,6 +10,9 @@
  * order with one accumulator, and each of its terms is symmetric in the two
  * examples: so an entry depends on its two examples alone, K_ij = K_ji to the
  * last bit, and vector lanes hold different entries, never parts of one.
+ *
+ * Doubles are computed without fused multiplication, hence with the same bits
+ * by every instruction set; floats with it, where there is one.
  *
  * Parts are included by kernel.c in reading order; each includes this header,
  * so that it also parses on its own (make check-parts).
@@ -28,33 +31,7 @@
 #include "base/memory.h"
 #include "kernel.h"
 
-enum {
-    PANEL = 8,            /* columns stored side by side in dense form */
-    BLOCK = 4,            /* left rows worked on at once */
-    CHUNK = 256,          /* columns worked on at once; a multiple of PANEL */
-    PITCH = CHUNK + PANEL /* of their sums: vectors may end behind them */
-};
-
-#define INLINE static inline __attribute__((always_inline))
-
-/* ---- vectors: the width of one instruction set ---- */
-
-enum { VECTOR_BYTES = 16, LANES = VECTOR_BYTES / (int)sizeof(double) };
-
-typedef double vector
-    __attribute__((vector_size(VECTOR_BYTES), aligned(8), __may_alias__));
-typedef int64_t vector_bits
-    __attribute__((vector_size(VECTOR_BYTES), aligned(8), __may_alias__));
-
-INLINE vector vector_all(double x)
-{
-    return x - (vector){0};
-}
-
-INLINE vector vector_abs(vector x)
-{
-    return (vector)((vector_bits)x & INT64_MAX);
-}
+#define LOG2_E 0x1.71547652b82fep+0
 
 /* ---- map: features that occur, numbered in ascending order ---- */
 
@@ -88,31 +65,31 @@ enum term {
                  that one of them lacks adds nothing, as in a product */
 };
 
-/* ---- float arithmetic ---- */
+/* ---- arithmetic ---- */
 
 enum {
-    FLOAT_PANEL = 16, /* columns stored side by side in dense form */
-    SPAN = 32,        /* a multiple of it; columns are stored up to one */
-    RUN = 32,         /* dense features summed up before they are added on */
-    SPREAD = 32,      /* left rows side by side in sparse form, or half of it */
-    LOOKUP_ROWS = 8,  /* left rows of binary features side by side */
-    LOOKUP_BITS = 4,  /* binary features looked up at once */
-    PACKED_ROWS = 96, /* dense left rows worked on at once, if they take */
-    PACKED_BYTES = 128 << 10, /* no more than this, or */
-    SPREAD_BYTES = 512 << 10  /* SPREAD sparse ones */
+    PANEL = 8, /* columns stored side by side in dense form, as doubles */
+    FLOAT_PANEL = 16,  /* and as floats */
+    SPAN = 32,         /* a multiple of both; columns are stored up to one */
+    RUN = 32,          /* dense floats summed up before they are added on */
+    SPREAD = 16,       /* left rows side by side in sparse form, as doubles, */
+    FLOAT_SPREAD = 32, /* and as floats; or half or a quarter of it */
+    LOOKUP_ROWS = 8,   /* left rows of binary features side by side */
+    LOOKUP_BITS = 4,   /* binary features looked up at once */
+    PACKED_ROWS = 96,  /* dense left rows worked on at once, if they */
+    PACKED_BYTES = 128 << 10, /* take no more than this, or */
+    SPREAD_BYTES = 512 << 10  /* that many sparse ones */
 };
 
-/* From here on 2^x would leave the normal numbers. */
-#define POWER_LEAST (-126.0f)
 /* e^(-2 x) = 2^(TANH_RATE x) */
-#define TANH_RATE (-0x1.715476p+1f)
+#define TANH_RATE (-2 * LOG2_E)
 
-/* The kernel of sums of scaled features; the Laplacian kernel counts as RBF,
- * the difference being in the sums. */
-struct value {
+/* The kernel of sums, of scaled features perhaps; the Laplacian kernel counts
+ * as RBF, the difference being in the sums. */
+struct formula {
     enum klr_kernel_type type;
     int degree;
-    float gamma, coef0; /* RBF: 2^(gamma D) */
+    double gamma, coef0; /* RBF: 2^(gamma D) */
 };
 
 /* Features (x - centre) * scale as floats, if float arithmetic on them keeps
@@ -120,20 +97,18 @@ struct value {
 struct narrow {
     const struct tiles *tiles; /* for this processor; NULL: not to be used */
     enum term term;
-    struct value value;
-    double scale;    /* a power of 2 */
-    double gamma;    /* |gamma| of the scaled features */
-    double *centre;  /* (width), DENSE distances only */
-    bool dithered;   /* its last digits are random */
-    bool exact;      /* no operation rounds: the features are multiples of */
-    int grid;        /* 2^grid */
-    bool *fits;      /* (n) whether the row has the accuracy */
-    float *size;     /* (n) as in points */
-    float *panel;    /* DENSE: (n / FLOAT_PANEL, width, FLOAT_PANEL) */
-    float *values;   /* SPARSE: (start[n]) */
-    uint8_t *nibble; /* binary features: (n / SPAN, groups, SPAN), one bit for
-                        each feature of a group; else NULL */
-    float common;    /* the value that they all have */
+    struct formula formula;
+    double scale;   /* a power of 2 */
+    double gamma;   /* |gamma| of the scaled features */
+    double *centre; /* (width), DENSE distances only */
+    bool dithered;  /* its last digits are random */
+    bool exact;     /* no operation rounds: the features are multiples of */
+    int grid;       /* 2^grid */
+    bool *fits;     /* (n) whether the row has the accuracy */
+    float *size;    /* (n) as in points */
+    float *panel;   /* DENSE: (n / FLOAT_PANEL, width, FLOAT_PANEL) */
+    float *value;   /* SPARSE: (start[n]) */
+    float common;   /* of binary features, see below */
 };
 
 struct klr_points {
@@ -146,19 +121,28 @@ struct klr_points {
     double radius;    /* the largest |x_i| */
     size_t width;     /* features in use; MATRIX: columns */
     struct map map;   /* these features; empty in points made like others */
-    double *size;     /* (n + PANEL); what a row adds to distances, with its
-                         features outside the map; inner products: |x_i|^2 */
+    double *size;     /* (n) what a row adds to distances, with its features
+                         outside the map; inner products: |x_i|^2. The n of
+                         arrays that tiles use is rounded up to SPAN */
+    double *outside;  /* (n) the share of it of features outside the map */
     double *panel;    /* DENSE: (n / PANEL, width, PANEL) */
     size_t *start;    /* SPARSE: (n + 1) rows in CSR */
     int *column;      /* (start[n]) numbers of the features, ascending */
     double *value;    /* (start[n]) */
     int *serial;      /* MATRIX: (n) serial numbers */
     double *matrix;   /* (n, width) by positions of the points made for */
+    uint8_t *nibble;  /* binary features: (n / SPAN, groups, SPAN), one bit for
+                         each feature of a group; else NULL */
+    double common;    /* the value that they all have */
+    const struct tiles *tiles; /* of doubles, for this processor */
     struct narrow narrow;
 };
 
 static bool kernel_is_distance(const struct klr_kernel *kernel);
 static double kernel_power(double base, int degree);
+/* Of sums with this gamma. */
+static struct formula kernel_formula(const struct klr_kernel *kernel,
+                                     double gamma);
 /* Whether row i of a takes compensated products with the columns of b. Rows
  * from elsewhere may be larger than those of b. */
 static bool points_compensate(const struct klr_points *a, size_t i,
@@ -172,82 +156,67 @@ static int matrix_create(struct klr_points *points,
                          const struct klr_features *x, const size_t *order,
                          struct klr_error *err);
 
-/* ---- sums over features ---- */
+/* ---- tiles ---- */
 
-/* The `count` (1 or BLOCK) rows `row` of a, spread out in `work`
- * (width, BLOCK), which is 0 between calls in sparse form. */
-static void left_load(const struct klr_points *a, const size_t *row,
-                      size_t count, const struct klr_points *b, double *work);
-static void left_clear(const struct klr_points *a, const size_t *row,
-                       size_t count, const struct klr_points *b, double *work);
-
-/* sums[r][c], r < count, for the columns begin + c, c < width; `begin` is a
- * multiple of PANEL in dense form; width <= CHUNK. */
-static void block_sums(const struct klr_points *a, const size_t *row,
-                       size_t count, const struct klr_points *b, size_t begin,
-                       size_t width, double sums[BLOCK][PITCH],
-                       const double *work);
-
-/* gamma x'z + coef0 with the error of one rounding, for column `j` of b and the
- * r-th of `count` rows loaded. */
-static double compensated_argument(const struct klr_points *b, size_t count,
-                                   size_t r, size_t j, const double *work);
-
-/* A block of the Gram matrix in floats: the `count` rows `row` of a and the
- * columns begin <= j < end of b; out is the first row's. */
+/* A block of the Gram matrix: the `count` rows `row` of a and the columns
+ * begin <= j < end of b; out is the first row's. Left rows are spread out,
+ * feature by feature: DENSE: register blocks (width, their rows); SPARSE:
+ * (width, left), zeros between calls. */
 struct tile {
     const struct klr_points *a, *b;
-    struct value value;
+    struct formula formula;
     const size_t *row;
     size_t count, begin, end;
-    float
-        *work; /* left rows: DENSE: blocks (width, left), else (width, left) */
+    void *work;      /* left rows */
     uint64_t *table; /* of binary features: blocks (groups, left, 16 bytes): how
                         many a nibble shares with the row */
-    size_t left;     /* rows side by side */
-    float *out;
+    size_t left;     /* rows side by side, SPARSE */
+    void *out;
     size_t stride;
 };
 
-/* The code for one instruction set. */
+/* The code for one instruction set and type of numbers. */
 struct tiles {
-    size_t rows; /* of a dense register block; a single row stands alone */
+    size_t rows;   /* of a dense register block, at most */
+    size_t spread; /* left rows side by side in sparse form, at most */
+    /* the sums of products or overlaps of each row with itself, as its size */
+    void (*sizes)(const struct klr_points *);
+    void (*load)(const struct tile *);
+    void (*clear)(const struct tile *);
     void (*dense)(const struct tile *);
     void (*sparse)(const struct tile *);
     void (*binary)(const struct tile *); /* or NULL */
+    /* the kernel of `sums` (SPAN), of one row and the columns from `begin` on,
+     * to where it belongs */
+    void (*values)(const struct tile *, size_t row, size_t begin, void *sums);
 };
 
-static const struct tiles *tiles_choose(void);
+static const struct tiles *tiles_choose(enum klr_precision precision);
+
+/* ---- sums that tiles cannot give ---- */
+
+/* Whether row i of a and the columns of b are such. */
+static bool sums_are_careful(const struct klr_points *a, size_t i,
+                             const struct klr_points *b);
+/* A tile of such a row, loaded. */
+static void careful_tile(struct tile *t);
+
+/* ---- binary features ---- */
+
 /* Groups of LOOKUP_BITS features. */
 static size_t binary_groups(const struct klr_points *b);
+/* Store them as such, where that serves. KLR_E_MEMORY. */
+static int binary_create(struct klr_points *points, struct klr_error *err);
+static bool rows_are_binary(const struct klr_points *a, const size_t *row,
+                            size_t count, const struct klr_points *b);
+static void binary_load(const struct tile *t);
+
+/* ---- floats ---- */
 
 /* Decide whether floats serve for these points, whose doubles are stored, and
  * store them; base: the points on the right, or NULL. KLR_E_MEMORY. */
 static int narrow_create(struct klr_points *points,
                          const struct klr_points *base, struct klr_error *err);
 static void narrow_free(struct narrow *narrow);
-
-/* The most rows of a that one tile takes. */
-static size_t narrow_rows(const struct klr_points *b);
-static size_t narrow_workspace(const struct klr_points *b);
-
-/* At most narrow_rows rows of a against all columns, as floats. */
-static void narrow_gram(const struct klr_points *a, const size_t *row,
-                        size_t count, const struct klr_points *b,
-                        struct klr_set cols, float *out, size_t stride,
-                        float *work);
-
-/* ---- values: from sums to the kernel ---- */
-
-/* The kernel of row i of a and columns begin + c, c < width, of b, in place of
- * their sums (which are read up to a multiple of LANES). */
-static void values_of_distances(const struct klr_points *a, size_t i,
-                                const struct klr_points *b, size_t begin,
-                                size_t width, double *sums);
-static void values_of_products(const struct klr_kernel *kernel, size_t width,
-                               double *sums);
-/* The same from compensated arguments. */
-static void values_of_arguments(const struct klr_kernel *kernel, size_t width,
-                                double *arguments);
 
 #endif

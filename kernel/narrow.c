@@ -34,9 +34,6 @@
 /* Sizes beyond these would leave the range of floats in some operation. */
 #define FLOAT_SIZE_MOST  0x1p80
 #define FLOAT_SIZE_LEAST 0x1p-80
-#define LOG2_E           0x1.71547652b82fep+0
-/* A group of features looked up, in units of one feature that is there. */
-enum { LOOKUP_COST = 4 };
 
 /* What the error of a row depends on; see above. */
 struct measure {
@@ -199,7 +196,7 @@ static double measure_error(const struct klr_points *points, struct measure m)
     const struct narrow *narrow = &points->narrow;
     const double u = FLOAT_ROUNDING;
     double spread = sqrt(m.spread), gamma = narrow->gamma;
-    double coef0 = fabs((double)narrow->value.coef0);
+    double coef0 = fabs((double)narrow->formula.coef0);
     double terms = RUN + (double)points->width / RUN + 4;
     double product = 1.7 * u * spread + 2 * sqrt(m.size * m.loss);
     double size = gamma * m.size + coef0; /* the argument of K_ii */
@@ -259,17 +256,14 @@ static double choose_scale(const struct klr_points *points)
 }
 
 /* False if the parameters leave the range of floats. */
-static bool choose_value(struct klr_points *points, struct value *value)
+static bool choose_formula(struct klr_points *points)
 {
     const struct klr_kernel *kernel = &points->kernel;
     double scale = points->narrow.scale;
     double gamma = kernel->type == KLR_LINEAR ? 1 : kernel->gamma;
     gamma /= kernel->type == KLR_LAPLACIAN ? scale : scale * scale;
-    *value = (struct value){kernel->type, kernel->degree, (float)gamma,
-                            (float)kernel->coef0};
+    points->narrow.formula = kernel_formula(kernel, gamma);
     points->narrow.gamma = fabs(gamma);
-    if (kernel_is_distance(kernel))
-        *value = (struct value){KLR_RBF, 0, (float)(-gamma * LOG2_E), 0};
     return (gamma == 0 || (fabs(gamma) >= FLOAT_SIZE_LEAST &&
                            fabs(gamma) <= FLOAT_SIZE_MOST)) &&
            fabs(kernel->coef0) <= FLOAT_SIZE_MOST;
@@ -303,7 +297,7 @@ static int narrow_choose(struct klr_points *points, bool *serve,
         centre_features(points, narrow->centre);
     }
     find_grid(points);
-    bool in_range = choose_value(points, &narrow->value);
+    bool in_range = choose_formula(points);
     *serve = in_range && all_fit(points);
     if (in_range && !*serve && narrow->centre && narrow->term == PRODUCT) {
         narrow->term = SQUARE;
@@ -316,102 +310,13 @@ static int narrow_choose(struct klr_points *points, bool *serve,
     return KLR_OK;
 }
 
-/* ---- binary features ----
- * A sum is then a number of features times one constant. Four features of a
- * column are a nibble, which selects what they share with a left row from a
- * table of 16 bytes: one instruction does so for SPAN columns. */
-
-static size_t binary_groups(const struct klr_points *b)
-{
-    return (b->width + LOOKUP_BITS - 1) / LOOKUP_BITS;
-}
-
-static bool row_is_binary(const struct klr_points *points, size_t p,
-                          float value)
-{
-    for (size_t q = points->start[p]; q < points->start[p + 1]; q++)
-        if (points->narrow.values[q] != value)
-            return false;
-    return true;
-}
-
-static bool rows_are_binary(const struct klr_points *a, const size_t *row,
-                            size_t count, const struct klr_points *b)
-{
-    bool binary = b->narrow.nibble != NULL;
-    for (size_t r = 0; r < count && binary; r++)
-        binary = row_is_binary(a, row[r], b->narrow.common);
-    return binary;
-}
-
-/* Whether all features have one value, sums fit in bytes, and looking up costs
- * less than going through the features that are there. */
-static bool binary_serves(const struct klr_points *points)
-{
-    const struct narrow *narrow = &points->narrow;
-    size_t stored = points->form == SPARSE ? points->start[points->n] : 0;
-    bool serves = narrow->exact && narrow->term == PRODUCT && stored > 0 &&
-                  narrow->tiles->binary && points->terms <= UINT8_MAX &&
-                  binary_groups(points) * points->n <= LOOKUP_COST * stored;
-    for (size_t p = 0; p < points->n && serves; p++)
-        serves = row_is_binary(points, p, narrow->values[0]);
-    return serves;
-}
-
-static int binary_store(struct klr_points *points, struct klr_error *err)
-{
-    struct narrow *narrow = &points->narrow;
-    size_t groups = binary_groups(points);
-    if (!binary_serves(points))
-        return KLR_OK;
-    narrow->common = narrow->values[0];
-    narrow->nibble =
-        klr_zalloc((points->n + SPAN - 1) / SPAN * SPAN, groups, err);
-    if (!narrow->nibble)
-        return KLR_E_MEMORY;
-    for (size_t p = 0; p < points->n; p++)
-        for (size_t q = points->start[p]; q < points->start[p + 1]; q++) {
-            size_t k = (size_t)points->column[q];
-            size_t at = (p / SPAN * groups + k / LOOKUP_BITS) * SPAN + p % SPAN;
-            narrow->nibble[at] |= (uint8_t)(1 << k % LOOKUP_BITS);
-        }
-    return KLR_OK;
-}
-
-/* Tables of the left rows: what a feature adds to the bytes of the nibbles that
- * have it, eight bytes in a word from the lowest. */
-static void binary_load(const struct tile *t)
-{
-    static const uint64_t has[LOOKUP_BITS][2] = {
-        {UINT64_C(0x0100010001000100), UINT64_C(0x0100010001000100)},
-        {UINT64_C(0x0101000001010000), UINT64_C(0x0101000001010000)},
-        {UINT64_C(0x0101010100000000), UINT64_C(0x0101010100000000)},
-        {0, UINT64_C(0x0101010101010101)},
-    };
-    const struct klr_points *a = t->a;
-    size_t groups = binary_groups(t->b);
-    size_t rows = (t->count + t->left - 1) / t->left * t->left;
-    memset(t->table, 0, rows * groups * sizeof has[0]);
-    for (size_t r = 0; r < t->count; r++) {
-        uint64_t *table =
-            t->table + 2 * (r / t->left * t->left * groups + r % t->left);
-        size_t end = a->start[t->row[r] + 1];
-        for (size_t q = a->start[t->row[r]]; q < end; q++) {
-            size_t k = (size_t)a->column[q];
-            uint64_t *entry = table + 2 * (k / LOOKUP_BITS * t->left);
-            entry[0] += has[k % LOOKUP_BITS][0];
-            entry[1] += has[k % LOOKUP_BITS][1];
-        }
-    }
-}
-
 /* ---- storing ---- */
 
 static void narrow_put(struct klr_points *points, size_t p)
 {
     struct narrow *narrow = &points->narrow;
     struct row row = points_row(points, p);
-    float *to = narrow->values;
+    float *to = narrow->value;
     size_t step = points->form == DENSE ? FLOAT_PANEL : 1;
     if (points->form == DENSE)
         to = narrow->panel + p / FLOAT_PANEL * FLOAT_PANEL * points->width +
@@ -422,31 +327,23 @@ static void narrow_put(struct klr_points *points, size_t p)
         to[k * step] = (float)narrow_feature(narrow, row, k);
 }
 
-/* The size of row p in the same arithmetic as its products, so that distances
- * of equal rows are 0; then what features outside the base add. */
-static void narrow_size(struct klr_points *points, size_t p, float *work)
+/* Sizes in the same arithmetic as products, so that distances of equal rows
+ * are 0; then what features outside the base add. */
+static void narrow_sizes(struct klr_points *points)
 {
     struct narrow *narrow = &points->narrow;
-    struct row row = points_row(points, p);
-    struct klr_range one = {p, p + 1};
-    struct value value = narrow->value;
-    double inside = 0;
-    for (size_t k = 0; k < row.count; k++)
-        inside += term_size(points->term, row_value(row, k));
-    double outside = points->size[p];
-    if (!term_is_difference(points->term))
-        outside = outside > inside ? outside - inside : 0;
-    outside *= term_is_absolute(points->term) ? narrow->scale
-                                              : narrow->scale * narrow->scale;
-    if (!term_is_difference(narrow->term)) {
-        narrow->value = (struct value){KLR_LINEAR, 0, 1, 0};
-        narrow_gram(points, &p, 1, points, (struct klr_set){&one, 1, 1},
-                    &narrow->size[p], 1, work);
-        narrow->value = value;
+    double unit = term_is_absolute(points->term)
+                      ? narrow->scale
+                      : narrow->scale * narrow->scale;
+    if (!kernel_is_distance(&points->kernel))
+        return;
+    if (!term_is_difference(narrow->term))
+        narrow->tiles->sizes(points);
+    for (size_t p = 0; p < points->n; p++) {
         if (narrow->term == OVERLAP)
             narrow->size[p] *= 0.5f;
+        narrow->size[p] += (float)(unit * points->outside[p]);
     }
-    narrow->size[p] += (float)outside;
 }
 
 static int narrow_allocate(struct klr_points *points, struct klr_error *err)
@@ -459,25 +356,21 @@ static int narrow_allocate(struct klr_points *points, struct klr_error *err)
         narrow->panel =
             klr_zalloc(n * points->width + FLOAT_PANEL, sizeof(float), err);
     else
-        narrow->values =
-            klr_alloc(points->start[points->n], sizeof(float), err);
-    return narrow->fits && narrow->size && (narrow->panel || narrow->values)
+        narrow->value = klr_alloc(points->start[points->n], sizeof(float), err);
+    return narrow->fits && narrow->size && (narrow->panel || narrow->value)
                ? KLR_OK
                : KLR_E_MEMORY;
 }
 
 static int narrow_store(struct klr_points *points, struct klr_error *err)
 {
-    struct narrow *narrow = &points->narrow;
-    float *work = klr_zalloc(1, narrow_workspace(points), err);
-    int code = work ? narrow_allocate(points, err) : KLR_E_MEMORY;
+    int code = narrow_allocate(points, err);
     for (size_t p = 0; p < points->n && !code; p++) {
         narrow_put(points, p);
-        narrow->fits[p] = row_fits(points, p);
-        if (kernel_is_distance(&points->kernel) && narrow->fits[p])
-            narrow_size(points, p, work);
+        points->narrow.fits[p] = row_fits(points, p);
     }
-    klr_free(work);
+    if (!code)
+        narrow_sizes(points);
     return code;
 }
 
@@ -490,13 +383,10 @@ static int narrow_create(struct klr_points *points,
     if (base)
         *narrow = base->narrow;
     narrow->fits = NULL;
-    narrow->size = narrow->panel = narrow->values = NULL;
-    narrow->nibble = NULL;
-    narrow->tiles = base ? base->narrow.tiles : tiles_choose();
+    narrow->size = narrow->panel = narrow->value = NULL;
+    narrow->tiles = base ? base->narrow.tiles : tiles_choose(KLR_FLOAT);
     if (!code && serve)
         code = narrow_store(points, err);
-    if (!code && serve && !base)
-        code = binary_store(points, err);
     if (base)
         narrow->centre = NULL;
     if (!serve)
@@ -510,125 +400,6 @@ static void narrow_free(struct narrow *narrow)
     klr_free(narrow->fits);
     klr_free(narrow->size);
     klr_free(narrow->panel);
-    klr_free(narrow->values);
-    klr_free(narrow->nibble);
+    klr_free(narrow->value);
     *narrow = (struct narrow){0};
-}
-
-/* ---- blocks ---- */
-
-/* Left rows side by side, for `count` of them. */
-static size_t narrow_left(const struct klr_points *b, size_t count)
-{
-    if (count == 1)
-        return 1;
-    if (b->form == DENSE)
-        return b->narrow.tiles->rows;
-    return b->width * SPREAD * sizeof(float) <= SPREAD_BYTES ? SPREAD
-                                                             : SPREAD / 2;
-}
-
-static size_t narrow_rows(const struct klr_points *b)
-{
-    size_t left = narrow_left(b, 2);
-    size_t fit = PACKED_BYTES / (b->width * left * sizeof(float) + 1);
-    size_t most = PACKED_ROWS / left;
-    if (b->form == SPARSE || fit == 0)
-        return left;
-    return (fit < most ? fit : most) * left;
-}
-
-/* Of the left rows' features; vectors may end behind the last row. */
-static size_t narrow_spread(const struct klr_points *b)
-{
-    return narrow_rows(b) * b->width + FLOAT_PANEL;
-}
-
-static size_t narrow_workspace(const struct klr_points *b)
-{
-    size_t table =
-        b->narrow.nibble ? narrow_rows(b) * binary_groups(b) * 16 : 0;
-    return narrow_spread(b) * sizeof(float) + table;
-}
-
-/* A register block of left rows from the first-th on, the last one repeated
- * where there are no more. Rows that stand side by side in their panel are
- * copied together, with what follows them, which later copies correct. */
-static void narrow_pack(const struct tile *t, size_t first)
-{
-    size_t width = t->b->width, runs = 0, last = t->count - 1, i = 0;
-    const float *from[FLOAT_PANEL];
-    float *to[FLOAT_PANEL], *block = t->work + first * width;
-    for (size_t r = 0; r < t->left; r++) {
-        size_t before = i;
-        i = t->row[first + r < last ? first + r : last];
-        if (r > 0 && i == before + 1 && i % FLOAT_PANEL != 0)
-            continue;
-        to[runs] = block + r;
-        from[runs++] = t->a->narrow.panel +
-                       i / FLOAT_PANEL * FLOAT_PANEL * width + i % FLOAT_PANEL;
-    }
-    for (size_t k = 0; k < width; k++)
-        for (size_t q = 0; q < runs; q++)
-            memcpy(to[q] + k * t->left, from[q] + k * FLOAT_PANEL,
-                   FLOAT_PANEL * sizeof(float));
-}
-
-/* Sparse rows find zeros in the workspace. */
-static void narrow_load(const struct tile *t)
-{
-    const struct klr_points *a = t->a;
-    if (t->b->form == DENSE)
-        for (size_t r = 0; r < t->count; r += t->left)
-            narrow_pack(t, r);
-    else
-        for (size_t r = 0; r < t->count; r++)
-            for (size_t q = a->start[t->row[r]]; q < a->start[t->row[r] + 1];
-                 q++)
-                t->work[(size_t)a->column[q] * t->left + r] =
-                    a->narrow.values[q];
-}
-
-/* ... and leave them there. */
-static void narrow_clear(const struct tile *t)
-{
-    const struct klr_points *a = t->a;
-    for (size_t r = 0; r < t->count && t->b->form == SPARSE; r++)
-        for (size_t q = a->start[t->row[r]]; q < a->start[t->row[r] + 1]; q++)
-            t->work[(size_t)a->column[q] * t->left + r] = 0;
-}
-
-static void narrow_gram(const struct klr_points *a, const size_t *row,
-                        size_t count, const struct klr_points *b,
-                        struct klr_set cols, float *out, size_t stride,
-                        float *work)
-{
-    struct tile t = {.a = a,
-                     .b = b,
-                     .value = b->narrow.value,
-                     .row = row,
-                     .count = count,
-                     .work = work,
-                     .table = (uint64_t *)(void *)(work + narrow_spread(b)),
-                     .left = narrow_left(b, count),
-                     .out = out,
-                     .stride = stride};
-    const struct tiles *tiles = b->narrow.tiles;
-    bool binary = rows_are_binary(a, row, count, b);
-    if (binary) {
-        t.left = count == 1 ? 1 : LOOKUP_ROWS;
-        binary_load(&t);
-    } else {
-        narrow_load(&t);
-    }
-    for (size_t q = 0; q < cols.count; q++) {
-        t.begin = cols.range[q].begin;
-        t.end = cols.range[q].end;
-        (binary             ? tiles->binary
-         : b->form == DENSE ? tiles->dense
-                            : tiles->sparse)(&t);
-        t.out += t.end - t.begin;
-    }
-    if (!binary)
-        narrow_clear(&t);
 }

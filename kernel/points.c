@@ -66,6 +66,14 @@ static double kernel_power(double base, int degree)
     return power;
 }
 
+static struct formula kernel_formula(const struct klr_kernel *kernel,
+                                     double gamma)
+{
+    if (kernel_is_distance(kernel))
+        return (struct formula){KLR_RBF, 0, -gamma * LOG2_E, 0};
+    return (struct formula){kernel->type, kernel->degree, gamma, kernel->coef0};
+}
+
 /* ---- measuring ---- */
 
 /* A feature's share of the row's size. */
@@ -170,20 +178,22 @@ static void points_choose(struct klr_points *points,
 static int points_allocate(struct klr_points *points,
                            const struct klr_features *x, struct klr_error *err)
 {
-    size_t n = x->n, panels = (n + PANEL - 1) / PANEL;
-    size_t nonzeros = n ? x->start[n] - x->start[0] : 0;
-    points->n = n;
-    points->size = klr_zalloc(n + PANEL, sizeof(double), err);
-    if (!points->size)
+    size_t n = (x->n + SPAN - 1) / SPAN * SPAN;
+    size_t nonzeros = x->n ? x->start[x->n] - x->start[0] : 0;
+    points->n = x->n;
+    points->size = klr_zalloc(n, sizeof(double), err);
+    points->outside = klr_zalloc(x->n, sizeof(double), err);
+    if (!points->size || !points->outside)
         return KLR_E_MEMORY;
     if (points->form == DENSE) {
-        if (points->width > SIZE_MAX / (PANEL * sizeof(double)))
+        if (points->width > SIZE_MAX / (SPAN * sizeof(double)))
             return klr_fail(err, KLR_E_MEMORY, "too many features");
-        points->panel =
-            klr_zalloc(panels, points->width * PANEL * sizeof(double), err);
+        /* left rows are copied with what follows them */
+        points->panel = klr_zalloc(n / SPAN * points->width + 1,
+                                   SPAN * sizeof(double), err);
         return points->panel ? KLR_OK : KLR_E_MEMORY;
     }
-    points->start = klr_zalloc(n + 1, sizeof(size_t), err);
+    points->start = klr_zalloc(x->n + 1, sizeof(size_t), err);
     points->column = klr_alloc(nonzeros, sizeof(int), err);
     points->value = klr_alloc(nonzeros, sizeof(double), err);
     return points->start && points->column && points->value ? KLR_OK
@@ -208,7 +218,7 @@ static void points_put(struct klr_points *points, size_t p, int number,
 static void points_fill(struct klr_points *points, const struct map *map,
                         const struct klr_features *x, size_t row, size_t p)
 {
-    double inside = 0, outside = 0; /* of the map */
+    double inside = 0; /* the map */
     if (points->form == SPARSE)
         points->start[p + 1] = points->start[p];
     for (size_t t = x->start[row]; t < x->start[row + 1]; t++) {
@@ -217,7 +227,7 @@ static void points_fill(struct klr_points *points, const struct map *map,
         int number = map_number(map, x->index[t]);
         double size = term_size(points->term, x->value[t]);
         if (number < 0) {
-            outside += size;
+            points->outside[p] += size;
             continue;
         }
         points_put(points, p, number, x->value[t]);
@@ -225,10 +235,10 @@ static void points_fill(struct klr_points *points, const struct map *map,
          * of the overlap with itself, 2 |x|_1, that holds too */
         inside += size;
     }
-    points->size[p] = term_is_difference(points->term) ? outside : inside;
-    if (kernel_is_distance(&points->kernel) &&
-        !term_is_difference(points->term))
-        points->size[p] = inside + outside;
+    bool distance = kernel_is_distance(&points->kernel);
+    points->size[p] = term_is_difference(points->term) ? 0 : inside;
+    if (distance || term_is_difference(points->term))
+        points->size[p] += points->outside[p];
 }
 
 /* Inner products must stay finite: where infinities meet, NaN is near. By
@@ -270,10 +280,12 @@ static int points_store(struct klr_points *points, const struct map *map,
 static void points_discard(struct klr_points *points)
 {
     points->size = klr_free(points->size);
+    points->outside = klr_free(points->outside);
     points->panel = klr_free(points->panel);
     points->start = klr_free(points->start);
     points->column = klr_free(points->column);
     points->value = klr_free(points->value);
+    points->nibble = klr_free(points->nibble);
     narrow_free(&points->narrow);
 }
 
@@ -285,6 +297,8 @@ static int points_prepare(struct klr_points *points, bool dense,
     int code = points_store(points, &points->map, x, order, err);
     if (!code)
         code = narrow_create(points, NULL, err);
+    if (!code)
+        code = binary_create(points, err);
     if (code || dense || points->form == DENSE || points->narrow.tiles ||
         !kernel_is_distance(&points->kernel))
         return code;
@@ -304,6 +318,7 @@ int klr_points_create(struct klr_points **out, const struct klr_kernel *kernel,
     if (!points)
         goto done;
     points->kernel = *kernel;
+    points->tiles = tiles_choose(KLR_DOUBLE);
     if (kernel->type == KLR_PRECOMPUTED) {
         code = matrix_create(points, NULL, x, order, err);
         goto done;

@@ -1,97 +1,118 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Template: blocks of the Gram matrix in float arithmetic for one instruction
- * set. Whoever includes it defines
+ * Template: blocks of the Gram matrix for one instruction set, in floats or
+ * doubles. Whoever includes it defines for the type of the numbers
  *
- *   NAME(x)          x with the suffix of the instruction set
+ *   REAL, INTEGER    the type, and integers of its size
+ *   STORE(points)    where features are stored as such, and their sizes
+ *   COLUMNS          side by side in its panels
+ *   ABREAST          left rows side by side in sparse form, at most
+ *   TURN             features summed up before they are added on
+ *   POINT, LOWEST    bits after the point, the lowest normal exponent
+ *   POWERS, TANHS    coefficients of elementary functions, see there
+ *
+ * and for the instruction set
+ *
+ *   NAME(x)          x with suffixes
  *   TARGET           the function attribute that admits its instructions
  *   BYTES            of a vector: 16, 32 or 64
  *   ROWS             left rows of a register block, beside two vectors
- *   FMA(a, b, c)     a * b + c, in vectors, with one rounding if possible
- *   MOST(a, b)       the larger one of each two elements
+ *   FMA(a, b, c)     a * b + c, in vectors, with one rounding where all of
+ *                    the code for this type has it
+ *   MOST(a, b)       the larger one of each two elements, b if one is no number
  *   LOOKUP(table, v) table[v_i] for each of SPAN bytes v_i < 16, if the
  *                    processor has such an instruction, and then also
  *   WIDEN(bytes)     a vector of as many bytes
  *
- * A register block has ROWS * 2 accumulators. Its products run over RUN
+ * A register block has ROWS * 2 accumulators. Its products run over TURN
  * features at a time; the sums of the runs are added up in memory, which makes
- * errors grow with RUN + width / RUN rather than with the width.
+ * errors grow with TURN + width / TURN rather than with the width.
  */
 #define LOCAL static inline __attribute__((always_inline)) TARGET
-#define WIDE  (BYTES / (int)sizeof(float))
+#define WIDE  (BYTES / (int)sizeof(REAL))
 #define GROUP (SPAN / WIDE < 4 ? SPAN / WIDE : 4) /* vectors side by side */
 /* Statements for all of them, not loops around them. */
 #define EACH(q) _Pragma("GCC unroll 4") for (int q = 0; q < GROUP; q++)
+/* Vectors of a register block of so many rows: a multiple of GROUP in all. */
+#define AT_MOST(most, count) ((count) < (most) ? (count) : (most))
+#define VECTORS(rows)                                                          \
+    ((size_t)((rows) == 1          ? AT_MOST(8, SPAN / WIDE)                   \
+              : (rows) <= ROWS / 2 ? AT_MOST(4, SPAN / WIDE)                   \
+                                   : 2))
 
-typedef float NAME(floats)
-    __attribute__((vector_size(BYTES), aligned(4), __may_alias__));
-typedef int32_t NAME(ints)
-    __attribute__((vector_size(BYTES), aligned(4), __may_alias__));
-#define floats NAME(floats)
-#define ints   NAME(ints)
+typedef REAL NAME(reals)
+    __attribute__((vector_size(BYTES), aligned(sizeof(REAL)), __may_alias__));
+typedef INTEGER NAME(bits)
+    __attribute__((vector_size(BYTES), aligned(sizeof(REAL)), __may_alias__));
+typedef REAL NAME(four) __attribute__((vector_size(4 * sizeof(REAL)),
+                                       aligned(sizeof(REAL)), __may_alias__));
+typedef INTEGER NAME(places) __attribute__((vector_size(4 * sizeof(REAL))));
+#define reals  NAME(reals)
+#define bits   NAME(bits)
+#define four   NAME(four)
+#define places NAME(places)
 
-LOCAL floats NAME(all)(float x)
+/* Of all but the sign, and of the sign. */
+#define SIZE_BITS ((INTEGER)(~(uint64_t)0 >> 1 >> (64 - 8 * sizeof(REAL))))
+#define SIGN_BIT  (-SIZE_BITS - 1)
+
+LOCAL reals NAME(all)(REAL x)
 {
-    return x - (floats){0};
+    return x - (reals){0};
 }
 
-LOCAL floats NAME(abs)(floats x)
+LOCAL reals NAME(abs)(reals x)
 {
-    return (floats)((ints)x & INT32_MAX);
+    return (reals)((bits)x & SIZE_BITS);
 }
 
 /* a where the mask is set, else b */
-LOCAL floats NAME(choose)(ints mask, floats a, floats b)
+LOCAL reals NAME(choose)(bits mask, reals a, reals b)
 {
-    return (floats)(((ints)a & mask) | ((ints)b & ~mask));
+    return (reals)(((bits)a & mask) | ((bits)b & ~mask));
 }
 
 /* ---- elementary functions ---- */
 
 /* 2^x for x <= 0, within 2 units in the last place; 2^0 = 1 exactly, and 0
- * below 2^-125.5. x = n + r with |r| <= 1/2; 2 2^r = 2 + r p(r), where p
- * interpolates 2 (2^r - 1) / r at the Chebyshev points, good to 1e-8, meets
- * 2^(n-1), whose exponent n + 126 is what rounding x to integers leaves in the
- * last bits of a float; n = -126 leaves 0. GROUP vectors go side by side: one
- * alone would wait for each of its operations. */
-LOCAL void NAME(powers)(floats x[GROUP])
+ * half a power above the lowest. x = n + r with |r| <= 1/2; 2 2^r = 2 + r p(r),
+ * where p interpolates 2 (2^r - 1) / r at the Chebyshev points, meets 2^(n-1),
+ * whose biased exponent is what rounding x to integers leaves in the last bits
+ * of a number; n = LOWEST leaves 0. GROUP vectors go side by side: one alone
+ * would wait for each of its operations. */
+LOCAL void NAME(powers)(reals x[GROUP])
 {
-    static const float coefficients[] = {0x1.5f089p-9f,  0x1.3b2a54p-6f,
-                                         0x1.c6af6cp-4f, 0x1.ebfbep-2f,
-                                         0x1.62e43p+0f,  2.0f};
-    const float to_integer = 0x1.8p23f + 126;
-    floats n[GROUP], scale[GROUP], p[GROUP];
-    EACH(q) x[q] = MOST(x[q], NAME(all)(POWER_LEAST));
+    const REAL to_integer = (REAL)(INT64_C(3) << (POINT - 1)) - LOWEST;
+    reals n[GROUP], scale[GROUP], p[GROUP];
+    EACH(q) x[q] = MOST(x[q], NAME(all)(LOWEST));
     EACH(q) n[q] = x[q] + to_integer;
-    EACH(q) scale[q] = (floats)((ints)n[q] << 23);
+    EACH(q) scale[q] = (reals)((bits)n[q] << POINT);
     EACH(q) x[q] -= n[q] - to_integer;
-    EACH(q) p[q] = NAME(all)(0x1.44138ap-12f);
-#pragma GCC unroll 6
-    for (int c = 0; c < 6; c++)
-        EACH(q) p[q] = FMA(p[q], x[q], NAME(all)(coefficients[c]));
+    EACH(q) p[q] = NAME(all)(POWERS[0]);
+#pragma GCC unroll 16
+    for (size_t c = 1; c < sizeof POWERS / sizeof *POWERS; c++)
+        EACH(q) p[q] = FMA(p[q], x[q], NAME(all)(POWERS[c]));
     EACH(q) x[q] = p[q] * scale[q];
 }
 
 /* tanh within 2 units in the last place: x + x^3 q(x^2) up to 0.65, with q from
  * Chebyshev points as above, then (1 - e) / (1 + e); e is e^(-2 |x|). */
-LOCAL floats NAME(tanh)(floats x, floats e)
+LOCAL reals NAME(tanh)(reals x, reals e)
 {
-    floats size = NAME(abs)(x), square = x * x;
-    floats far = (1.0f - e) / (1.0f + e);
-    floats q = NAME(all)(0x1.224fcep-9f);
-    q = FMA(q, square, NAME(all)(-0x1.0f1266p-7f));
-    q = FMA(q, square, NAME(all)(0x1.644a1ep-6f));
-    q = FMA(q, square, NAME(all)(-0x1.ba02aap-5f));
-    q = FMA(q, square, NAME(all)(0x1.1110d8p-3f));
-    q = FMA(q, square, NAME(all)(-0x1.555556p-2f));
-    floats near = FMA(size * square, q, size);
-    floats value = NAME(choose)(size < 0.65f, near, far);
-    return (floats)((ints)value | ((ints)x & INT32_MIN));
+    reals size = NAME(abs)(x), square = x * x;
+    reals far = (1 - e) / (1 + e);
+    reals q = NAME(all)(TANHS[0]);
+#pragma GCC unroll 16
+    for (size_t c = 1; c < sizeof TANHS / sizeof *TANHS; c++)
+        q = FMA(q, square, NAME(all)(TANHS[c]));
+    reals near = FMA(size * square, q, size);
+    reals value = NAME(choose)(size < (REAL)0.65, near, far);
+    return (reals)((bits)value | ((bits)x & SIGN_BIT));
 }
 
-LOCAL floats NAME(power)(floats base, int degree)
+LOCAL reals NAME(power)(reals base, int degree)
 {
-    floats power = NAME(all)(1);
+    reals power = NAME(all)(1);
     for (; degree > 0; degree /= 2) {
         if (degree % 2)
             power *= base;
@@ -101,104 +122,11 @@ LOCAL floats NAME(power)(floats base, int degree)
     return power;
 }
 
-/* ---- from sums to the kernel ---- */
+/* ---- sizes ---- */
 
-/* The distances of examples of sizes u and v, see enum term. Where the examples
- * are close, u - sum and v - sum are exact. */
-LOCAL floats NAME(distance)(enum term term, floats u, floats v, floats sum)
+LOCAL reals NAME(add_term)(enum term term, reals u, reals v, reals sum)
 {
-    if (term == SQUARE || term == ABSOLUTE)
-        return (u + v) + sum;
-    if (term == OVERLAP)
-        sum *= 0.5f;
-    return MOST((u - sum) + (v - sum), (floats){0});
-}
-
-/* GROUP vectors of sums become the kernel; vector q belongs to row[q] and to
- * the columns from column[q] on. */
-LOCAL void NAME(group)(const struct tile *t, const size_t row[GROUP],
-                       const size_t column[GROUP], floats sum[GROUP])
-{
-    const struct narrow *narrow = &t->b->narrow;
-    floats gamma = NAME(all)(t->value.gamma);
-    floats coef0 = NAME(all)(t->value.coef0), e[GROUP];
-    switch (t->value.type) {
-    case KLR_RBF:
-        EACH(q)
-        sum[q] =
-            gamma *
-            NAME(distance)(narrow->term, NAME(all)(t->a->narrow.size[row[q]]),
-                           *(const floats *)(narrow->size + column[q]), sum[q]);
-        NAME(powers)(sum);
-        break;
-    case KLR_LINEAR:
-        EACH(q) sum[q] *= gamma;
-        break;
-    case KLR_SIGMOID:
-        EACH(q) sum[q] = FMA(gamma, sum[q], coef0);
-        EACH(q) e[q] = TANH_RATE * NAME(abs)(sum[q]);
-        NAME(powers)(e);
-        EACH(q) sum[q] = NAME(tanh)(sum[q], e[q]);
-        break;
-    default:
-        EACH(q)
-        sum[q] = NAME(power)(FMA(gamma, sum[q], coef0), t->value.degree);
-    }
-}
-
-/* out (rows of `t`) = the kernel of `rows` left rows from the first on and
- * `span` columns, of sums (rows, span); rows * span is a multiple of GROUP *
- * WIDE. Rows that stand in for missing ones are computed as the last one, and
- * they and columns that are not asked for end in place of their sums. */
-LOCAL void NAME(values)(const struct tile *t, size_t first, const size_t rows,
-                        size_t begin, const size_t span, float *sums)
-{
-    size_t last = t->count - 1;
-    bool inside = begin >= t->begin && begin + span <= t->end;
-#pragma GCC unroll 8
-    for (size_t at = 0; at < rows * span; at += GROUP * WIDE) {
-        size_t row[GROUP], column[GROUP];
-        floats sum[GROUP];
-        EACH(q)
-        {
-            size_t to = at + (size_t)q * WIDE;
-            row[q] =
-                t->row[first + to / span < last ? first + to / span : last];
-            column[q] = begin + to % span;
-            sum[q] = *(const floats *)(sums + to);
-        }
-        NAME(group)(t, row, column, sum);
-        EACH(q)
-        {
-            size_t to = at + (size_t)q * WIDE, r = first + to / span;
-            float *place =
-                inside && r <= last
-                    ? t->out + r * t->stride + (begin - t->begin) + to % span
-                    : sums + to;
-            *(floats *)place = sum[q];
-        }
-    }
-    if (inside)
-        return;
-    size_t from = begin < t->begin ? t->begin : begin;
-    size_t to = begin + span < t->end ? begin + span : t->end;
-    for (size_t r = 0; r < rows && first + r <= last; r++)
-        memcpy(t->out + (first + r) * t->stride + (from - t->begin),
-               sums + r * span + (from - begin), (to - from) * sizeof *sums);
-}
-
-/* Of one row and SPAN columns. */
-static __attribute__((noinline)) TARGET void
-NAME(row_values)(const struct tile *t, size_t row, size_t begin, float *sums)
-{
-    NAME(values)(t, row, 1, begin, SPAN, sums);
-}
-
-/* ---- dense ---- */
-
-LOCAL floats NAME(add_term)(enum term term, floats u, floats v, floats sum)
-{
-    floats d = u - v;
+    reals d = u - v;
     if (term == SQUARE)
         return FMA(d, d, sum);
     if (term == ABSOLUTE)
@@ -208,32 +136,217 @@ LOCAL floats NAME(add_term)(enum term term, floats u, floats v, floats sum)
     return FMA(u, v, sum);
 }
 
+/* The sums of COLUMNS dense rows from p on with themselves, in the same order
+ * as any others. */
+LOCAL void NAME(dense_sizes)(const struct klr_points *points, size_t p)
+{
+    size_t width = points->width;
+    for (size_t c = 0; c < COLUMNS; c += WIDE) {
+        const REAL *line = STORE(points).panel + p * width + c;
+        reals total = {0};
+        for (size_t k = 0; k < width;) {
+            size_t end = width - k < TURN ? width : k + TURN;
+            reals sum = {0};
+            for (; k < end; k++, line += COLUMNS) {
+                reals v = *(const reals *)line;
+                sum = NAME(add_term)(STORE(points).term, v, v, sum);
+            }
+            total += sum;
+        }
+        *(reals *)(STORE(points).size + p + c) = total;
+    }
+}
+
+static TARGET void NAME(sizes)(const struct klr_points *points)
+{
+    if (points->form == DENSE) {
+        for (size_t p = 0; p < points->n; p += COLUMNS)
+            NAME(dense_sizes)(points, p);
+        return;
+    }
+    for (size_t p = 0; p < points->n; p++) {
+        reals sum = {0};
+        for (size_t q = points->start[p]; q < points->start[p + 1]; q++) {
+            reals v = NAME(all)(STORE(points).value[q]);
+            sum = NAME(add_term)(STORE(points).term, v, v, sum);
+        }
+        STORE(points).size[p] = sum[0];
+    }
+}
+
+/* ---- left rows ---- */
+
+/* A register block of left rows from the first-th on, the last one repeated
+ * where there are no more. Rows that stand side by side in their panel are
+ * copied together, with what follows them, which later copies correct. */
+LOCAL void NAME(pack)(const struct tile *t, size_t first, size_t rows)
+{
+    size_t width = t->b->width, runs = 0, last = t->count - 1, i = 0;
+    const REAL *from[COLUMNS];
+    REAL *to[COLUMNS], *block = (REAL *)t->work + first * width;
+    for (size_t r = 0; r < rows; r++) {
+        size_t before = i;
+        i = t->row[first + r < last ? first + r : last];
+        if (r > 0 && i == before + 1 && i % COLUMNS != 0)
+            continue;
+        to[runs] = block + r;
+        from[runs++] =
+            STORE(t->a).panel + i / COLUMNS * COLUMNS * width + i % COLUMNS;
+    }
+    for (size_t k = 0; k < width; k++)
+        for (size_t q = 0; q < runs; q++)
+            memcpy(to[q] + k * rows, from[q] + k * COLUMNS,
+                   COLUMNS * sizeof(REAL));
+}
+
+/* Row r of a sparse tile becomes what it is, or zeros. */
+LOCAL void NAME(spread)(const struct tile *t, size_t r, bool zero)
+{
+    const struct klr_points *a = t->a;
+    for (size_t q = a->start[t->row[r]]; q < a->start[t->row[r] + 1]; q++)
+        ((REAL *)t->work)[(size_t)a->column[q] * t->left + r] =
+            zero ? 0 : STORE(a).value[q];
+}
+
+/* Sparse rows find zeros in the workspace, */
+static TARGET void NAME(load)(const struct tile *t)
+{
+    if (t->b->form == DENSE)
+        for (size_t r = 0, rows; r < t->count; r += rows) {
+            rows = block_rows(ROWS, t->count - r);
+            NAME(pack)(t, r, rows);
+        }
+    else
+        for (size_t r = 0; r < t->count; r++)
+            NAME(spread)(t, r, false);
+}
+
+/* and leave them there. */
+static TARGET void NAME(clear)(const struct tile *t)
+{
+    for (size_t r = 0; r < t->count && t->b->form == SPARSE; r++)
+        NAME(spread)(t, r, true);
+}
+
+/* ---- from sums to the kernel ---- */
+
+/* The distances of examples of sizes u and v, see enum term. Where the examples
+ * are close, u - sum and v - sum are exact. What is beyond all numbers stays
+ * there, and is not taken for 0. */
+LOCAL reals NAME(distance)(enum term term, reals u, reals v, reals sum)
+{
+    if (term == SQUARE || term == ABSOLUTE)
+        return (u + v) + sum;
+    if (term == OVERLAP)
+        sum *= (REAL)0.5;
+    return MOST((reals){0}, (u - sum) + (v - sum));
+}
+
+/* GROUP vectors of sums become the kernel; vector q belongs to row[q] and to
+ * the columns from column[q] on. */
+LOCAL void NAME(group)(const struct tile *t, const size_t row[GROUP],
+                       const size_t column[GROUP], reals sum[GROUP])
+{
+    reals gamma = NAME(all)((REAL)t->formula.gamma);
+    reals coef0 = NAME(all)((REAL)t->formula.coef0), e[GROUP];
+    switch (t->formula.type) {
+    case KLR_RBF:
+        EACH(q)
+        sum[q] =
+            gamma * NAME(distance)(
+                        STORE(t->b).term, NAME(all)(STORE(t->a).size[row[q]]),
+                        *(const reals *)(STORE(t->b).size + column[q]), sum[q]);
+        NAME(powers)(sum);
+        break;
+    case KLR_LINEAR:
+        EACH(q) sum[q] *= gamma;
+        break;
+    case KLR_SIGMOID:
+        EACH(q) sum[q] = FMA(gamma, sum[q], coef0);
+        EACH(q) e[q] = (REAL)TANH_RATE * NAME(abs)(sum[q]);
+        NAME(powers)(e);
+        EACH(q) sum[q] = NAME(tanh)(sum[q], e[q]);
+        break;
+    default:
+        EACH(q)
+        sum[q] = NAME(power)(FMA(gamma, sum[q], coef0), t->formula.degree);
+    }
+}
+
+/* out (rows of `t`) = the kernel of `rows` left rows from the first on and
+ * `span` columns, of sums (rows, span); rows * span is a multiple of GROUP *
+ * WIDE. Rows that stand in for missing ones are computed as the last one, and
+ * they and columns that are not asked for end in place of their sums. */
+LOCAL void NAME(values)(const struct tile *t, size_t first, const size_t rows,
+                        size_t begin, const size_t span, REAL *sums)
+{
+    size_t last = t->count - 1;
+    REAL *out = t->out;
+    bool inside = begin >= t->begin && begin + span <= t->end;
+    for (size_t at = 0; at < rows * span; at += GROUP * WIDE) {
+        size_t row[GROUP], column[GROUP];
+        reals sum[GROUP];
+        EACH(q)
+        {
+            size_t to = at + (size_t)q * WIDE;
+            row[q] =
+                t->row[first + to / span < last ? first + to / span : last];
+            column[q] = begin + to % span;
+            sum[q] = *(const reals *)(sums + to);
+        }
+        NAME(group)(t, row, column, sum);
+        EACH(q)
+        {
+            size_t to = at + (size_t)q * WIDE, r = first + to / span;
+            REAL *place =
+                inside && r <= last
+                    ? out + r * t->stride + (begin - t->begin) + to % span
+                    : sums + to;
+            *(reals *)place = sum[q];
+        }
+    }
+    if (inside)
+        return;
+    size_t from = begin < t->begin ? t->begin : begin;
+    size_t to = begin + span < t->end ? begin + span : t->end;
+    for (size_t r = 0; r < rows && first + r <= last && from < to; r++)
+        memcpy(out + (first + r) * t->stride + (from - t->begin),
+               sums + r * span + (from - begin), (to - from) * sizeof *sums);
+}
+
+/* Of one row and SPAN columns. */
+static __attribute__((noinline)) TARGET void
+NAME(row_values)(const struct tile *t, size_t row, size_t begin, void *sums)
+{
+    NAME(values)(t, row, 1, begin, SPAN, sums);
+}
+
+/* ---- dense ---- */
+
 /* sums (rows, vectors * WIDE) of left (width, rows) and the columns from that
  * of `panel` on. */
 LOCAL void NAME(block)(enum term term, const size_t rows, const size_t vectors,
-                       size_t width, const float *left, const float *panel,
-                       float *sums)
+                       size_t width, const REAL *left, const REAL *panel,
+                       REAL *sums)
 {
-    floats *total = (floats *)sums;
+    reals *total = (reals *)sums;
     size_t k = 0;
     do {
-        floats sum[2 * ROWS > SPAN / WIDE ? 2 * ROWS : SPAN / WIDE] = {{0}};
-        size_t end = width - k < RUN ? width : k + RUN;
+        reals sum[2 * ROWS] = {{0}};
+        size_t end = width - k < TURN ? width : k + TURN;
         bool first = k == 0;
         for (; k < end; k++) {
-            const float *line = panel + k * FLOAT_PANEL;
-            floats v[SPAN / WIDE];
+            const REAL *line = panel + k * COLUMNS;
+            reals v[2 * ROWS];
 #pragma GCC unroll 8
             for (size_t c = 0; c < vectors; c++) {
                 size_t at = c * WIDE;
-                v[c] =
-                    *(const floats *)(line +
-                                      at / FLOAT_PANEL * FLOAT_PANEL * width +
-                                      at % FLOAT_PANEL);
+                v[c] = *(const reals *)(line + at / COLUMNS * COLUMNS * width +
+                                        at % COLUMNS);
             }
 #pragma GCC unroll 16
             for (size_t r = 0; r < rows; r++) {
-                floats u = NAME(all)(left[k * rows + r]);
+                reals u = NAME(all)(left[k * rows + r]);
 #pragma GCC unroll 8
                 for (size_t c = 0; c < vectors; c++)
                     sum[r * vectors + c] =
@@ -249,114 +362,130 @@ LOCAL void NAME(block)(enum term term, const size_t rows, const size_t vectors,
     } while (k < width);
 }
 
-LOCAL void NAME(dense_block)(const struct tile *t, const size_t rows,
-                             const size_t vectors, size_t row, size_t column)
+/* Left rows from the first on, in register blocks of `rows`, pass by each panel
+ * while it is at hand. */
+LOCAL void NAME(sweep)(const struct tile *t, size_t first, size_t end,
+                       const size_t rows)
 {
-    const size_t span = vectors * WIDE;
+    const size_t vectors = VECTORS(rows), span = vectors * WIDE;
     size_t width = t->b->width;
-    _Alignas(64) float sums[2 * ROWS * WIDE > SPAN ? 2 * ROWS * WIDE : SPAN];
-    const float *left = t->work + row * width;
-    const float *panel = t->b->narrow.panel +
-                         column / FLOAT_PANEL * FLOAT_PANEL * width +
-                         column % FLOAT_PANEL;
-    if (t->b->narrow.term == PRODUCT)
-        NAME(block)(PRODUCT, rows, vectors, width, left, panel, sums);
-    else if (t->b->narrow.term == SQUARE)
-        NAME(block)(SQUARE, rows, vectors, width, left, panel, sums);
-    else
-        NAME(block)(ABSOLUTE, rows, vectors, width, left, panel, sums);
-    NAME(values)(t, row, rows, column, span, sums);
+    enum term term = STORE(t->b).term;
+    _Alignas(64) REAL sums[2 * ROWS * WIDE];
+    for (size_t j = t->begin / span * span; j < t->end; j += span) {
+        const REAL *panel =
+            STORE(t->b).panel + j / COLUMNS * COLUMNS * width + j % COLUMNS;
+        for (size_t i = first; i < end; i += rows) {
+            const REAL *left = (const REAL *)t->work + i * width;
+            if (term == PRODUCT)
+                NAME(block)(PRODUCT, rows, vectors, width, left, panel, sums);
+            else if (term == SQUARE)
+                NAME(block)(SQUARE, rows, vectors, width, left, panel, sums);
+            else
+                NAME(block)(ABSOLUTE, rows, vectors, width, left, panel, sums);
+            NAME(values)(t, i, rows, j, span, sums);
+        }
+    }
 }
 
-/* Left rows, packed, pass by each panel while it is at hand. */
 static TARGET void NAME(dense)(const struct tile *t)
 {
-    const size_t span = t->count == 1 ? SPAN : 2 * WIDE;
-    for (size_t j = t->begin / span * span; j < t->end; j += span)
-        if (t->count == 1)
-            NAME(dense_block)(t, 1, SPAN / WIDE, 0, j);
-        else
-            for (size_t i = 0; i < t->count; i += ROWS)
-                NAME(dense_block)(t, ROWS, 2, i, j);
+    size_t rest = t->count % ROWS, whole = t->count - rest;
+    if (whole)
+        NAME(sweep)(t, 0, whole, ROWS);
+    if (!rest)
+        return;
+    switch (block_rows(ROWS, rest)) {
+    case 1:
+        NAME(sweep)(t, whole, t->count, 1);
+        break;
+    case 2:
+        NAME(sweep)(t, whole, t->count, 2);
+        break;
+    case 4:
+        NAME(sweep)(t, whole, t->count, 4);
+        break;
+    default:
+        NAME(sweep)(t, whole, t->count, ROWS);
+    }
 }
 
 /* ---- sparse ---- */
 
-/* sums (vectors * WIDE) of left (width, stride) and column j; of a single left
- * row only the first one has a meaning. */
+/* sums (vectors * WIDE) of left (width, stride) and column j; of those beyond
+ * the stride none has a meaning. */
 LOCAL void NAME(column)(enum term term, const size_t vectors,
                         const size_t stride, const struct klr_points *b,
-                        size_t j, const float *left, float *sums)
+                        size_t j, const REAL *left, REAL *sums)
 {
-    floats sum[SPREAD / WIDE] = {{0}};
+    reals sum[ABREAST / WIDE] = {{0}};
     for (size_t q = b->start[j]; q < b->start[j + 1]; q++) {
-        const float *line = left + (size_t)b->column[q] * stride;
-        floats v = NAME(all)(b->narrow.values[q]);
+        const REAL *line = left + (size_t)b->column[q] * stride;
+        reals v = NAME(all)(STORE(b).value[q]);
 #pragma GCC unroll 8
         for (size_t r = 0; r < vectors; r++)
-            sum[r] = NAME(add_term)(term, *(const floats *)(line + r * WIDE), v,
+            sum[r] = NAME(add_term)(term, *(const reals *)(line + r * WIDE), v,
                                     sum[r]);
     }
 #pragma GCC unroll 8
     for (size_t r = 0; r < vectors; r++)
-        *(floats *)(sums + r * WIDE) = sum[r];
+        *(reals *)(sums + r * WIDE) = sum[r];
 }
 
 /* A block (4, 4) of `to` becomes that of `from`, transposed. */
-LOCAL void NAME(turn)(const float *from, size_t from_pitch, float *to,
+LOCAL void NAME(turn)(const REAL *from, size_t from_pitch, REAL *to,
                       size_t to_pitch)
 {
     const four a = *(const four *)from;
     const four b = *(const four *)(from + from_pitch);
     const four c = *(const four *)(from + 2 * from_pitch);
     const four d = *(const four *)(from + 3 * from_pitch);
-    const four ac0 = __builtin_shuffle(a, c, (four_bits){0, 4, 1, 5});
-    const four ac2 = __builtin_shuffle(a, c, (four_bits){2, 6, 3, 7});
-    const four bd0 = __builtin_shuffle(b, d, (four_bits){0, 4, 1, 5});
-    const four bd2 = __builtin_shuffle(b, d, (four_bits){2, 6, 3, 7});
-    *(four *)to = __builtin_shuffle(ac0, bd0, (four_bits){0, 4, 1, 5});
-    to += to_pitch;
-    *(four *)to = __builtin_shuffle(ac0, bd0, (four_bits){2, 6, 3, 7});
-    to += to_pitch;
-    *(four *)to = __builtin_shuffle(ac2, bd2, (four_bits){0, 4, 1, 5});
-    to += to_pitch;
-    *(four *)to = __builtin_shuffle(ac2, bd2, (four_bits){2, 6, 3, 7});
+    const four ac0 = SHUFFLE(places, a, c, 0, 4, 1, 5);
+    const four ac2 = SHUFFLE(places, a, c, 2, 6, 3, 7);
+    const four bd0 = SHUFFLE(places, b, d, 0, 4, 1, 5);
+    const four bd2 = SHUFFLE(places, b, d, 2, 6, 3, 7);
+    *(four *)to = SHUFFLE(places, ac0, bd0, 0, 4, 1, 5);
+    *(four *)(to + to_pitch) = SHUFFLE(places, ac0, bd0, 2, 6, 3, 7);
+    *(four *)(to + 2 * to_pitch) = SHUFFLE(places, ac2, bd2, 0, 4, 1, 5);
+    *(four *)(to + 3 * to_pitch) = SHUFFLE(places, ac2, bd2, 2, 6, 3, 7);
 }
 
 LOCAL void NAME(sparse_block)(const struct tile *t, enum term term,
                               const size_t stride, size_t column, size_t span)
 {
-    const size_t vectors = stride == 1 ? 1 : stride / WIDE;
-    _Alignas(64) float sums[SPAN][SPREAD], values[SPREAD][SPAN];
+    const size_t vectors = stride < WIDE ? 1 : stride / WIDE;
+    _Alignas(64) REAL sums[SPAN][ABREAST], values[ABREAST][SPAN];
     for (size_t c = 0; c < span; c++)
         NAME(column)(term, vectors, stride, t->b, column + c, t->work, sums[c]);
     if (span < SPAN)
         memset(sums + span, 0, (SPAN - span) * sizeof *sums);
     for (size_t c = 0; c < SPAN; c += 4)
         for (size_t r = 0; r < stride; r += 4)
-            NAME(turn)(&sums[c][r], SPREAD, &values[r][c], SPAN);
+            NAME(turn)(&sums[c][r], ABREAST, &values[r][c], SPAN);
     for (size_t r = 0; r < t->count; r++)
         NAME(row_values)(t, r, column, values[r]);
 }
 
-static TARGET void NAME(sparse)(const struct tile *t)
+LOCAL void NAME(sparse_sweep)(const struct tile *t, const size_t stride)
 {
     for (size_t j = t->begin, span; j < t->end; j += span) {
         span = t->end - j < SPAN ? t->end - j : SPAN;
-        bool product = t->b->narrow.term == PRODUCT;
-        if (t->left == 1 && product)
-            NAME(sparse_block)(t, PRODUCT, 1, j, span);
-        else if (t->left == 1)
-            NAME(sparse_block)(t, OVERLAP, 1, j, span);
-        else if (t->left == SPREAD && product)
-            NAME(sparse_block)(t, PRODUCT, SPREAD, j, span);
-        else if (t->left == SPREAD)
-            NAME(sparse_block)(t, OVERLAP, SPREAD, j, span);
-        else if (product)
-            NAME(sparse_block)(t, PRODUCT, SPREAD / 2, j, span);
+        if (STORE(t->b).term == PRODUCT)
+            NAME(sparse_block)(t, PRODUCT, stride, j, span);
         else
-            NAME(sparse_block)(t, OVERLAP, SPREAD / 2, j, span);
+            NAME(sparse_block)(t, OVERLAP, stride, j, span);
     }
+}
+
+static TARGET void NAME(sparse)(const struct tile *t)
+{
+    if (t->left == 1)
+        NAME(sparse_sweep)(t, 1);
+    else if (t->left == ABREAST / 4)
+        NAME(sparse_sweep)(t, ABREAST / 4);
+    else if (t->left == ABREAST / 2)
+        NAME(sparse_sweep)(t, ABREAST / 2);
+    else
+        NAME(sparse_sweep)(t, ABREAST);
 }
 
 /* ---- binary ---- */
@@ -368,7 +497,7 @@ typedef uint8_t NAME(bytes)
 /* sums (rows, SPAN) = unit times the features that left rows, in `table`
  * (groups, rows, 16), share with the columns of `nibble` (groups, SPAN). */
 LOCAL void NAME(shared)(const size_t rows, size_t groups, const uint8_t *table,
-                        const uint8_t *nibble, float unit, float *sums)
+                        const uint8_t *nibble, REAL unit, REAL *sums)
 {
     NAME(bytes) sum[LOOKUP_ROWS] = {{0}};
     for (size_t g = 0; g < groups; g++, nibble += SPAN) {
@@ -380,20 +509,19 @@ LOCAL void NAME(shared)(const size_t rows, size_t groups, const uint8_t *table,
 #pragma GCC unroll 8
     for (size_t r = 0; r < rows; r++)
         for (size_t c = 0; c < SPAN; c += WIDE)
-            *(floats *)(sums + r * SPAN + c) =
+            *(reals *)(sums + r * SPAN + c) =
                 unit * WIDEN((const uint8_t *)&sum[r] + c);
 }
 
 static TARGET void NAME(binary)(const struct tile *t)
 {
-    const struct narrow *narrow = &t->b->narrow;
     size_t groups = binary_groups(t->b);
-    float unit = narrow->common * narrow->common;
-    _Alignas(64) float sums[LOOKUP_ROWS * SPAN];
+    REAL unit = STORE(t->b).common * STORE(t->b).common;
+    _Alignas(64) REAL sums[LOOKUP_ROWS * SPAN];
     for (size_t j = t->begin / SPAN * SPAN; j < t->end; j += SPAN)
         for (size_t i = 0; i < t->count; i += t->left) {
             const uint8_t *table = (const uint8_t *)t->table + i * groups * 16;
-            const uint8_t *nibble = narrow->nibble + j * groups;
+            const uint8_t *nibble = t->b->nibble + j * groups;
             if (t->left == 1)
                 NAME(shared)(1, groups, table, nibble, unit, sums);
             else
@@ -410,15 +538,22 @@ static TARGET void NAME(binary)(const struct tile *t)
 #define BINARY NULL
 #endif
 
-static const struct tiles NAME(tiles) = {ROWS, NAME(dense), NAME(sparse),
-                                         BINARY};
+static const struct tiles NAME(tiles) = {
+    ROWS,        ABREAST,      NAME(sizes), NAME(load),      NAME(clear),
+    NAME(dense), NAME(sparse), BINARY,      NAME(row_values)};
 
 #undef LOCAL
 #undef WIDE
 #undef GROUP
 #undef EACH
-#undef floats
-#undef ints
+#undef AT_MOST
+#undef VECTORS
+#undef SIZE_BITS
+#undef SIGN_BIT
+#undef reals
+#undef bits
+#undef four
+#undef places
 #undef NAME
 #undef TARGET
 #undef BYTES

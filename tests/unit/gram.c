@@ -501,6 +501,25 @@ static void check_precision(const struct klr_kernel *kernel,
         ok(diagonal_agrees(p, gram), "the diagonal agrees");
 }
 
+/* Doubles are the same by every instruction set. */
+static void check_doubles(const struct klr_kernel *kernel,
+                          const struct sample *s, const struct klr_points *p,
+                          int level)
+{
+    static double gram[MOST_ROWS * MOST_ROWS], first[MOST_ROWS * MOST_ROWS];
+    struct klr_range all = {0, s->n};
+    if (level == 0) {
+        check_precision(kernel, s, p, KLR_DOUBLE, "double");
+        entries(p, all, p, whole(&all), KLR_DOUBLE, first, s->n);
+        return;
+    }
+    entries(p, all, p, whole(&all), KLR_DOUBLE, gram, s->n);
+    ok(!memcmp(gram, first, s->n * s->n * sizeof *gram),
+       "the same doubles by every instruction set");
+    ok(partition_is_free(p, gram, KLR_DOUBLE), "blocks have no influence");
+    ok(rows_are_free(p, gram, KLR_DOUBLE), "nor have the other rows");
+}
+
 static void check(const char *name, const struct klr_kernel *kernel,
                   const struct sample *s)
 {
@@ -516,10 +535,9 @@ static void check(const char *name, const struct klr_kernel *kernel,
             return;
         seen[p->form == SPARSE][p->term][p->compensated] = true;
         seen_float[p->form == SPARSE][p->narrow.term] |= !!p->narrow.tiles;
-        seen_binary |= p->narrow.nibble != NULL;
+        seen_binary |= p->nibble != NULL;
         seen_fallback |= !p->narrow.tiles;
-        if (level == 0)
-            check_precision(kernel, s, p, KLR_DOUBLE, "double");
+        check_doubles(kernel, s, p, level);
         check_precision(kernel, s, p, KLR_FLOAT,
                         p->narrow.tiles ? "float" : "rounded double");
         p = klr_points_free(p);
@@ -656,112 +674,121 @@ static void test_like(void)
             check_like(&kinds[k], &kernels[t]);
 }
 
-/* ---- exponentials, powers, overflow ---- */
+/* ---- elementary functions, overflow ---- */
 
-static void test_exp(void)
+static void test_power(void)
 {
-    double most = 0;
-    bool alike = true;
-    for (int t = 0; t < 200000; t++) {
-        double x = t < 100000 ? -708 * uniform() : -pow(10, -20 * uniform());
-        vector pair = vector_exp((vector){x, -1});
-        long double exact = expl(x);
-        most = fmax(most, fabs((double)((pair[0] - exact) / exact)));
-        vector swapped = vector_exp((vector){-2, x});
-        alike = alike && same(pair[0], swapped[1]);
-    }
-    ok(most <= 0x1p-51, "exp is within 2 ulp: %.3g", most);
-    ok(alike, "and depends on its argument alone");
-    vector ends = vector_exp((vector){0, -INFINITY});
-    ok(same(ends[0], 1) && same(ends[1], 0), "exp(0) = 1, exp(-inf) = 0");
-    ends = vector_exp((vector){-708.5, -1e300});
-    ok(same(ends[0], 0) && same(ends[1], 0), "0 below exp(-708)");
     ok(kernel_power(-3, 5) == -243 && kernel_power(0, 0) == 1 &&
            kernel_power(10, 400) == INFINITY,
        "powers by squaring");
 }
 
-/* 2^x and tanh x of SPAN floats by each instruction set. */
-#define ELEMENTARY(suffix, target, bytes)                                      \
-    static target void elementary_##suffix(const float *x, float *powers,      \
-                                           float *tanhs)                       \
+/* 2^x and tanh x of SPAN numbers by each instruction set, for both types. */
+#define ELEMENTARY(real, suffix, target, bytes)                                \
+    static target void elementary_##real##_##suffix(                           \
+        const double *x, double *powers, double *tanhs)                        \
     {                                                                          \
-        enum { LANES_ = bytes / 4, MOST_ = SPAN / LANES_ };                    \
+        enum { LANES_ = bytes / (int)sizeof(real), MOST_ = SPAN / LANES_ };    \
         enum { GROUP_ = MOST_ < 4 ? MOST_ : 4 };                               \
         for (size_t at = 0; at < SPAN; at += LANES_ * GROUP_) {                \
-            floats_##suffix a[GROUP_], b[GROUP_], e[GROUP_];                   \
-            memcpy(a, x + at, sizeof a);                                       \
-            memcpy(b, x + at, sizeof b);                                       \
+            reals_##real##_##suffix a[GROUP_], b[GROUP_], e[GROUP_];           \
             for (int q = 0; q < GROUP_; q++)                                   \
-                e[q] = TANH_RATE * abs_##suffix(b[q]);                         \
-            powers_##suffix(a);                                                \
-            powers_##suffix(e);                                                \
+                for (int c = 0; c < LANES_; c++)                               \
+                    a[q][c] = b[q][c] =                                        \
+                        (real)x[at + (size_t)(q * LANES_ + c)];                \
             for (int q = 0; q < GROUP_; q++)                                   \
-                b[q] = tanh_##suffix(b[q], e[q]);                              \
-            memcpy(powers + at, a, sizeof a);                                  \
-            memcpy(tanhs + at, b, sizeof b);                                   \
+                e[q] = (real)TANH_RATE * abs_##real##_##suffix(b[q]);          \
+            powers_##real##_##suffix(a);                                       \
+            powers_##real##_##suffix(e);                                       \
+            for (int q = 0; q < GROUP_; q++)                                   \
+                b[q] = tanh_##real##_##suffix(b[q], e[q]);                     \
+            for (int q = 0; q < GROUP_; q++)                                   \
+                for (int c = 0; c < LANES_; c++) {                             \
+                    powers[at + (size_t)(q * LANES_ + c)] = (double)a[q][c];   \
+                    tanhs[at + (size_t)(q * LANES_ + c)] = (double)b[q][c];    \
+                }                                                              \
         }                                                                      \
     }
 
-ELEMENTARY(portable, , 16)
+ELEMENTARY(float, portable, , 16)
+ELEMENTARY(double, portable, , 16)
 #if defined __x86_64__
-ELEMENTARY(avx2, __attribute__((target("avx2,fma"))), 32)
-ELEMENTARY(avx512, __attribute__((target("avx512f,avx2,fma"))), 64)
+ELEMENTARY(float, avx2, AVX2, 32)
+ELEMENTARY(double, avx2, AVX2, 32)
+ELEMENTARY(float, avx512, AVX512, 64)
+ELEMENTARY(double, avx512, AVX512, 64)
 #endif
 
-typedef void elementary_fn(const float *x, float *powers, float *tanhs);
+/* Numbers of a type: digits, the lowest exponent, and functions of them. */
+struct numbers {
+    const char *name;
+    int digits, lowest;
+    void (*function)(const double *x, double *powers, double *tanhs);
+};
 
 /* The error in units of the last place of the exact value. */
-static double ulps(float value, double exact)
+static double ulps(const struct numbers *numbers, double value,
+                   long double exact)
 {
     int exponent;
-    frexp(exact, &exponent);
-    return fabs((double)value - exact) /
-           ldexp(1, (exponent < -125 ? -125 : exponent) - 24);
+    frexpl(exact, &exponent);
+    exponent = exponent < numbers->lowest + 1 ? numbers->lowest + 1 : exponent;
+    return (double)(fabsl((long double)value - exact) /
+                    ldexpl(1, exponent - numbers->digits));
 }
 
-static void check_elementary(elementary_fn *f, const char *name)
+static void check_elementary(const struct numbers *numbers)
 {
-    double most_power = 0, most_tanh = 0;
-    float x[SPAN], powers[SPAN], tanhs[SPAN];
+    double most_power = 0, most_tanh = 0, x[SPAN], powers[SPAN], tanhs[SPAN];
+    double far = -numbers->lowest - 1;
     bool odd = true;
-    for (int t = 0; t < 100000; t++) {
-        for (int q = 0; q < SPAN; q += 2) { /* all magnitudes, or up to 125 */
+    for (int t = 0; t < 20000; t++) {
+        for (int q = 0; q < SPAN; q += 2) { /* all magnitudes, or up to far */
             double size =
-                t % 2 ? 125 * uniform() : pow(2, 156 * uniform() - 149);
-            x[q] = (float)-fmin(size, 125);
+                t % 2 ? far * uniform() : pow(2, 156 * uniform() - 149);
+            size = numbers->digits == 24 ? (double)(float)size : size;
+            x[q] = -fmin(size, far);
             x[q + 1] = -x[q];
         }
-        f(x, powers, tanhs);
+        numbers->function(x, powers, tanhs);
         for (int q = 0; q < SPAN; q++) {
+            long double exact = tanhl((long double)x[q]);
             odd = odd && (q % 2 == 0 || tanhs[q] == -tanhs[q - 1]);
-            most_tanh = fmax(most_tanh, ulps(tanhs[q], tanh((double)x[q])));
+            most_tanh = fmax(most_tanh, ulps(numbers, tanhs[q], exact));
+            exact = exp2l((long double)x[q]);
             if (x[q] <= 0)
-                most_power =
-                    fmax(most_power, ulps(powers[q], exp2((double)x[q])));
+                most_power = fmax(most_power, ulps(numbers, powers[q], exact));
         }
     }
-    ok(most_power <= 2, "%s: 2^x within 2 ulp: %.3f", name, most_power);
-    ok(most_tanh <= 2, "%s: tanh within 2 ulp: %.3f", name, most_tanh);
+    ok(most_power <= 2, "%s: 2^x within 2 ulp: %.3f", numbers->name,
+       most_power);
+    ok(most_tanh <= 2, "%s: tanh within 2 ulp: %.3f", numbers->name, most_tanh);
     ok(odd, "tanh is odd");
     memset(x, 0, sizeof x);
-    x[1] = -INFINITY, x[2] = -125.6f, x[3] = INFINITY, x[4] = -1e30f;
-    f(x, powers, tanhs);
+    x[1] = -INFINITY, x[2] = -far - 0.6, x[3] = INFINITY, x[4] = -1e30;
+    numbers->function(x, powers, tanhs);
     ok(powers[0] == 1 && powers[1] == 0 && powers[2] == 0 && powers[4] == 0,
-       "2^0 = 1, 0 below 2^-125.5");
+       "2^0 = 1, 0 half a power above the lowest");
     ok(tanhs[0] == 0 && tanhs[1] == -1 && tanhs[3] == 1 && tanhs[4] == -1,
        "tanh(0) = 0, +-1 far away");
 }
 
 static void test_elementary(void)
 {
-    check_elementary(elementary_portable, cpus[KLR_CPU_PORTABLE]);
+    static const struct numbers all[][2] = {
+        {{"float, portable", 24, -126, elementary_float_portable},
+         {"double, portable", 53, -1022, elementary_double_portable}},
 #if defined __x86_64__
-    if (choose_cpu(KLR_CPU_AVX2))
-        check_elementary(elementary_avx2, cpus[KLR_CPU_AVX2]);
-    if (choose_cpu(KLR_CPU_AVX512))
-        check_elementary(elementary_avx512, cpus[KLR_CPU_AVX512]);
+        {{"float, avx2", 24, -126, elementary_float_avx2},
+         {"double, avx2", 53, -1022, elementary_double_avx2}},
+        {{"float, avx512", 24, -126, elementary_float_avx512},
+         {"double, avx512", 53, -1022, elementary_double_avx512}},
 #endif
+    };
+    for (int level = 0; level < 3 && choose_cpu(level); level++) {
+        check_elementary(&all[level][0]);
+        check_elementary(&all[level][1]);
+    }
 }
 
 static void test_overflow(void)
@@ -956,7 +983,7 @@ int main(void)
     test_cpu();
     test_accuracy();
     test_like();
-    test_exp();
+    test_power();
     test_elementary();
     test_overflow();
     test_psd();

@@ -70,6 +70,7 @@ sub start
     );
     $run{pid} = fork() // die "fork: $!";
     return \%run if $run{pid};
+    @SIG{qw(INT TERM)} = ('DEFAULT') x 2; # ignored behind nohup, or by a shell
     open(STDIN, '<', $in) && open(STDOUT, '>', $run{out_file})
         && open(STDERR, '>', $run{err_file}) || POSIX::_exit(127);
     chdir $option{cwd} || POSIX::_exit(127) if $option{cwd};

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LINE_SIZE = 128, TERMINAL_WIDTH = 79, MOST_WRITTEN = 32 * 1024 };
+enum { LINE_SIZE = 192, TERMINAL_WIDTH = 79, MOST_WRITTEN = 32 * 1024 };
 static const double seconds_before_line = 1, seconds_between_lines = 10;
 static const double seconds_before_drawing = 0.1;
 

@@ -203,8 +203,11 @@ static const char *cost_prefix(const struct train *train, size_t t,
                                char prefix[KLR_REAL_SIZE + 8])
 {
     char text[KLR_REAL_SIZE];
-    klr_format_real(text, train->params.cost.value[t]);
-    sprintf(prefix, train->params.cost.count > 1 ? "C = %s: " : "", text);
+    prefix[0] = '\0';
+    if (train->params.cost.count > 1) {
+        klr_format_real(text, train->params.cost.value[t]);
+        snprintf(prefix, KLR_REAL_SIZE + 8, "C = %s: ", text);
+    }
     return prefix;
 }
 
@@ -278,17 +281,23 @@ static void json_end(const struct train *train)
            train->seconds.read, train->seconds.train, train->seconds.write);
 }
 
+/* The t-th model; the caller closes the brace. */
+static void json_model(const struct train *train, size_t t)
+{
+    json_begin(train, t);
+    printf("\"n_sv\": %zu", train->report[t].n_sv);
+}
+
 /* An object for each model; an array where there are several. */
 static void json_models(const struct train *train)
 {
     for (size_t t = 0; t < train->models; t++) {
         fputs(t > 0 ? ", " : train->models > 1 ? "[" : "", stdout);
-        json_begin(train, t);
-        printf("\"n_sv\": %zu, ", train->report[t].n_sv);
+        json_model(train, t);
+        fputs(", ", stdout);
         json_end(train);
     }
-    if (train->models > 1)
-        putchar(']');
+    puts(train->models > 1 ? "]" : "");
 }
 
 /* After every run: its time, the end of its progress, its failure or its
@@ -346,10 +355,8 @@ static int fit_and_report(struct train *train,
                           const struct cli_program *program)
 {
     int status = fit(train, program);
-    if (status == CLI_OK && train->options.json) {
+    if (status == CLI_OK && train->options.json)
         json_models(train);
-        putchar('\n');
-    }
     return status;
 }
 
@@ -416,8 +423,8 @@ static int validate(struct train *train, const struct cli_program *program)
         status = fit(train, program);
         if (status == CLI_OK && train->options.json) {
             fputs("\"refit\": ", stdout);
-            json_models(train);
-            fputs(", ", stdout);
+            json_model(train, 0);
+            fputs("}, ", stdout);
         }
     }
     if (train->options.json) {

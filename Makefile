@@ -153,11 +153,11 @@ check-valgrind: all
 	fi; set -ex; out=$(BUILD)/valgrind; mkdir -p $$out; \
 	head -n 80 heart_scale >$$out/data; \
 	$(VALGRIND) $(BIN)/klr-scale -s $$out/range $$out/data >$$out/scaled; \
-	for s in klr svm; do \
+	for s in klr "sklr --no-bias" svm; do \
 		$(VALGRIND) $(BIN)/klr-train -q -s $$s $$out/scaled $$out/model; \
 		$(VALGRIND) $(BIN)/klr-predict $$out/scaled $$out/model $$out/output; \
 	done; \
-	$(VALGRIND) $(BIN)/klr-train -q -v 3 $$out/scaled
+	$(VALGRIND) $(BIN)/klr-train -q -v 3 -c 0.1,1 $$out/scaled $$out/model
 
 ## check-oom: every allocation of a run fails once
 check-oom: all $(TEST_TOOLS) $(PRELOADS)

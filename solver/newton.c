@@ -59,7 +59,7 @@ enum {
     NEWTON_VECTORS = 10,
     NEWTON_STEPS = 100,  /* at one C */
     NEWTON_PATIENCE = 5, /* steps after which to try harder */
-    NEWTON_LONG = 10,    /* steps of conjugate gradients: ask for more rank */
+    NEWTON_LONG = 5,     /* steps of conjugate gradients: ask for more rank */
     NEWTON_FACTOR = 10,  /* from C to C of the path */
 };
 
@@ -234,7 +234,7 @@ static bool newton_line_search(struct newton *nt)
 static enum klr_status newton_descend(struct newton *nt)
 {
     struct direction *d = &nt->direction;
-    d->accuracy = 0.1;
+    d->accuracy = nt->progress.target > nt->eps ? 0.3 : 0.1;
     nt->progress.violation = INFINITY;
     nt->blurred = false;
     newton_evaluate(nt);

@@ -246,7 +246,7 @@ static void smo_start(struct smo *smo)
     }
 }
 
-/* From the solution for another C, times `ratio`: the products go with alpha. */
+/* From the solution for another C, times `ratio`: products go with alpha. */
 static void smo_scale(struct smo *smo, double ratio)
 {
     const double rounding = 1e-14;

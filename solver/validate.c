@@ -4,8 +4,8 @@
  * one operator, whose positions are sorted by class and fold, so that a
  * training set is two ranges per class and its complement one. Examples of a
  * fold are predicted for all values of C in one product, whose columns are the
- * coefficients of all of them: some at a time, so that decision values, of which
- * many classes have many, take little memory.
+ * coefficients of all of them: some examples at a time, so that the decision
+ * values of many classes take little memory.
  */
 #include "solver/internal.h"
 

@@ -24,6 +24,7 @@ typedef float NAME(halves)
 #define line_prefetch  NAME(line_prefetch)
 #define quad_multiply  NAME(quad_multiply)
 #define rows_multiply  NAME(rows_multiply)
+#define row_multiply   NAME(row_multiply)
 #define multiply       NAME(multiply)
 #define multiply_sides NAME(multiply_sides)
 
@@ -113,6 +114,16 @@ LOCAL void rows_multiply(const void *tile, enum klr_precision precision,
         }
 }
 
+/* A row that is left over, in a tile that is not whole: no loop of its own. */
+static __attribute__((noinline)) TARGET void
+row_multiply(const void *tile, enum klr_precision precision, const size_t m,
+             size_t i, size_t pitch, size_t w, const double *right,
+             double *forward, const double *left, double *backward)
+{
+    rows_multiply(tile, precision, 1, m, i, pitch, w, right, forward, left,
+                  backward);
+}
+
 /* What is constant here makes a loop of its own. */
 LOCAL void multiply(const void *tile, enum klr_precision precision,
                     size_t pitch, size_t h, size_t w, const size_t m,
@@ -127,8 +138,8 @@ LOCAL void multiply(const void *tile, enum klr_precision precision,
         rows_multiply(tile, precision, step, m, i, pitch, w, right, forward,
                       left, backward);
     for (; i < h; i++)
-        rows_multiply(tile, precision, 1, m, i, pitch, w, right, forward, left,
-                      backward);
+        row_multiply(tile, precision, m, i, pitch, w, right, forward, left,
+                     backward);
 }
 
 LOCAL void multiply_sides(const void *tile, enum klr_precision precision,
@@ -168,6 +179,7 @@ TARGET static void NAME(product)(const void *tile, enum klr_precision precision,
 #undef line_prefetch
 #undef quad_multiply
 #undef rows_multiply
+#undef row_multiply
 #undef multiply
 #undef multiply_sides
 #undef doubles

@@ -389,24 +389,16 @@ LOCAL void NAME(sweep)(const struct tile *t, size_t first, size_t end,
 
 static TARGET void NAME(dense)(const struct tile *t)
 {
-    size_t rest = t->count % ROWS, whole = t->count - rest;
+    size_t rest = t->count % ROWS, rows = block_rows(ROWS, rest);
+    size_t whole = rows == ROWS ? t->count : t->count - rest;
     if (whole)
         NAME(sweep)(t, 0, whole, ROWS);
-    if (!rest)
-        return;
-    switch (block_rows(ROWS, rest)) {
-    case 1:
+    if (rows == 1)
         NAME(sweep)(t, whole, t->count, 1);
-        break;
-    case 2:
+    else if (rows == 2)
         NAME(sweep)(t, whole, t->count, 2);
-        break;
-    case 4:
+    else if (rows == 4)
         NAME(sweep)(t, whole, t->count, 4);
-        break;
-    default:
-        NAME(sweep)(t, whole, t->count, ROWS);
-    }
 }
 
 /* ---- sparse ---- */

@@ -152,6 +152,7 @@ static void lists(void)
     listed("0.7:1:x1.1", 4, (double[]){0.7, 0.77, 0.847, 0.9317});
     listed("1:50:x10", 2, (double[]){1, 10});
     listed("5:5:x2", 1, (double[]){5});
+    listed("1:4:x4^0.99999999999", 2, (double[]){1, 4}); /* met but for 1e-11 */
     listed("0.1:0.8:x2,0.2,7", 5, (double[]){0.1, 0.2, 0.4, 0.8, 7});
     listed(
         "2^-5:2^15:x4", 11,

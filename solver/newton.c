@@ -41,12 +41,15 @@ struct newton {
     enum klr_precision precision; /* of u and q */
     bool blurred;                 /* floats do not do at this C any more */
     struct direction direction;
-    double *store;         /* all vectors below, (n) each */
-    double *cost;          /* C_i of this step of the path */
-    double *beta, *u;      /* the point, u = K beta */
-    double *g, *kg;        /* the dual point, K g */
-    double *s, *e, *q;     /* sqrt W; beta - g; K e */
-    double *x, *kx;        /* a point on the line of the search, and K x */
+    double *store;        /* all vectors below, (n) each */
+    double *cost;         /* C_i of this step of the path */
+    double *beta, *u;     /* the point, u = K beta */
+    double *g, *kg;       /* the dual point, K g */
+    double *s, *e, *q;    /* sqrt W; beta - g; K e */
+    double *x, *kx;       /* a point on the line of the search, and K x */
+    double *last, *klast; /* beta and u before the last step */
+    double last_rho, last_primal;
+    enum klr_precision last_precision;
     double rho;            /* optimal for u */
     double rho_g;          /* optimal for K g */
     double primal;         /* P(beta, rho) */
@@ -56,7 +59,7 @@ struct newton {
 };
 
 enum {
-    NEWTON_VECTORS = 10,
+    NEWTON_VECTORS = 12,
     NEWTON_STEPS = 100,  /* at one C */
     NEWTON_PATIENCE = 5, /* steps after which to try harder */
     NEWTON_LONG = 5,     /* steps of conjugate gradients: ask for more rank */
@@ -192,7 +195,8 @@ static void newton_look(struct newton *nt)
                    newton_blurred(nt, nt->progress.violation);
     if (!blurred) {
         newton_dual_point(nt, KLR_FLOAT);
-        blurred = newton_blurred(nt, newton_gap(nt));
+        blurred = newton_gap(nt) < -nt->progress.target ||
+                  newton_blurred(nt, newton_gap(nt));
     }
     nt->blurred = blurred;
     if (blurred)
@@ -226,6 +230,32 @@ static bool newton_line_search(struct newton *nt)
 
 /* ---- steps ---- */
 
+/* The point before a step, to go back to where u, computed anew, tells that the
+ * step raised P: the product carried along the line had lost its digits. */
+static void newton_keep(struct newton *nt)
+{
+    memcpy(nt->last, nt->beta, nt->n * sizeof *nt->last);
+    memcpy(nt->klast, nt->u, nt->n * sizeof *nt->klast);
+    nt->last_rho = nt->rho;
+    nt->last_primal = nt->primal;
+    nt->last_precision = nt->precision;
+}
+
+static bool newton_lost(const struct newton *nt)
+{
+    return nt->precision == KLR_DOUBLE && nt->last_precision == KLR_DOUBLE &&
+           nt->primal - nt->last_primal > 1e-9 * fabs(nt->primal);
+}
+
+static void newton_return(struct newton *nt)
+{
+    memcpy(nt->beta, nt->last, nt->n * sizeof *nt->beta);
+    memcpy(nt->u, nt->klast, nt->n * sizeof *nt->u);
+    nt->rho = nt->last_rho;
+    nt->primal = nt->last_primal;
+    newton_look(nt);
+}
+
 /* Newton steps at the present costs until the relative gap reaches the target.
  * Where it takes many, the preconditioner is too weak for conjugate gradients to
  * come near the Newton point: more rank, and more accuracy. Where no step lowers
@@ -237,10 +267,18 @@ static enum klr_status newton_descend(struct newton *nt)
     d->accuracy = nt->progress.target > nt->eps ? 0.3 : 0.1;
     nt->progress.violation = INFINITY;
     nt->blurred = false;
+    nt->last_precision = KLR_FLOAT;
     newton_evaluate(nt);
     for (int step = 1; step <= NEWTON_STEPS; step++) {
         newton_look(nt);
-        if (newton_gap(nt) <= nt->progress.target)
+        if (newton_lost(nt)) {
+            newton_return(nt);
+            if (d->precision == KLR_DOUBLE)
+                return KLR_PRECISION_LIMIT;
+            d->precision = KLR_DOUBLE;
+        }
+        newton_keep(nt);
+        if (fabs(newton_gap(nt)) <= nt->progress.target)
             return KLR_CONVERGED;
         if (d->steps > NEWTON_LONG || step % NEWTON_PATIENCE == 0)
             precond_raise(&d->precond);
@@ -384,9 +422,9 @@ static int newton_create(struct newton *nt, const struct binary *problem,
     nt->store = klr_zalloc(NEWTON_VECTORS * n, sizeof(double), err);
     if (!nt->store)
         return KLR_E_MEMORY;
-    double **vector[NEWTON_VECTORS] = {&nt->cost, &nt->beta, &nt->u, &nt->g,
-                                       &nt->kg,   &nt->s,    &nt->e, &nt->q,
-                                       &nt->x,    &nt->kx};
+    double **vector[NEWTON_VECTORS] = {
+        &nt->cost, &nt->beta, &nt->u, &nt->g,  &nt->kg,   &nt->s,
+        &nt->e,    &nt->q,    &nt->x, &nt->kx, &nt->last, &nt->klast};
     for (int i = 0; i < NEWTON_VECTORS; i++)
         *vector[i] = nt->store + (size_t)i * n;
     return direction_create(&nt->direction, problem, err);

@@ -91,7 +91,7 @@ $(PROGRAMS): $(BIN)/%: $(OBJECTS) $(BUILD)/%.o
 
 # Mostly vectors already: of what -O3 adds, loops are enough, in 2/3 of the time.
 $(BUILD)/kernel.o: CFLAGS := $(subst -O3,-O2 -fvect-cost-model=dynamic \
-	-funswitch-loops -fpeel-loops,$(CFLAGS))
+	-fpeel-loops,$(CFLAGS))
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)

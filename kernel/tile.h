@@ -395,10 +395,6 @@ static TARGET void NAME(dense)(const struct tile *t)
         NAME(sweep)(t, 0, whole, ROWS);
     if (rows == 1)
         NAME(sweep)(t, whole, t->count, 1);
-    else if (rows == 2)
-        NAME(sweep)(t, whole, t->count, 2);
-    else if (rows == 4)
-        NAME(sweep)(t, whole, t->count, 4);
 }
 
 /* ---- sparse ---- */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The template of tiles, once for each type of numbers and instruction set, and
- * the choice among them. Values depend on the vectors' width in no way; those
+ * the choice among them. Doubles, which are few, have no copy of their own for
+ * AVX-512. Values depend on the vectors' width in no way; those
  * of floats depend on the instruction set in that portable code on x86 rounds
  * products.
  */
@@ -19,7 +20,7 @@
 /* Of a dense register block, where `left` rows are left. */
 static size_t block_rows(size_t most, size_t left)
 {
-    return left > 4 ? most : left > 2 ? 4 : left;
+    return left > 1 ? most : left;
 }
 
 #if defined __x86_64__
@@ -145,17 +146,6 @@ static const double double_tanhs[] = {
         _mm_cvtepu8_epi32(_mm_loadu_si32((const void *)(bytes)))))
 #include "kernel/tile.h"
 
-#define NAME(x)      x##_double_avx512
-#define TARGET       AVX512
-#define BYTES        64
-#define ROWS         12
-#define FMA(a, b, c) ((a) * (b) + (c))
-#define MOST(a, b)   ((reals)_mm512_max_pd((a), (b)))
-#define LOOKUP       BYTE_LOOKUP
-#define WIDEN(bytes)                                                           \
-    ((reals)_mm512_cvtepi32_pd(_mm256_cvtepu8_epi32(                           \
-        _mm_loadl_epi64((const __m128i *)(const void *)(bytes)))))
-#include "kernel/tile.h"
 #endif
 
 #define NAME(x) x##_double_portable
@@ -183,7 +173,7 @@ static const struct tiles *tiles_choose(enum klr_precision precision)
 #if defined __x86_64__
     switch (klr_cpu()) {
     case KLR_CPU_AVX512:
-        return floats ? &tiles_float_avx512 : &tiles_double_avx512;
+        return floats ? &tiles_float_avx512 : &tiles_double_avx2;
     case KLR_CPU_AVX2:
         return floats ? &tiles_float_avx2 : &tiles_double_avx2;
     default:

@@ -265,6 +265,8 @@ static int smo_solve(const struct binary *problem, struct solution *solution,
  * Newton method; KLR_E_DATA where K turns out to be indefinite. */
 static int newton_solve(const struct binary *problem, struct solution *solution,
                         struct klr_error *err);
+/* What that allocates for n examples, in bytes, K aside. */
+static double newton_bytes(size_t n);
 
 /* ---- the preconditioner of the Newton method: see precond.c ---- */
 
@@ -291,6 +293,7 @@ struct precond {
 static int precond_create(struct precond *m, const struct binary *problem,
                           struct klr_error *err);
 static void precond_free(struct precond *m);
+static double precond_bytes(size_t n);
 /* Double the limit of the rank for the builds to come; more of it pays then. */
 static void precond_raise(struct precond *m);
 /* For the roots s (n) of the weights, which must stay until the next build. */
@@ -442,9 +445,8 @@ static void report_finish(struct klr_report *report, const struct training *);
 
 /* The parameters with what they leave open: the solver, and its eps. */
 static struct klr_params params_settle(const struct klr_params *params);
-/* Bytes that solvers may use for K, and how much of it is for tiles. */
+/* Bytes that solvers may use for K. */
 static size_t params_budget(const struct klr_params *params);
-static size_t tile_budget(const struct klr_params *params);
 /* The kernel of the parameters for data of that dimension: gamma set. */
 static struct klr_kernel params_kernel(const struct klr_params *params,
                                        int dimension);
@@ -453,12 +455,14 @@ static struct klr_kernel params_kernel(const struct klr_params *params,
 static int model_add_probabilities(struct klr_model *model, double shift,
                                    struct klr_error *err);
 static struct klr_features problem_features(const struct klr_problem *problem);
-/* operator_create on a problem; errors name the line of its file. */
+/* operator_create on a problem, within the memory of the parameters; errors name
+ * the line of its file, or the MB that are needed. */
 static int problem_operator(struct klr_operator *op,
                             const struct klr_problem *problem,
+                            const struct klr_params *params,
                             const struct klr_kernel *kernel,
                             const size_t *order, struct klr_pool *pool,
-                            size_t budget, struct klr_error *err);
+                            struct klr_error *err);
 
 /* ---- answers: see predict.c ---- */
 

@@ -420,23 +420,40 @@ static struct klr_features problem_features(const struct klr_problem *problem)
     };
 }
 
+/* Newton keeps tiles of K, SMO a cache of its rows. What Newton's vectors and
+ * preconditioner take beyond what -m leaves to a program comes off the tiles. */
+static int tile_budget(const struct klr_params *params, size_t n,
+                       size_t *budget, struct klr_error *err)
+{
+    const double room = 48 * 1048576.0;
+    double bytes = (double)params_budget(params);
+    double beyond = fmax(newton_bytes(n) - room, 0);
+    *budget = 0;
+    if (params->solver != KLR_SOLVER_NEWTON)
+        return 0;
+    if (bytes < beyond)
+        return klr_fail(err, KLR_E_LIMIT,
+                        "%zu examples need at least %.0f MB (-m)", n,
+                        ceil(beyond / 1048576));
+    *budget = (size_t)(bytes - beyond);
+    return 0;
+}
+
 static int problem_operator(struct klr_operator *op,
                             const struct klr_problem *problem,
+                            const struct klr_params *params,
                             const struct klr_kernel *kernel,
                             const size_t *order, struct klr_pool *pool,
-                            size_t budget, struct klr_error *err)
+                            struct klr_error *err)
 {
     struct klr_features x = problem_features(problem);
-    int code = operator_create(op, kernel, &x, order, pool, budget, err);
+    size_t budget;
+    int code = tile_budget(params, problem->n, &budget, err);
+    if (!code)
+        code = operator_create(op, kernel, &x, order, pool, budget, err);
     if (code && err && err->line > 0 && problem->line)
         err->line = problem->line[err->line - 1];
     return code;
-}
-
-/* Newton keeps tiles of K, SMO a cache of its rows. */
-static size_t tile_budget(const struct klr_params *params)
-{
-    return params->solver == KLR_SOLVER_NEWTON ? params_budget(params) : 0;
 }
 
 int klr_train(const struct klr_problem *problem, const struct klr_params *given,
@@ -458,8 +475,8 @@ int klr_train(const struct klr_problem *problem, const struct klr_params *given,
     if (code ||
         (code = layout_create(&layout, problem, params->positive, 1, 0, err)) ||
         (code = klr_pool_create(&pool, params->threads, err)) ||
-        (code = problem_operator(&op, problem, &kernel, layout.order, pool,
-                                 tile_budget(params), err)) ||
+        (code = problem_operator(&op, problem, params, &kernel, layout.order,
+                                 pool, err)) ||
         (code = training_create(&training, &op, params, &layout, err)))
         goto done;
     for (size_t t = 0; t < count && !code; t++)

@@ -55,6 +55,14 @@ static size_t precond_stride(size_t rank)
     return (rank + 15) / 16 * 16 | 16;
 }
 
+static double precond_bytes(size_t n)
+{
+    size_t most = precond_most(n), wide = precond_stride(most);
+    return (double)n * (sizeof(float) * (double)(wide + KLR_PANEL) +
+                        3 * sizeof(double)) +
+           sizeof(double) * (double)(most + PRECOND_GROUPS) * (double)wide;
+}
+
 static int precond_create(struct precond *m, const struct binary *problem,
                           struct klr_error *err)
 {

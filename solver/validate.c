@@ -261,8 +261,8 @@ int klr_cross_validate(const struct klr_problem *problem,
                               (size_t)params->folds, (uint64_t)params->seed,
                               err)) ||
         (code = klr_pool_create(&pool, params->threads, err)) ||
-        (code = problem_operator(&op, problem, &kernel, layout.order, pool,
-                                 tile_budget(params), err)) ||
+        (code = problem_operator(&op, problem, params, &kernel, layout.order,
+                                 pool, err)) ||
         (code = validation_create(&v, &op, params, &layout, err)))
         goto done;
     for (size_t f = 0; f < layout.folds; f++)

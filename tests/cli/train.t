@@ -296,4 +296,16 @@ for my $signal (['INT', 130], ['TERM', 143]) {
     ok(!-e "$dir/early", 'a signal while reading: no model');
 }
 
+# ---- memory ----
+
+{
+    put("$dir/many", join '', map { ($_ % 2 ? '1' : '-1') . " 1:$_\n" }
+            1 .. 80000);
+    my $run = train('-q -m 1 many model.many');
+    like($run->{err}, qr/^klr-train: 80000 examples need at least \d+ MB \(-m\)$/m,
+        'what -m cannot hold is refused');
+    is("$run->{exit} " . (-e "$dir/model.many" ? 'a model' : 'no model'),
+        '1 no model', 'and nothing is written');
+}
+
 done_testing();

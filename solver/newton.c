@@ -204,28 +204,39 @@ static void newton_look(struct newton *nt)
     nt->progress.violation = newton_gap(nt);
 }
 
-/* The first of t = 1, 1/2, 1/4 ... with a smaller P on the line from beta to
- * the Newton point g + S v, rho optimal at each; false if there is none. */
-static bool newton_line_search(struct newton *nt)
+/* P at beta + t (g + S v - beta) into x and kx, with the best rho there. */
+static double newton_along(struct newton *nt, double t, double *rho)
 {
     const struct direction *d = &nt->direction;
-    size_t n = nt->n;
+    for (size_t i = 0; i < nt->n; i++) {
+        nt->x[i] = nt->beta[i] + t * (d->v[i] - nt->e[i]);
+        nt->kx[i] = nt->u[i] + t * (d->kv[i] - nt->q[i]);
+    }
+    *rho = newton_rho(nt, nt->kx);
+    return newton_primal(nt, nt->x, nt->kx, *rho);
+}
+
+/* On the line from beta to the Newton point, of t = 1, 1/2, 1/4 ... the first
+ * with a smaller P than before and not a larger one than the next; false if
+ * there is none. */
+static bool newton_line_search(struct newton *nt)
+{
+    double best = 0, least = nt->primal, rho;
     for (double t = 1; t > 1e-8; t /= 2) {
-        for (size_t i = 0; i < n; i++) {
-            nt->x[i] = nt->beta[i] + t * (d->v[i] - nt->e[i]);
-            nt->kx[i] = nt->u[i] + t * (d->kv[i] - nt->q[i]);
-        }
-        double rho = newton_rho(nt, nt->kx);
-        double primal = newton_primal(nt, nt->x, nt->kx, rho);
-        if (primal < nt->primal) {
-            memcpy(nt->beta, nt->x, n * sizeof *nt->beta);
-            memcpy(nt->u, nt->kx, n * sizeof *nt->u);
-            nt->rho = rho;
-            nt->primal = primal;
-            return true;
+        double primal = newton_along(nt, t, &rho);
+        if (best > 0 && !(primal < least))
+            break;
+        if (primal < least) {
+            best = t;
+            least = primal;
         }
     }
-    return false;
+    if (best == 0)
+        return false;
+    nt->primal = newton_along(nt, best, &nt->rho);
+    memcpy(nt->beta, nt->x, nt->n * sizeof *nt->beta);
+    memcpy(nt->u, nt->kx, nt->n * sizeof *nt->u);
+    return true;
 }
 
 /* ---- steps ---- */

@@ -376,7 +376,7 @@ static int read_range(const struct klr_option *option, const char *text,
                       const char *end, struct klr_reals *list,
                       struct klr_error *err)
 {
-    double first, last, factor;
+    double first = 0, last = 0, factor;
     const char *colon = memchr(text, ':', (size_t)(end - text));
     const char *second = memchr(colon + 1, ':', (size_t)(end - colon - 1));
     if (!second || second + 1 == end || second[1] != 'x' ||
@@ -404,7 +404,7 @@ static int read_reals(const struct klr_option *option, const char *text,
 {
     struct klr_reals list = {.count = 0};
     const char *item = text, *end;
-    double value;
+    double value = 0;
     int code = 0;
     do {
         end = item + strcspn(item, ",");

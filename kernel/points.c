@@ -181,7 +181,8 @@ static int points_allocate(struct klr_points *points,
     size_t n = (x->n + SPAN - 1) / SPAN * SPAN;
     size_t nonzeros = x->n ? x->start[x->n] - x->start[0] : 0;
     points->n = x->n;
-    points->size = klr_zalloc(n, sizeof(double), err);
+    /* tiles read a span of them from any column on */
+    points->size = klr_zalloc(n + SPAN, sizeof(double), err);
     points->outside = klr_zalloc(x->n, sizeof(double), err);
     if (!points->size || !points->outside)
         return KLR_E_MEMORY;

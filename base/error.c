@@ -69,7 +69,7 @@ static size_t printable(const char *text, const char *end)
 const char *klr_quote_slice(char quoted[KLR_QUOTED_SIZE], const char *text,
                             const char *end)
 {
-    const char *limit = quoted + KLR_QUOTED_SIZE - sizeof "...'";
+    const char *limit = quoted + (KLR_QUOTED_SIZE - sizeof "...'");
     char *q = quoted;
     *q++ = '\'';
     while (text < end) {

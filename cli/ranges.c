@@ -181,7 +181,7 @@ static int ranges_sections(struct ranges *in, struct cli_scaling *scaling)
 int cli_ranges_restore(struct cli_scaling *scaling, const char *path,
                        struct klr_error *err)
 {
-    struct klr_error unheard;
+    struct klr_error unheard = {0};
     struct ranges in = {.err = err ? err : &unheard};
     int code = klr_input_open(&in.input, path, false, in.err);
     if (!code)

@@ -285,3 +285,10 @@ static void direction_free(struct direction *d)
     klr_free(d->row);
     klr_free(d->range);
 }
+
+static double direction_bytes(size_t n)
+{
+    size_t row = DIRECTION_VECTORS * sizeof(double) + sizeof(size_t) +
+                 sizeof(struct klr_range);
+    return (double)n * (double)row + precond_bytes(n);
+}

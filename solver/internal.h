@@ -334,6 +334,7 @@ struct direction {
 static int direction_create(struct direction *d, const struct binary *problem,
                             struct klr_error *err);
 static void direction_free(struct direction *d);
+static double direction_bytes(size_t n);
 /* d->v and d->kv; s becomes 0 where rows are left out. Ends early with a status
  * of the clock, or with `indefinite`. */
 static enum klr_status direction_solve(struct direction *d, double *s,

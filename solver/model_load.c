@@ -352,7 +352,7 @@ static void loader_free(struct loader *in)
 int klr_model_load(struct klr_model **out, const char *path,
                    struct klr_error *err)
 {
-    struct klr_error unheard;
+    struct klr_error unheard = {0};
     struct loader in = {.err = err ? err : &unheard};
     struct klr_model *model = NULL;
     *out = NULL;

@@ -419,10 +419,7 @@ static void newton_path(struct newton *nt, struct solution *solution)
 
 static double newton_bytes(size_t n)
 {
-    size_t vectors = NEWTON_VECTORS + DIRECTION_VECTORS;
-    return (double)n * (sizeof(double) * (double)vectors + sizeof(size_t) +
-                        sizeof(struct klr_range)) +
-           precond_bytes(n);
+    return (double)n * NEWTON_VECTORS * sizeof(double) + direction_bytes(n);
 }
 
 static int newton_create(struct newton *nt, const struct binary *problem,

@@ -36,7 +36,8 @@ static int weight_bin(double weight)
 {
     int exponent;
     frexp(weight, &exponent);
-    if (weight == 0 || -exponent >= WEIGHT_BINS)
+    if (!(weight > 0) ||
+        -exponent >= WEIGHT_BINS) /* no number where all are 0 */
         return WEIGHT_BINS - 1;
     return exponent > 0 ? 0 : -exponent;
 }

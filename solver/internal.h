@@ -358,6 +358,10 @@ static int loss_check(const struct loss *loss, const struct binary *problem,
  * dual is reached, for logistic losses. */
 static double loss_value(const struct loss *loss, double margin, double cost);
 static double loss_alpha(const struct loss *loss, double margin, double cost);
+/* 1/2 beta'u + sum_i loss_i(y_i (u_i - rho)), u = K beta, all (n). */
+static double primal_value(const struct loss *loss, size_t n, const double *y,
+                           const double *cost, const double *beta,
+                           const double *u, double rho);
 static double conjugate_value(const struct loss *loss, double alpha,
                               double cost);
 static double conjugate_slope(const struct loss *loss, double alpha,

@@ -5,11 +5,11 @@
  *
  *   primal   P = 1/2 beta'K beta + sum_i loss_i(y_i f_i)
  *   dual     minimise  1/2 beta'K beta + sum_i psi_i(alpha_i),
- *            beta_i = alpha_i y_i, sum_i beta_i = 0, box <= alpha_i <= C_i - box;
- *            D is minus the minimum.
+ *            beta_i = alpha_i y_i, sum_i beta_i = 0,
+ *            box <= alpha_i <= C_i - box; D is minus the minimum.
  *
  *          loss_i(z)            psi(alpha)                     source
- *   svm    C max(0, 1 - z)      -alpha                         Lin & Lin (2003),
+ *   svm    C max(0, 1 - z)      -alpha                         Lin & Lin (2003)
  *                                                              (2)
  *   klr    C log(1 + e^-z)      C G(alpha/C), G(d) =           Keerthi et al.
  *                               d log d + (1-d) log(1-d)       (2005), (2.7),
@@ -77,6 +77,18 @@ static double loss_value(const struct loss *loss, double margin, double cost)
     double z = loss->shift - margin, alpha = cost * sigmoid(z);
     double cut = loss_alpha(loss, margin, cost);
     return cut == alpha ? cost * softplus(z) : cut * z - entropy(cut, cost);
+}
+
+static double primal_value(const struct loss *loss, size_t n, const double *y,
+                           const double *cost, const double *beta,
+                           const double *u, double rho)
+{
+    double quadratic = 0, sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        quadratic += beta[i] * u[i];
+        sum += loss_value(loss, y[i] * (u[i] - rho), cost[i]);
+    }
+    return 0.5 * quadratic + sum;
 }
 
 static double conjugate_value(const struct loss *loss, double alpha,

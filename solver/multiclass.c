@@ -158,7 +158,7 @@ static void pair_drop(const struct binary *binary, double c,
                       struct solution *solution, double *u, double *cost)
 {
     struct loss loss = loss_of(binary->params, c);
-    double *beta = solution->beta, quadratic = 0, sum = 0;
+    double *beta = solution->beta;
     for (size_t i = 0; i < binary->n; i++) {
         if (binary->y[i] * beta[i] <= loss.box)
             beta[i] = 0;
@@ -168,12 +168,8 @@ static void pair_drop(const struct binary *binary, double c,
                    solution->precision, u);
     if (!binary->params->no_bias)
         solution->rho = best_rho(&loss, binary->n, binary->y, cost, u);
-    for (size_t i = 0; i < binary->n; i++) {
-        double margin = binary->y[i] * (u[i] - solution->rho);
-        quadratic += beta[i] * u[i];
-        sum += loss_value(&loss, margin, cost[i]);
-    }
-    solution->primal = 0.5 * quadratic + sum;
+    solution->primal =
+        primal_value(&loss, binary->n, binary->y, cost, beta, u, solution->rho);
 }
 
 static int pair_drop_all(const struct binary *binary, struct solution *solution,

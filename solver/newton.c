@@ -71,11 +71,8 @@ enum {
 static double newton_primal(const struct newton *nt, const double *beta,
                             const double *u, double rho)
 {
-    const double *y = nt->problem->y;
-    double loss = 0;
-    for (size_t i = 0; i < nt->n; i++)
-        loss += loss_value(&nt->loss, y[i] * (u[i] - rho), nt->cost[i]);
-    return 0.5 * dot(nt->n, beta, u) + loss;
+    return primal_value(&nt->loss, nt->n, nt->problem->y, nt->cost, beta, u,
+                        rho);
 }
 
 static double newton_rho(const struct newton *nt, const double *u)
@@ -121,9 +118,9 @@ static void newton_gradient(struct newton *nt)
         nt->g[i] = y[i] * alpha;
         nt->s[i] = cut ? 0 : sqrt(cost * p * sigmoid(-z));
         nt->e[i] = nt->beta[i] - nt->g[i];
-        /* psi(alpha) = alpha (shift - margin) - loss, also where C G(p) would
-         * lose all digits; without the box alpha = C p */
-        nt->conjugate += alpha * -margin - loss_value(&nt->loss, margin, cost);
+        /* psi(alpha) from what the loss is, the largest -alpha margin - psi:
+         * C G(p) would lose all digits near its ends */
+        nt->conjugate -= alpha * margin + loss_value(&nt->loss, margin, cost);
     }
 }
 
@@ -171,16 +168,18 @@ static bool newton_blurred(const struct newton *nt, double gap)
            (gap <= nt->eps && ldexp(g, -23) > nt->eps * size);
 }
 
-/* The dual point of (beta, rho), its product, both objectives. u is carried
- * along in float products, and must be of the same K as q: between two of them
- * the terms of first order would not cancel. */
+/* The product of the dual point of (beta, rho), which newton_gradient has
+ * formed, and both objectives. u is carried along in float products, and must be
+ * of the same K as q: between two of them the terms of first order would not
+ * cancel. */
 static void newton_dual_point(struct newton *nt, enum klr_precision precision)
 {
     bool carried = precision == KLR_FLOAT && nt->precision == KLR_FLOAT;
     nt->precision = precision;
-    if (!carried)
+    if (!carried) {
         newton_refresh(nt);
-    newton_gradient(nt);
+        newton_gradient(nt);
+    }
     newton_product(nt, nt->e, precision, nt->q);
     for (size_t i = 0; i < nt->n; i++)
         nt->kg[i] = nt->u[i] - nt->q[i];
@@ -221,21 +220,24 @@ static double newton_along(struct newton *nt, double t, double *rho)
  * there is none. */
 static bool newton_line_search(struct newton *nt)
 {
-    double best = 0, least = nt->primal, rho;
+    const struct direction *d = &nt->direction;
+    double best = 0, rho;
     for (double t = 1; t > 1e-8; t /= 2) {
         double primal = newton_along(nt, t, &rho);
-        if (best > 0 && !(primal < least))
-            break;
-        if (primal < least) {
+        if (primal < nt->primal) {
             best = t;
-            least = primal;
+            nt->primal = primal;
+            nt->rho = rho;
+        } else if (best > 0) {
+            break;
         }
     }
     if (best == 0)
         return false;
-    nt->primal = newton_along(nt, best, &nt->rho);
-    memcpy(nt->beta, nt->x, nt->n * sizeof *nt->beta);
-    memcpy(nt->u, nt->kx, nt->n * sizeof *nt->u);
+    for (size_t i = 0; i < nt->n; i++) {
+        nt->beta[i] += best * (d->v[i] - nt->e[i]);
+        nt->u[i] += best * (d->kv[i] - nt->q[i]);
+    }
     return true;
 }
 
@@ -322,9 +324,8 @@ static double newton_first_cost(const struct newton *nt, double cost,
     const struct binary *b = nt->problem;
     double most = 0, diagonal = 0, off = 0;
     size_t rows = nt->n < ROWS ? nt->n : ROWS;
-    operator_diagonal(b->op, b->set, row);
     for (size_t i = 0; i < nt->n; i++) {
-        diagonal += row[i] / (double)nt->n;
+        diagonal += nt->direction.precond.diagonal[i] / (double)nt->n;
         most = fmax(most, b->weight[i]);
     }
     for (size_t i = 0; i < rows; i++) {

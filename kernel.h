@@ -93,7 +93,7 @@ enum klr_precision { KLR_FLOAT, KLR_DOUBLE };
  * float arithmetic where that keeps the accuracy above, else they are rounded
  * doubles. Columns follow each other without gaps. Every entry depends on its
  * two examples alone: any partition into blocks gives the same bits, and
- * K_ij = K_ji to the last bit. Several rows cost less each than a single one.
+ * K_ij = K_ji to the last bit. A dozen rows cost less each than one.
  * Points are not changed: threads may share them, each with a workspace of its
  * own. */
 void klr_gram(const struct klr_points *a, struct klr_range rows,

@@ -33,12 +33,10 @@
 #define GROUP (SPAN / WIDE < 4 ? SPAN / WIDE : 4) /* vectors side by side */
 /* Statements for all of them, not loops around them. */
 #define EACH(q) _Pragma("GCC unroll 4") for (int q = 0; q < GROUP; q++)
-/* Vectors of a register block of so many rows: a multiple of GROUP in all. */
+/* Vectors of a register block of one row or of ROWS: a multiple of GROUP in
+ * all. */
 #define AT_MOST(most, count) ((count) < (most) ? (count) : (most))
-#define VECTORS(rows)                                                          \
-    ((size_t)((rows) == 1          ? AT_MOST(8, SPAN / WIDE)                   \
-              : (rows) <= ROWS / 2 ? AT_MOST(4, SPAN / WIDE)                   \
-                                   : 2))
+#define VECTORS(rows)        ((size_t)((rows) == 1 ? AT_MOST(8, SPAN / WIDE) : 2))
 
 typedef REAL NAME(reals)
     __attribute__((vector_size(BYTES), aligned(sizeof(REAL)), __may_alias__));
@@ -213,7 +211,7 @@ static TARGET void NAME(load)(const struct tile *t)
 {
     if (t->b->form == DENSE)
         for (size_t r = 0, rows; r < t->count; r += rows) {
-            rows = block_rows(ROWS, t->count - r);
+            rows = t->count - r == 1 ? 1 : ROWS;
             NAME(pack)(t, r, rows);
         }
     else
@@ -389,12 +387,11 @@ LOCAL void NAME(sweep)(const struct tile *t, size_t first, size_t end,
 
 static TARGET void NAME(dense)(const struct tile *t)
 {
-    size_t rest = t->count % ROWS, rows = block_rows(ROWS, rest);
-    size_t whole = rows == ROWS ? t->count : t->count - rest;
-    if (whole)
-        NAME(sweep)(t, 0, whole, ROWS);
-    if (rows == 1)
-        NAME(sweep)(t, whole, t->count, 1);
+    size_t alone = t->count % ROWS == 1, blocks = t->count - alone;
+    if (blocks)
+        NAME(sweep)(t, 0, blocks, ROWS);
+    if (alone)
+        NAME(sweep)(t, blocks, t->count, 1);
 }
 
 /* ---- sparse ---- */

@@ -2,9 +2,8 @@
  *
  * The template of tiles, once for each type of numbers and instruction set, and
  * the choice among them. Doubles, which are few, have no copy of their own for
- * AVX-512. Values depend on the vectors' width in no way; those
- * of floats depend on the instruction set in that portable code on x86 rounds
- * products.
+ * AVX-512. Values depend on the vectors' width in no way; those of floats depend
+ * on the instruction set in that portable code on x86 rounds products.
  */
 #include "kernel/internal.h"
 
@@ -16,12 +15,6 @@
 #define SHUFFLE(places, a, b, i, j, k, l)                                      \
     __builtin_shuffle((a), (b), (places){i, j, k, l})
 #endif
-
-/* Of a dense register block, where `left` rows are left. */
-static size_t block_rows(size_t most, size_t left)
-{
-    return left > 1 ? most : left;
-}
 
 #if defined __x86_64__
 #include <immintrin.h>

@@ -37,14 +37,6 @@ sub train
     return run(['klr-train', @arguments], cwd => $dir);
 }
 
-sub json
-{
-    my ($run) = @_;
-    my $object = eval { decode_json($run->{out}) };
-    is($@, '', 'stdout is JSON') or diag($run->{out} . $run->{err});
-    return $object;
-}
-
 # The rows of a table, a hash for each: by the titles of the columns.
 sub table
 {
@@ -89,11 +81,11 @@ for my $case (['heart', '-s klr', 1e-6], ['heart', '-s klr -a smo -e 1e-5', 1e-6
 {
     my ($data, $options, $gap) = @$case;
     my $what = "$data, $options";
-    my $reports = json(train("-q --json $options -c 0.1:10:x10 $data path"));
+    my $reports = printed_json(train("-q --json $options -c 0.1:10:x10 $data path"));
     is(join(' ', map { $_->{c} } @$reports), '0.1 1 10', "$what: the costs");
     for my $report (@$reports) {
         my $c = $report->{c};
-        my $alone = json(train("-q --json $options -c $c $data alone"));
+        my $alone = printed_json(train("-q --json $options -c $c $data alone"));
         is($report->{status}, 'converged', "$what, C = $c: converged");
         my $difference = abs($report->{objective} / $alone->{objective} - 1);
         cmp_ok($difference, '<', 2 * ($gap // 1e-3),
@@ -127,7 +119,7 @@ for my $case (['heart', ''], ['heart', '-s svm'], ['classes2', '-t 0'],
     my @rows = table($run);
     is(join(' ', map { $_->{C} } @rows), '0.1 1 10 100', "$what: a row each");
     for my $row (@rows) {
-        my $alone = json(train("-v 4 --json $options -c $row->{C} $data"));
+        my $alone = printed_json(train("-v 4 --json $options -c $row->{C} $data"));
         cmp_ok(abs($row->{accuracy} / 100 - $alone->{accuracy}), '<',
             $options =~ /svm/ ? 0.01 : 1e-6, "$what: accuracy at C = $row->{C}");
         is(exists $row->{AUC}, defined $alone->{auc},
@@ -165,7 +157,7 @@ for my $case (['heart', ''], ['heart', '-s svm'], ['classes2', '-t 0'],
     is(train('-v 5 -q -c 1,10 heart')->{err}, '', '-q is silent');
 }
 {
-    my $json = json(train('-v 3 -q --json -c 0.1,1,10 heart best'));
+    my $json = printed_json(train('-v 3 -q --json -c 0.1,1,10 heart best'));
     is(join(' ', map { $_->{c} } @{ $json->{values} }), '0.1 1 10',
         '--json has the table');
     is(join(' ', sort keys %{ $json->{values}[0] }),
@@ -174,7 +166,7 @@ for my $case (['heart', ''], ['heart', '-s svm'], ['classes2', '-t 0'],
         @{ $json->{values} };
     is("@$json{qw(c best_c log_loss)}", "@$best{qw(c c log_loss)}",
         'the best of them');
-    my $alone = json(train("-q --json -c $json->{best_c} heart alone"));
+    my $alone = printed_json(train("-q --json -c $json->{best_c} heart alone"));
     is($json->{refit}{objective}, $alone->{objective},
         'and the model made with it');
 }
@@ -197,12 +189,12 @@ for my $options ('-v 3 -c 0.1,1,10', '-c 0.1,1,10', '-s svm -v 3 -c 0.1,1,10') {
 {
     my $run = train('--json -c 1,100 -g 1 --max-iter 6 heart l');
     is($run->{exit}, 0, '--max-iter: exit status');
-    my $reports = json($run);
+    my $reports = printed_json($run);
     is($reports->[1]{status}, 'iteration_limit', '--max-iter: status');
     like($run->{err}, qr/^klr-train: warning: C = 100: the limit of iterations was reached: the model is usable but not optimal/m,
         '--max-iter: a warning with the cost');
     $run = train('-q --json -c 1,100 --time-limit 1e-9 heart l');
-    is(join(' ', $run->{exit}, map { $_->{status} } @{ json($run) }),
+    is(join(' ', $run->{exit}, map { $_->{status} } @{ printed_json($run) }),
         '0 time_limit time_limit', '--time-limit: status of each');
     for my $c (1, 100) {
         $run = run(['klr-predict', 'heart_scale', "$dir/l.$c", "$dir/o"]);
@@ -243,7 +235,7 @@ sub wait_for
     kill 'INT', $run->{pid};
     finish($run);
     is($run->{exit}, 130, 'a path interrupted: exit status');
-    is(json($run)->[-1]{status}, 'interrupted', 'its status');
+    is(printed_json($run)->[-1]{status}, 'interrupted', 'its status');
     like($run->{err}, qr/^klr-train: warning: C = 1000000: training was interrupted: the model is usable but not optimal/m,
         'a warning');
     for my $c ('0.001', '1000000') {

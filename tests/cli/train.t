@@ -20,15 +20,6 @@ sub train
     return run(['klr-train', @arguments], cwd => $dir);
 }
 
-# The line of JSON that a run printed.
-sub json
-{
-    my ($run) = @_;
-    my $object = eval { decode_json($run->{out}) };
-    is($@, '', 'stdout is JSON') or diag($run->{out});
-    return $object // {};
-}
-
 sub model_lines
 {
     my ($path) = @_;
@@ -95,10 +86,10 @@ same('the last one holds', '-c 3 -w1 9 -w1 2', '-w1 2 -c 3');
 same('weights are by number', '-w1 2', '-w+1.0 2');
 same('-g 0 is the default', '-g 0', '');
 {
-    my ($one, $other) = map { json(train("--json -q -e 1e-6 $_ heart w")) }
+    my ($one, $other) = map { printed_json(train("--json -q -e 1e-6 $_ heart w")) }
         '-c 4', '-c 8 -w1 0.5 -w-1 0.5';
     is($one->{objective}, $other->{objective}, 'weights multiply the cost');
-    my $more = json(train('--json -q -e 1e-6 -c 4 -w1 2 heart w'));
+    my $more = printed_json(train('--json -q -e 1e-6 -c 4 -w1 2 heart w'));
     cmp_ok($more->{objective}, '>', $one->{objective}, 'a weight counts');
 }
 
@@ -106,7 +97,7 @@ same('-g 0 is the default', '-g 0', '');
 
 for my $model ('klr', 'svm') {
     my $run = train("--json -q -s $model heart j");
-    my $json = json($run);
+    my $json = printed_json($run);
     is(() = $run->{out} =~ /\n/g, 1, 'one line');
     is(join(' ', sort keys %$json), 'c dual gap iterations kernel_evals model n '
             . 'n_sv objective passes precond_flops seconds solver status', 'its keys');
@@ -125,7 +116,7 @@ for my $model ('klr', 'svm') {
     cmp_ok($json->{kernel_evals}, '>', 0, 'kernel evaluations are counted');
 }
 {
-    my $json = json(train('--json -q -t sigmoid -r 1 heart j'));
+    my $json = printed_json(train('--json -q -t sigmoid -r 1 heart j'));
     ok(exists $json->{gap} && !defined $json->{gap},
         'a kernel without duality has a gap of null');
 }
@@ -163,7 +154,7 @@ for my $model ('klr', 'svm') {
     is(train('-v 5 heart')->{out}, $run->{out}, 'the same twice');
     is(train('-v 5 --seed 1 heart')->{out}, $run->{out}, 'the seed is 1');
     isnt(train('-v 5 --seed 2 heart')->{out}, $run->{out}, 'another seed');
-    my $json = json(train('-v 5 --json heart'));
+    my $json = printed_json(train('-v 5 --json heart'));
     is(sprintf('%g', 100 * $json->{accuracy}), $accuracy, '-v and --json');
     $run = train('-s svm -v 5 heart');
     unlike($run->{out}, qr/Log loss|nan/, 'no log loss without probabilities');
@@ -178,7 +169,7 @@ for my $limit (['--max-iter 7', 'iteration', 'iterations'],
     my ($options, $status, $what) = @$limit;
     my $run = train("--json -q $options -g 1 heart l");
     is($run->{exit}, 0, "$options: exit status");
-    is(json($run)->{status}, "${status}_limit", "$options: status");
+    is(printed_json($run)->{status}, "${status}_limit", "$options: status");
     like($run->{err}, qr/\Aklr-train: warning: the limit of $what was reached: the model is usable but not optimal( \(relative duality gap [\d.e-]+\))?\n\z/,
         "$options: a warning");
     my %lines = model_lines('l');
@@ -186,7 +177,7 @@ for my $limit (['--max-iter 7', 'iteration', 'iterations'],
     $run = run(['klr-predict', 'heart_scale', "$dir/l", "$dir/o"]);
     is($run->{exit}, 0, "$options: the model is usable");
 }
-is(json(train('--json -q -a smo --max-iter 7 heart l'))->{iterations}, 7,
+is(printed_json(train('--json -q -a smo --max-iter 7 heart l'))->{iterations}, 7,
     '--max-iter is the number of iterations');
 
 # ---- Help ----
@@ -250,7 +241,7 @@ for my $signal (['INT', 130], ['TERM', 143]) {
     kill $name, $run->{pid};
     finish($run);
     is($run->{exit}, $exit, "SIG$name: exit status");
-    is(json($run)->{status}, 'interrupted', "SIG$name: status");
+    is(printed_json($run)->{status}, 'interrupted', "SIG$name: status");
     like($run->{err}, qr/^klr-train: warning: training was interrupted: the model is usable but not optimal/m,
         "SIG$name: a warning");
     $run = run(['klr-predict', "$dir/long", "$dir/$name.model", "$dir/o"]);

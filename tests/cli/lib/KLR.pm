@@ -7,9 +7,11 @@ use strict;
 use warnings;
 use Exporter 'import';
 use File::Temp ();
+use JSON::PP ();
 use POSIX ();
+use Test::More ();
 
-our @EXPORT = qw(bin tool start finish run scratch put get peer data);
+our @EXPORT = qw(bin tool start finish run printed_json scratch put get peer data);
 
 my @folders; # File::Temp objects: the folders go when the test ends
 
@@ -94,6 +96,16 @@ sub finish
 sub run
 {
     return finish(start(@_));
+}
+
+# The JSON that a run printed, an empty hash where it is none.
+sub printed_json
+{
+    my ($run) = @_;
+    my $object = eval { JSON::PP::decode_json($run->{out}) };
+    Test::More::is($@, '', 'stdout is JSON')
+        or Test::More::diag($run->{out} . $run->{err});
+    return $object // {};
 }
 
 # The path of another program, or undef where it is not installed.

@@ -200,12 +200,12 @@ struct klr_report {
 };
 
 /* Train on all of `problem`, a model for each C: model and report have
- * cost.count elements. Along several C solvers go upwards, from each solution to
- * the next: a model is as exact as that of its C alone, but not the same to the
- * last bit. KLR_E_DATA for one class only or for labels that look like
- * regression targets (more than 1000 distinct ones, or more than n/3 when
- * n > 30); KLR_E_USAGE for weights of absent classes and unmet -m. A model
- * refers to the problem's text until it is freed: free the models first. */
+ * cost.count elements. Along several C solvers go upwards, from each solution
+ * to the next: a model is as exact as that of its C alone, but not the same to
+ * the last bit. KLR_E_DATA for one class only or for labels that look like
+ * regression targets (more than 1000 distinct ones, or more than n/3 when n >
+ * 30); KLR_E_USAGE for weights of absent classes and unmet -m. A model refers
+ * to the problem's text until it is freed: free the models first. */
 int klr_train(const struct klr_problem *problem, const struct klr_params *,
               struct klr_model **model, struct klr_report *report,
               struct klr_error *err);

@@ -375,9 +375,9 @@ static int put_digits(char *text, bool negative, unsigned six, int exponent)
     return (int)(p - text);
 }
 
-/* value 10^k is rounded to six digits. The rounded product lies on the same side
- * of a tie as the exact one, or on the tie; then its rounding error, which fma
- * gives exactly, decides. */
+/* value 10^k is rounded to six digits. The rounded product lies on the same
+ * side of a tie as the exact one, or on the tie; then its rounding error, which
+ * fma gives exactly, decides. */
 int klr_format_six(char text[KLR_REAL_SIZE], double value)
 {
     static const double power[] = {1e-4, 1e-3, 1e-2, 1e-1, 1e0,

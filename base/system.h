@@ -12,7 +12,8 @@
 size_t klr_memory_limit(void);
 
 /* Processors this process may use: those it may be scheduled on, or the quota
- * of its control group (v1 or v2), rounded up, where that is less; at least 1. */
+ * of its control group (v1 or v2), rounded up, where that is less; at least
+ * 1. */
 size_t klr_processors(void);
 
 /* Seconds on a clock that only goes forward. */

@@ -32,8 +32,8 @@ typedef void klr_pool_turn(void *context, size_t index, size_t thread);
 /* Take all turns 0 .. count-1, then return. They are handed out in ascending
  * order, each to whichever thread is free, the caller's among them: so a turn
  * may wait for one of a smaller index. What was written before is seen by the
- * turns, and what they wrote by the caller. One run at a time; turns start none.
- * With one thread, or pool NULL, the turns are a plain loop. */
+ * turns, and what they wrote by the caller. One run at a time; turns start
+ * none. With one thread, or pool NULL, the turns are a plain loop. */
 void klr_pool_run(struct klr_pool *pool, size_t count, klr_pool_turn *turn,
                   void *context);
 

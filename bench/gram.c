@@ -4,7 +4,8 @@
  * all, as SMO asks for them, and blocks of 64 rows by 256 columns, as products
  * and prediction do. Medians of seven runs, in time of the processor.
  *
- *   make build/klr.a && cc -O2 -D_GNU_SOURCE -I. bench/gram.c build/klr.a -lm -o build/gram
+ *   make build/klr.a
+ *   cc -O2 -D_GNU_SOURCE -I. bench/gram.c build/klr.a -lm -o build/gram
  *   build/gram DATA [KERNEL [GAMMA [COEF0 [DEGREE]]]]
  */
 #include <math.h>

@@ -8,7 +8,8 @@
  * (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1):
  *   - an inner product is off by at most t u |x| |z|. That serves the linear
  *     kernel, and the polynomial one while K_ii cannot cancel; polynomials that
- *     can, and tanh where gamma t u |x| |z| is not small, take compensated sums;
+ *     can, and tanh where gamma t u |x| |z| is not small, take compensated
+ *     sums;
  *   - |x|^2 + |z|^2 - 2 x'z is off by at most (t + 4) u (|x| + |z|)^2, so that
  *     exp(-gamma ..) is good while gamma 4 R^2 (t + 4) u is small. A left row
  *     from elsewhere with |x| > 2 R does no harm, since then exp(-gamma D) D is
@@ -141,7 +142,8 @@ static enum form choose_form(size_t n, size_t width, size_t nonzeros,
 }
 
 /* True if sums of products in double may not keep the accuracy. Of polynomials
- * whose K_ii = (gamma |x|^2 + coef0)^degree may vanish that is so for any row. */
+ * whose K_ii = (gamma |x|^2 + coef0)^degree may vanish that is so for any
+ * row. */
 static bool choose_compensation(const struct klr_points *points)
 {
     const struct klr_kernel *kernel = &points->kernel;

@@ -2,8 +2,8 @@
  *
  * The template of tiles, once for each type of numbers and instruction set, and
  * the choice among them. Doubles, which are few, have no copy of their own for
- * AVX-512. Values depend on the vectors' width in no way; those of floats depend
- * on the instruction set in that portable code on x86 rounds products.
+ * AVX-512. Values depend on the vectors' width in no way; those of floats
+ * depend on the instruction set in that portable code on x86 rounds products.
  */
 #include "kernel/internal.h"
 

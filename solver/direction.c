@@ -8,10 +8,10 @@
  * & Nocedal 2001) and the preconditioner M = I + L L', S K S ~ L L', of
  * precond.c. The step is S v.
  *
- * v_i = 0 where s_i = 0, and rows of small weight are taken for such: those left
- * out, with sum W_i (K_ii + 1 / sum W) <= a, would change the step by at most the
- * a-th part of what they lack. Products of conjugate gradients are then of the
- * other rows alone; K S v takes a product of its own.
+ * v_i = 0 where s_i = 0, and rows of small weight are taken for such: those
+ * left out, with sum W_i (K_ii + 1 / sum W) <= a, would change the step by at
+ * most the a-th part of what they lack. Products of conjugate gradients are
+ * then of the other rows alone; K S v takes a product of its own.
  */
 #include "solver/internal.h"
 

@@ -460,8 +460,8 @@ static struct klr_kernel params_kernel(const struct klr_params *params,
 static int model_add_probabilities(struct klr_model *model, double shift,
                                    struct klr_error *err);
 static struct klr_features problem_features(const struct klr_problem *problem);
-/* operator_create on a problem, within the memory of the parameters; errors name
- * the line of its file, or the MB that are needed. */
+/* operator_create on a problem, within the memory of the parameters; errors
+ * name the line of its file, or the MB that are needed. */
 static int problem_operator(struct klr_operator *op,
                             const struct klr_problem *problem,
                             const struct klr_params *params,

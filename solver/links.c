@@ -26,7 +26,8 @@ static double softplus(double z)
     return fmax(z, 0) + log1p(exp(-fabs(z)));
 }
 
-/* A (m, m) x = b by Gaussian elimination with partial pivoting; x replaces b. */
+/* A (m, m) x = b by Gaussian elimination with partial pivoting; x replaces
+ * b. */
 static void couple_solve(size_t m, double *a, double *b)
 {
     for (size_t c = 0; c < m; c++) {

@@ -417,7 +417,8 @@ static struct klr_features problem_features(const struct klr_problem *problem)
 }
 
 /* Newton keeps tiles of K, SMO a cache of its rows. What Newton's vectors and
- * preconditioner take beyond what -m leaves to a program comes off the tiles. */
+ * preconditioner take beyond what -m leaves to a program comes off the
+ * tiles. */
 static int tile_budget(const struct klr_params *params, size_t n,
                        size_t *budget, struct klr_error *err)
 {

@@ -8,12 +8,12 @@
  *
  * At (beta, rho), rho optimal, or 0 in a model without bias, let g_i = y_i
  * alpha_i with the alpha_i where the loss meets its conjugate, W_i = alpha_i (1
- * - alpha_i / C_i) its curvature, 0 where the box cuts it off, and S = diag(sqrt
- * W). Since rho is optimal, sum g_i = 0: |g| is a feasible point of the dual,
- * Keerthi et al. (2005), (2.8), Consolo (22), and gives a rigorous duality gap
- * at the price of one product, q = K (beta - g). The Newton point is g + S v,
- * with v of direction.c. K is linear along the line to the Newton point, so the
- * line search needs no product.
+ * - alpha_i / C_i) its curvature, 0 where the box cuts it off, and S =
+ * diag(sqrt W). Since rho is optimal, sum g_i = 0: |g| is a feasible point of
+ * the dual, Keerthi et al. (2005), (2.8), Consolo (22), and gives a rigorous
+ * duality gap at the price of one product, q = K (beta - g). The Newton point
+ * is g + S v, with v of direction.c. K is linear along the line to the Newton
+ * point, so the line search needs no product.
  *
  * C is reached along a path, warm started: from zero at a large C the steps
  * would shrink to nothing. Shift and box grow with C. Products are summed in
@@ -156,8 +156,8 @@ static void newton_judge(struct newton *nt)
 /* Float entries err by some 2^-23 sqrt(K_ii K_jj), independently of each other,
  * hence (K g)_i by h_i with h_i^2 = 2^-46 K_ii sum_j g_j^2 K_jj. Near the
  * optimum the first-order terms of P and of D cancel in the gap, which errs by
- * 1/2 sum W_i h_i^2; the objectives themselves err by 2^-23 sum g_i^2 K_ii. True
- * if the gap could not be told from that, or is small enough to end with
+ * 1/2 sum W_i h_i^2; the objectives themselves err by 2^-23 sum g_i^2 K_ii.
+ * True if the gap could not be told from that, or is small enough to end with
  * objectives that err by more. */
 static bool newton_blurred(const struct newton *nt, double gap)
 {
@@ -169,8 +169,8 @@ static bool newton_blurred(const struct newton *nt, double gap)
 }
 
 /* The product of the dual point of (beta, rho), which newton_gradient has
- * formed, and both objectives. u is carried along in float products, and must be
- * of the same K as q: between two of them the terms of first order would not
+ * formed, and both objectives. u is carried along in float products, and must
+ * be of the same K as q: between two of them the terms of first order would not
  * cancel. */
 static void newton_dual_point(struct newton *nt, enum klr_precision precision)
 {
@@ -270,10 +270,10 @@ static void newton_return(struct newton *nt)
 }
 
 /* Newton steps at the present costs until the relative gap reaches the target.
- * Where it takes many, the preconditioner is too weak for conjugate gradients to
- * come near the Newton point: more rank, and more accuracy. Where no step lowers
- * P, or K seems indefinite, float products have led astray: double ones from
- * then on. */
+ * Where it takes many, the preconditioner is too weak for conjugate gradients
+ * to come near the Newton point: more rank, and more accuracy. Where no step
+ * lowers P, or K seems indefinite, float products have led astray: double ones
+ * from then on. */
 static enum klr_status newton_descend(struct newton *nt)
 {
     struct direction *d = &nt->direction;

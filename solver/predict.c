@@ -6,10 +6,10 @@
  * formed class by class, each from a range of columns. Test rows are taken in
  * blocks, so that memory does not depend on how many there are.
  *
- * Entries of K are floats where decision values are none the worse for it, which
- * is measured: a few support vectors are decided both ways, as if they were test
- * rows. So the choice depends on the model alone, and the answer to a row on the
- * model and the row, not on its neighbours or on threads.
+ * Entries of K are floats where decision values are none the worse for it,
+ * which is measured: a few support vectors are decided both ways, as if they
+ * were test rows. So the choice depends on the model alone, and the answer to a
+ * row on the model and the row, not on its neighbours or on threads.
  */
 #include "solver/internal.h"
 

@@ -21,14 +21,13 @@
  *     f of every pair of classes, a line per example
  *
  * An example's loss is the largest alpha (lambda - z) - C_i G(alpha / C_i) for
- * box <= alpha <= C_i - box at its margin z, G(d) = d log d + (1 - d) log(1 - d):
- * with box 0 that is C_i log(1 + e^(lambda - z)), and klr has lambda 0 too. The
- * hinge is the largest alpha (1 - z). The dual point is the model's beta; of
- * sklr, whose models leave out examples at the lower end of the box, these
+ * box <= alpha <= C_i - box at its margin z, G(d) = d log d + (1 - d) log(1 -
+ * d): with box 0 that is C_i log(1 + e^(lambda - z)), and klr has lambda 0 too.
+ * The hinge is the largest alpha (1 - z). The dual point is the model's beta;
+ * of sklr, whose models leave out examples at the lower end of the box, these
  * stand there again. Of a logistic loss it is that of the largest alphas at the
- * best rho, whose sum is 0, where that gives a larger dual or beta is outside of
- * the box.
- * Without bias sum_beta is free and the best rho is 0.
+ * best rho, whose sum is 0, where that gives a larger dual or beta is outside
+ * of the box. Without bias sum_beta is free and the best rho is 0.
  *
  * Formulas: Keerthi (2005), (1.5), (2.8), (3.2), (3.11), section 7; Consolo,
  * (22), (27); Lin & Lin (2003), (1), (2). Every support vector must be a
@@ -624,9 +623,9 @@ static real best_rho(const struct pair *p, const struct loss *loss)
 }
 
 /* Keerthi (3.2), (3.11): half the spread of H; for the hinge LIBSVM's
- * m(alpha) - M(alpha), that is b_up - b_low over the points that may move. Those
- * at an end of the box, but for rounding, move one way only, Consolo (27); klr
- * has none. */
+ * m(alpha) - M(alpha), that is b_up - b_low over the points that may move.
+ * Those at an end of the box, but for rounding, move one way only, Consolo
+ * (27); klr has none. */
 static real violation(const struct pair *p, const struct loss *loss)
 {
     real up = -INFINITY, low = INFINITY;

@@ -5,8 +5,8 @@
  *
  *   FAILALLOC_AT      number (from 1) of the allocation that fails; 0: none
  *   FAILALLOC_EVER    set: all allocations after it fail too
- *   FAILALLOC_ALL     set: allocations that libraries make on their own (stdio's
- *                     buffers) count and fail as well as the program's
+ *   FAILALLOC_ALL     set: allocations that libraries make on their own
+ *                     (stdio's buffers) count and fail as well as the program's
  *   FAILALLOC_REPORT  file that gets "allocations N failed N live N" at exit;
  *                     live: blocks that the program itself has not freed
  *

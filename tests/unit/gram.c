@@ -248,8 +248,8 @@ static wide truth(const struct klr_kernel *kernel, const double *x,
 
 /* |K - K_exact| in units of what kernel.h allows; `norm` = sqrt(K_ii K_jj).
  * Where a kernel is not semidefinite, that may be less than the rounding of
- * K_ij itself; then a relative error of 1e-14 is asked for, or of half a unit in
- * the last place of a float. */
+ * K_ij itself; then a relative error of 1e-14 is asked for, or of half a unit
+ * in the last place of a float. */
 static double excess(const struct klr_kernel *kernel, double value, wide exact,
                      long double norm, enum klr_precision precision)
 {

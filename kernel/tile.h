@@ -36,7 +36,8 @@
 /* Vectors of a register block of one row or of ROWS: a multiple of GROUP in
  * all. */
 #define AT_MOST(most, count) ((count) < (most) ? (count) : (most))
-#define VECTORS(rows)        ((size_t)((rows) == 1 ? AT_MOST(8, SPAN / WIDE) : 2))
+#define ALONE                AT_MOST(8, SPAN / WIDE)
+#define VECTORS(rows)        ((size_t)((rows) == 1 ? ALONE : 2))
 
 typedef REAL NAME(reals)
     __attribute__((vector_size(BYTES), aligned(sizeof(REAL)), __may_alias__));

@@ -534,6 +534,7 @@ static const struct tiles NAME(tiles) = {
 #undef EACH
 #undef AT_MOST
 #undef VECTORS
+#undef ALONE
 #undef SIZE_BITS
 #undef SIGN_BIT
 #undef reals

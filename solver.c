@@ -26,6 +26,7 @@
 #include "solver/precond.c"    /* low rank, weighted: for the next */
 #include "solver/direction.c"  /* the step of the Newton method */
 #include "solver/newton.c"     /* truncated Newton for the logistic loss */
+#include "solver/systems.c"    /* which of them trains which model */
 
 /* models out */
 #include "solver/model.c"      /* the model in memory */

@@ -99,15 +99,33 @@ void klr_problem_free(struct klr_problem *problem);
 
 /* ---- Training ---- */
 
-enum klr_model_type { KLR_MODEL_KLR, KLR_MODEL_SKLR, KLR_MODEL_SVM };
+enum klr_model_type {
+    KLR_MODEL_KLR,
+    KLR_MODEL_SKLR,
+    KLR_MODEL_SVM,
+    KLR_MODEL_KFD,
+    KLR_MODEL_IVM,
+    KLR_MODEL_LHALF
+};
 enum klr_solver_type {
     KLR_SOLVER_AUTO,
     KLR_SOLVER_SMO,
     KLR_SOLVER_NEWTON,
-    KLR_SOLVERS
+    KLR_SOLVER_SMO1,
+    KLR_SOLVER_TRIRLS,
+    KLR_SOLVER_CG,
+    KLR_SOLVER_EXACT,
+    KLR_SOLVER_GREEDY,
+    KLR_SOLVER_THRESHOLD
 };
-extern const char *const klr_model_names[];  /* "klr", ..., NULL */
-extern const char *const klr_solver_names[]; /* "auto", ..., NULL */
+enum klr_regularizer {
+    KLR_REGULARIZER_AUTO,
+    KLR_REGULARIZER_KERNEL, /* beta'K beta */
+    KLR_REGULARIZER_COEF,   /* beta'beta */
+};
+extern const char *const klr_model_names[];       /* "klr", ..., NULL */
+extern const char *const klr_solver_names[];      /* "auto", ..., NULL */
+extern const char *const klr_regularizer_names[]; /* "auto", ..., NULL */
 
 struct klr_weight {
     double label;
@@ -138,6 +156,7 @@ typedef int klr_progress_fn(const struct klr_progress *, void *context);
 struct klr_params {
     int model;             /* enum klr_model_type, -s */
     int solver;            /* enum klr_solver_type, -a */
+    int regularizer;       /* enum klr_regularizer, --regularizer */
     int kernel;            /* enum klr_kernel_type, -t */
     long long degree;      /* -d */
     double gamma;          /* -g; 0: 1 / number of features */

@@ -257,16 +257,42 @@ static enum klr_status clock_check(struct clock *clock,
 
 /* Solve by the model and options of problem->params, for each C of its path;
  * solution (cost.count): beta (n) of each is the caller's, the rest is filled
- * in. KLR_E_USAGE where the box of an sklr is empty. */
-static int smo_solve(const struct binary *problem, struct solution *solution,
+ * in; dual is NaN where there is none. */
+typedef int solve_fn(const struct binary *problem, struct solution *solution,
                      struct klr_error *err);
 
-/* The same for the logistic loss and positive semidefinite K, by a truncated
- * Newton method; KLR_E_DATA where K turns out to be indefinite. */
-static int newton_solve(const struct binary *problem, struct solution *solution,
-                        struct klr_error *err);
+/* KLR_E_USAGE where the box of an sklr is empty. */
+static solve_fn smo_solve;
+/* For the logistic loss and positive semidefinite K, by a truncated Newton
+ * method; KLR_E_DATA where K turns out to be indefinite. */
+static solve_fn newton_solve;
 /* What that allocates for n examples, in bytes, K aside. */
 static double newton_bytes(size_t n);
+
+/* ---- systems: which solver trains which model: see systems.c ---- */
+
+enum system_bias { BIAS_EITHER, BIAS_ALWAYS, BIAS_NEVER };
+
+struct system {
+    enum klr_model_type model;
+    enum klr_solver_type solver;
+    enum klr_regularizer regularizer;
+    bool needs_psd; /* takes positive semidefinite kernels only */
+    enum system_bias bias;
+    double eps; /* where -e is not given */
+    solve_fn *solve;
+    /* The same for problems[0..machines-1], which differ in y and weight alone,
+     * solution[m] (cost.count) for each; NULL: nothing is gained by it. */
+    int (*solve_all)(const struct binary *problems, size_t machines,
+                     struct solution *const *solution, struct klr_error *err);
+    double (*bytes)(size_t n); /* allocated for n examples, beside tiles of K;
+                                  NULL: works on a cache of its rows */
+};
+
+/* The first system that the parameters admit; where there is none, NULL and
+ * KLR_E_USAGE. */
+static const struct system *system_of(const struct klr_params *params,
+                                      struct klr_error *err);
 
 /* ---- the preconditioner of the Newton method: see precond.c ---- */
 
@@ -414,6 +440,7 @@ struct klr_model {
 /* What all binary problems of a training share. */
 struct training {
     const struct klr_params *params;
+    const struct system *system;
     const struct layout *layout;
     struct klr_operator *op;
     double *weight; /* (k) C of each class, over C */

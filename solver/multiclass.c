@@ -7,42 +7,6 @@
  */
 #include "solver/internal.h"
 
-static struct klr_kernel params_kernel(const struct klr_params *params,
-                                       int dimension)
-{
-    double gamma = params->gamma;
-    if (gamma == 0)
-        gamma = 1.0 / (dimension > 0 ? dimension : 1);
-    return (struct klr_kernel){
-        .type = (enum klr_kernel_type)params->kernel,
-        .degree = (int)params->degree,
-        .gamma = gamma,
-        .coef0 = params->coef0,
-    };
-}
-
-static struct klr_params params_settle(const struct klr_params *params)
-{
-    struct klr_params settled = *params;
-    struct klr_kernel kernel = params_kernel(params, 1);
-    if (params->solver == KLR_SOLVER_AUTO)
-        settled.solver =
-            params->model != KLR_MODEL_SVM && klr_kernel_is_psd(&kernel)
-                ? KLR_SOLVER_NEWTON
-                : KLR_SOLVER_SMO;
-    if (isnan(params->eps))
-        settled.eps = settled.solver == KLR_SOLVER_NEWTON ? 1e-6 : 1e-3;
-    return settled;
-}
-
-static size_t params_budget(const struct klr_params *params)
-{
-    double bytes = params->cache_mb * 1048576.0;
-    if (bytes == 0)
-        bytes = 0.25 * (double)klr_memory_limit();
-    return (size_t)fmin(bytes, (double)(SIZE_MAX / 2));
-}
-
 static int class_weights(const struct klr_params *params,
                          const struct layout *layout, double *weight,
                          struct klr_error *err)
@@ -69,6 +33,7 @@ static int training_create(struct training *training, struct klr_operator *op,
                            const struct layout *layout, struct klr_error *err)
 {
     training->params = params;
+    training->system = system_of(params, NULL);
     training->layout = layout;
     training->op = op;
     training->weight = klr_alloc(layout->k, sizeof *training->weight, err);
@@ -213,9 +178,7 @@ static int pair_solve(struct training *training, size_t a, size_t b,
         .params = training->params,
         .clock = &training->clock,
     };
-    int code = training->params->solver == KLR_SOLVER_NEWTON
-                   ? newton_solve(&binary, pair->solution, err)
-                   : smo_solve(&binary, pair->solution, err);
+    int code = training->system->solve(&binary, pair->solution, err);
     if (!code && training->params->model == KLR_MODEL_SKLR)
         code = pair_drop_all(&binary, pair->solution, err);
     for (size_t t = 0; !code && t < training->params->cost.count; t++)
@@ -416,18 +379,16 @@ static struct klr_features problem_features(const struct klr_problem *problem)
     };
 }
 
-/* Newton keeps tiles of K, SMO a cache of its rows. What Newton's vectors and
- * preconditioner take beyond what -m leaves to a program comes off the
- * tiles. */
+/* Some solvers keep tiles of K, others a cache of its rows. What the former
+ * allocate beyond what -m leaves to a program comes off the tiles. */
 static int tile_budget(const struct klr_params *params, size_t n,
                        size_t *budget, struct klr_error *err)
 {
+    const struct system *system = system_of(params, NULL);
     const double room = 48 * 1048576.0;
     double bytes = (double)params_budget(params);
-    double beyond = fmax(newton_bytes(n) - room, 0);
+    double beyond = system->bytes ? fmax(system->bytes(n) - room, 0) : bytes;
     *budget = 0;
-    if (params->solver != KLR_SOLVER_NEWTON)
-        return 0;
     if (bytes < beyond)
         return klr_fail(err, KLR_E_LIMIT,
                         "%zu examples need at least %.0f MB (-m)", n,

@@ -9,11 +9,21 @@
 #define KLR_PARAM(field) offsetof(struct klr_params, field)
 
 /* In the order of enum klr_model_type; LIBSVM's -s 0 is C-SVC. */
-const char *const klr_model_names[] = {"klr", "sklr", "svm", NULL};
-static const char *const params_model_numbers[] = {"", "", "0", NULL};
+const char *const klr_model_names[] = {
+    "klr", "sklr", "svm", "kfd", "ivm", "lhalf", NULL,
+};
+static const char *const params_model_numbers[] = {
+    "", "", "0", "", "", "", NULL,
+};
 
 /* In the order of enum klr_solver_type. */
-const char *const klr_solver_names[] = {"auto", "smo", "newton", NULL};
+const char *const klr_solver_names[] = {
+    "auto", "smo",   "newton", "smo1",      "trirls",
+    "cg",   "exact", "greedy", "threshold", NULL,
+};
+
+/* In the order of enum klr_regularizer. */
+const char *const klr_regularizer_names[] = {"auto", "kernel", "coef", NULL};
 
 /* In the order of enum klr_kernel_type, whose values are LIBSVM's. */
 static const char *const params_kernel_numbers[] = {
@@ -136,6 +146,12 @@ const struct klr_option klr_train_options[] = {
      .group = "Solver",
      .help = "smo, newton (klr and sklr) or auto: newton for them where the "
              "kernel allows it, else smo (default %s)"},
+    {.type = KLR_CHOICE,
+     .name = "regularizer",
+     .argument = "NAME",
+     .offset = KLR_PARAM(regularizer),
+     .choices = klr_regularizer_names,
+     .help = "kernel: beta'K beta; coef: beta'beta (default %s)"},
     {.type = KLR_REAL,
      .letter = 'e',
      .name = "epsilon",
@@ -233,32 +249,55 @@ static int params_check_weights(const struct klr_params *params,
     return 0;
 }
 
-/* Options that mean nothing to the model, or that its solver cannot honour. */
+static struct klr_kernel params_kernel(const struct klr_params *params,
+                                       int dimension)
+{
+    double gamma = params->gamma;
+    if (gamma == 0)
+        gamma = 1.0 / (dimension > 0 ? dimension : 1);
+    return (struct klr_kernel){
+        .type = (enum klr_kernel_type)params->kernel,
+        .degree = (int)params->degree,
+        .gamma = gamma,
+        .coef0 = params->coef0,
+    };
+}
+
+static struct klr_params params_settle(const struct klr_params *params)
+{
+    struct klr_params settled = *params;
+    const struct system *system = system_of(params, NULL);
+    if (!system)
+        return settled;
+    settled.solver = system->solver;
+    settled.regularizer = system->regularizer;
+    if (system->bias == BIAS_NEVER)
+        settled.no_bias = true;
+    if (isnan(params->eps))
+        settled.eps = system->eps;
+    return settled;
+}
+
+static size_t params_budget(const struct klr_params *params)
+{
+    double bytes = params->cache_mb * 1048576.0;
+    if (bytes == 0)
+        bytes = 0.25 * (double)klr_memory_limit();
+    return (size_t)fmin(bytes, (double)(SIZE_MAX / 2));
+}
+
+/* Options that mean nothing to the model, or that no solver of it honours. */
 static int params_check_model(const struct klr_params *params,
                               struct klr_error *err)
 {
-    struct klr_kernel kernel = params_kernel(params, 1);
-    bool svm = params->model == KLR_MODEL_SVM;
-    if (svm && params->probability)
+    if (params->model == KLR_MODEL_SVM && params->probability)
         return klr_fail(err, KLR_E_USAGE,
                         "option -b: an svm has no probabilities of its own; "
                         "-s klr has");
     if (params->model != KLR_MODEL_SKLR && !isnan(params->lambda))
         return klr_fail(err, KLR_E_USAGE,
                         "option -l: only an sklr model has a lambda");
-    if (svm && params->solver == KLR_SOLVER_NEWTON)
-        return klr_fail(
-            err, KLR_E_USAGE,
-            "option -a: newton trains klr and sklr; smo trains svm");
-    if (params->solver == KLR_SOLVER_NEWTON && !klr_kernel_is_psd(&kernel))
-        return klr_fail(err, KLR_E_USAGE,
-                        "option -a: newton needs a positive semidefinite "
-                        "kernel; smo takes any");
-    if (params->no_bias && params_settle(params).solver != KLR_SOLVER_NEWTON)
-        return klr_fail(err, KLR_E_USAGE,
-                        "option --no-bias: only newton trains without a bias, "
-                        "and here it is smo");
-    return 0;
+    return system_of(params, err) ? 0 : KLR_E_USAGE;
 }
 
 int klr_params_check(const struct klr_params *params, struct klr_error *err)

@@ -129,6 +129,7 @@ refused('a precomputed kernel without serial numbers',
 
 # ---- Values of options ----
 
+my $models = 'klr, sklr, svm, kfd, ivm, lhalf';
 my @values = (
     # options, message
     ['-g abc', "option -g: 'abc' is not a number"],
@@ -152,10 +153,14 @@ my @values = (
     ['-l 1', 'option -l: only an sklr model has a lambda'],
     ['-s svm -l 1', 'option -l: only an sklr model has a lambda'],
     ['-s sklr -l -1', 'option -l: must be at least 0, got -1'],
-    ['-s svm --no-bias', 'option --no-bias: only newton trains without a bias, '
-        . 'and here it is smo'],
-    ['-a smo --no-bias', 'option --no-bias: only newton trains without a bias, '
-        . 'and here it is smo'],
+    ['-s svm --no-bias', 'option --no-bias: smo always has a bias; what trains '
+        . 'without: none'],
+    ['-a smo --no-bias', 'option --no-bias: smo always has a bias; what trains '
+        . 'without: newton'],
+    ['-s svm --regularizer coef', 'option --regularizer: svm by smo has not '
+        . 'coef; what has: none'],
+    ['--regularizer coeff', "option --regularizer: 'coeff' is not one of auto, "
+        . "kernel, coef (did you mean 'coef'?)"],
     ['-e 0', 'option -e: must be greater than 0, got 0'],
     ['-e 1e-3x', "option -e: '1e-3x' is not a number"],
     ['-d -1', 'option -d: must be at least 0 and at most 1000, got -1'],
@@ -164,9 +169,9 @@ my @values = (
     ['-m -1', 'option -m: must be greater than 0, got -1'],
     ['-v 1', 'option -v: must be at least 2, got 1'],
     ['-v x', "option -v: 'x' is not an integer"],
-    ['-s kl', "option -s: 'kl' is not one of klr, sklr, svm (did you mean 'klr'?)"],
-    ['-s 3', "option -s: '3' is not one of klr, sklr, svm"],
-    ['-s smv', "option -s: 'smv' is not one of klr, sklr, svm "
+    ['-s kl', "option -s: 'kl' is not one of $models (did you mean 'klr'?)"],
+    ['-s 3', "option -s: '3' is not one of $models"],
+    ['-s smv', "option -s: 'smv' is not one of $models "
         . "(did you mean 'svm'?)"],
     ['-t 9', "option -t: '9' is not one of linear, polynomial, rbf, sigmoid, "
         . 'precomputed, laplacian'],
@@ -174,7 +179,8 @@ my @values = (
         . 'rbf, sigmoid, precomputed, laplacian'],
     ['-t linaer', "option -t: 'linaer' is not one of linear, polynomial, rbf, "
         . "sigmoid, precomputed, laplacian (did you mean 'linear'?)"],
-    ['-a newtan', "option -a: 'newtan' is not one of auto, smo, newton (did you mean 'newton'?)"],
+    ['-a newtan', "option -a: 'newtan' is not one of auto, smo, newton, smo1, trirls, "
+        . "cg, exact, greedy, threshold (did you mean 'newton'?)"],
     ['-b 2', "option -b: '2' is not one of 0, 1"],
     ['-s svm -b 1', 'option -b: an svm has no probabilities of its own; '
         . '-s klr has'],

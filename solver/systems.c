@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The systems of the toolkit, one row each: a model (its loss and expansion),
+ * a regularizer, and the solver that trains it, with what that solver asks of
+ * the kernel and of the bias. What parameters leave open is the first row that
+ * they admit; what they ask in vain is told from the row that comes closest.
+ */
+#include "solver/internal.h"
+
+#include <stdio.h>
+
+static const struct system systems[] = {
+    {.model = KLR_MODEL_KLR,
+     .solver = KLR_SOLVER_NEWTON,
+     .regularizer = KLR_REGULARIZER_KERNEL,
+     .needs_psd = true,
+     .bias = BIAS_EITHER,
+     .eps = 1e-6,
+     .solve = newton_solve,
+     .bytes = newton_bytes},
+    {.model = KLR_MODEL_KLR,
+     .solver = KLR_SOLVER_SMO,
+     .regularizer = KLR_REGULARIZER_KERNEL,
+     .bias = BIAS_ALWAYS,
+     .eps = 1e-3,
+     .solve = smo_solve},
+    {.model = KLR_MODEL_SKLR,
+     .solver = KLR_SOLVER_NEWTON,
+     .regularizer = KLR_REGULARIZER_KERNEL,
+     .needs_psd = true,
+     .bias = BIAS_EITHER,
+     .eps = 1e-6,
+     .solve = newton_solve,
+     .bytes = newton_bytes},
+    {.model = KLR_MODEL_SKLR,
+     .solver = KLR_SOLVER_SMO,
+     .regularizer = KLR_REGULARIZER_KERNEL,
+     .bias = BIAS_ALWAYS,
+     .eps = 1e-3,
+     .solve = smo_solve},
+    {.model = KLR_MODEL_SVM,
+     .solver = KLR_SOLVER_SMO,
+     .regularizer = KLR_REGULARIZER_KERNEL,
+     .bias = BIAS_ALWAYS,
+     .eps = 1e-3,
+     .solve = smo_solve},
+};
+
+enum { SYSTEMS = sizeof systems / sizeof *systems };
+
+/* What parameters ask of a system, in the order in which it is looked at. */
+enum demand {
+    DEMAND_MODEL,
+    DEMAND_SOLVER,
+    DEMAND_REGULARIZER,
+    DEMAND_KERNEL,
+    DEMAND_BIAS,
+    DEMANDS
+};
+
+static bool system_meets(const struct system *system, enum demand demand,
+                         const struct klr_params *params)
+{
+    struct klr_kernel kernel = params_kernel(params, 1);
+    switch (demand) {
+    case DEMAND_MODEL:
+        return (int)system->model == params->model;
+    case DEMAND_SOLVER:
+        return params->solver == KLR_SOLVER_AUTO ||
+               (int)system->solver == params->solver;
+    case DEMAND_REGULARIZER:
+        return params->regularizer == KLR_REGULARIZER_AUTO ||
+               (int)system->regularizer == params->regularizer;
+    case DEMAND_KERNEL:
+        return !system->needs_psd || klr_kernel_is_psd(&kernel);
+    default:
+        return !params->no_bias || system->bias != BIAS_ALWAYS;
+    }
+}
+
+/* How many demands in their order it meets before it fails one. */
+static int system_met(const struct system *system,
+                      const struct klr_params *params)
+{
+    int met = 0;
+    while (met < DEMANDS && system_meets(system, (enum demand)met, params))
+        met++;
+    return met;
+}
+
+/* The solvers of the model that meet the demand: "smo, newton"; or "none". */
+static const char *system_solvers(const struct klr_params *params,
+                                  enum demand demand, char text[128])
+{
+    bool listed[KLR_SOLVER_THRESHOLD + 1] = {false};
+    snprintf(text, 128, "none");
+    for (size_t i = 0, used = 0; i < SYSTEMS; i++) {
+        const struct system *system = &systems[i];
+        if ((int)system->model != params->model || listed[system->solver] ||
+            (demand > DEMAND_SOLVER && !system_meets(system, demand, params)))
+            continue;
+        listed[system->solver] = true;
+        used +=
+            (size_t)snprintf(text + used, 128 - used, "%s%s", used ? ", " : "",
+                             klr_solver_names[system->solver]);
+    }
+    return text;
+}
+
+/* `closest` fails the demand. */
+static int system_refuse(const struct system *closest, enum demand demand,
+                         const struct klr_params *params, struct klr_error *err)
+{
+    char text[128];
+    const char *solver = klr_solver_names[closest->solver];
+    const char *model = klr_model_names[params->model];
+    const char *others = system_solvers(params, demand, text);
+    switch (demand) {
+    case DEMAND_MODEL:
+    case DEMAND_SOLVER:
+        return klr_fail(err, KLR_E_USAGE,
+                        "option -a: %s does not train %s; what does: %s",
+                        klr_solver_names[params->solver], model, others);
+    case DEMAND_REGULARIZER:
+        return klr_fail(err, KLR_E_USAGE,
+                        "option --regularizer: %s by %s has not %s; what has: "
+                        "%s",
+                        model, solver,
+                        klr_regularizer_names[params->regularizer], others);
+    case DEMAND_KERNEL:
+        return klr_fail(err, KLR_E_USAGE,
+                        "option -t: %s needs a positive semidefinite kernel; "
+                        "what takes any: %s",
+                        solver, others);
+    default:
+        return klr_fail(err, KLR_E_USAGE,
+                        "option --no-bias: %s always has a bias; what trains "
+                        "without: %s",
+                        solver, others);
+    }
+}
+
+static const struct system *system_of(const struct klr_params *params,
+                                      struct klr_error *err)
+{
+    const struct system *closest = systems;
+    int most = -1;
+    for (size_t i = 0; i < SYSTEMS; i++) {
+        int met = system_met(&systems[i], params);
+        if (met == DEMANDS)
+            return &systems[i];
+        if (met > most) {
+            most = met;
+            closest = &systems[i];
+        }
+    }
+    system_refuse(closest, (enum demand)most, params, err);
+    return NULL;
+}

@@ -26,6 +26,8 @@
 #include "solver/precond.c"    /* low rank, weighted: for the next */
 #include "solver/direction.c"  /* the step of the Newton method */
 #include "solver/newton.c"     /* truncated Newton for the logistic loss */
+#include "solver/coef_step.c"  /* the same for |beta|^2: its directions, */
+#include "solver/coef.c"       /* and the method */
 #include "solver/systems.c"    /* which of them trains which model */
 
 /* models out */

@@ -268,6 +268,10 @@ static solve_fn smo_solve;
 static solve_fn newton_solve;
 /* What that allocates for n examples, in bytes, K aside. */
 static double newton_bytes(size_t n);
+/* For the regularizer beta'beta and any symmetric K: by a truncated Newton
+ * method, and by nonlinear conjugate gradients. */
+static solve_fn coef_newton_solve, coef_cg_solve;
+static double coef_bytes(size_t n);
 
 /* ---- systems: which solver trains which model: see systems.c ---- */
 

@@ -329,7 +329,8 @@ static int train_pairs(struct training *training, struct klr_model **model,
 static void report_finish(struct klr_report *report,
                           const struct training *training)
 {
-    if (!klr_kernel_is_psd(&training->op->kernel))
+    if (training->system->regularizer == KLR_REGULARIZER_KERNEL &&
+        !klr_kernel_is_psd(&training->op->kernel))
         report->gap = NAN;
     report->solver = (enum klr_solver_type)training->params->solver;
     report->passes = training->op->passes;

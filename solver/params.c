@@ -144,14 +144,16 @@ const struct klr_option klr_train_options[] = {
      .preset = KLR_SOLVER_AUTO,
      .choices = klr_solver_names,
      .group = "Solver",
-     .help = "smo, newton (klr and sklr) or auto: newton for them where the "
-             "kernel allows it, else smo (default %s)"},
+     .help = "smo, newton (klr and sklr), cg (klr with --regularizer coef) or "
+             "auto: newton for klr and sklr where the kernel allows it, else "
+             "smo (default %s)"},
     {.type = KLR_CHOICE,
      .name = "regularizer",
      .argument = "NAME",
      .offset = KLR_PARAM(regularizer),
      .choices = klr_regularizer_names,
-     .help = "kernel: beta'K beta; coef: beta'beta (default %s)"},
+     .help = "kernel: beta'K beta; coef: beta'beta, convex for any symmetric "
+             "kernel (klr by newton or cg; default %s)"},
     {.type = KLR_REAL,
      .letter = 'e',
      .name = "epsilon",
@@ -161,7 +163,8 @@ const struct klr_option klr_train_options[] = {
      .min = 0,
      .above_min = true,
      .max = HUGE_VAL,
-     .help = "when to stop; newton: relative duality gap (default 1e-6); smo: "
+     .help = "when to stop; newton, cg: relative duality gap (default 1e-6); "
+             "smo: "
              "violation of the optimality conditions, klr: in log-odds "
              "(default 0.001)"},
     {.type = KLR_CHOICE,

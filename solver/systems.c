@@ -24,6 +24,20 @@ static const struct system systems[] = {
      .bias = BIAS_ALWAYS,
      .eps = 1e-3,
      .solve = smo_solve},
+    {.model = KLR_MODEL_KLR,
+     .solver = KLR_SOLVER_NEWTON,
+     .regularizer = KLR_REGULARIZER_COEF,
+     .bias = BIAS_EITHER,
+     .eps = 1e-6,
+     .solve = coef_newton_solve,
+     .bytes = coef_bytes},
+    {.model = KLR_MODEL_KLR,
+     .solver = KLR_SOLVER_CG,
+     .regularizer = KLR_REGULARIZER_COEF,
+     .bias = BIAS_EITHER,
+     .eps = 1e-6,
+     .solve = coef_cg_solve,
+     .bytes = coef_bytes},
     {.model = KLR_MODEL_SKLR,
      .solver = KLR_SOLVER_NEWTON,
      .regularizer = KLR_REGULARIZER_KERNEL,
@@ -59,6 +73,23 @@ enum demand {
 };
 
 static bool system_meets(const struct system *system, enum demand demand,
+                         const struct klr_params *params);
+
+/* The one asked for; else that of the first system of the model and solver:
+ * no other demand changes it. */
+static enum klr_regularizer system_regularizer(const struct klr_params *params)
+{
+    size_t i = 0;
+    if (params->regularizer != KLR_REGULARIZER_AUTO)
+        return (enum klr_regularizer)params->regularizer;
+    while (i + 1 < SYSTEMS &&
+           !(system_meets(&systems[i], DEMAND_MODEL, params) &&
+             system_meets(&systems[i], DEMAND_SOLVER, params)))
+        i++;
+    return systems[i].regularizer;
+}
+
+static bool system_meets(const struct system *system, enum demand demand,
                          const struct klr_params *params)
 {
     struct klr_kernel kernel = params_kernel(params, 1);
@@ -69,8 +100,7 @@ static bool system_meets(const struct system *system, enum demand demand,
         return params->solver == KLR_SOLVER_AUTO ||
                (int)system->solver == params->solver;
     case DEMAND_REGULARIZER:
-        return params->regularizer == KLR_REGULARIZER_AUTO ||
-               (int)system->regularizer == params->regularizer;
+        return system->regularizer == system_regularizer(params);
     case DEMAND_KERNEL:
         return !system->needs_psd || klr_kernel_is_psd(&kernel);
     default:
@@ -97,7 +127,9 @@ static const char *system_solvers(const struct klr_params *params,
     for (size_t i = 0, used = 0; i < SYSTEMS; i++) {
         const struct system *system = &systems[i];
         if ((int)system->model != params->model || listed[system->solver] ||
-            (demand > DEMAND_SOLVER && !system_meets(system, demand, params)))
+            (demand > DEMAND_SOLVER && !system_meets(system, demand, params)) ||
+            (demand > DEMAND_REGULARIZER &&
+             !system_meets(system, DEMAND_REGULARIZER, params)))
             continue;
         listed[system->solver] = true;
         used +=

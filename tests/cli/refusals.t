@@ -159,6 +159,15 @@ my @values = (
         . 'without: newton'],
     ['-s svm --regularizer coef', 'option --regularizer: svm by smo has not '
         . 'coef; what has: none'],
+    ['-t sigmoid -a newton', 'option -t: newton needs a positive semidefinite '
+        . 'kernel; what takes any: smo'],
+    ['-t sigmoid --no-bias', 'option --no-bias: smo always has a bias; what '
+        . 'trains without: newton'],
+    ['-a cg --regularizer kernel', 'option --regularizer: klr by cg has not '
+        . 'kernel; what has: newton, smo'],
+    ['-s sklr --regularizer coef', 'option --regularizer: sklr by newton has '
+        . 'not coef; what has: none'],
+    ['-s svm -a cg', 'option -a: cg does not train svm; what does: smo'],
     ['--regularizer coeff', "option --regularizer: 'coeff' is not one of auto, "
         . "kernel, coef (did you mean 'coef'?)"],
     ['-e 0', 'option -e: must be greater than 0, got 0'],

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/help.h"
 
@@ -203,11 +204,21 @@ static int parse_all(struct parse *parse)
     return code ? cli_fail(parse->program, NULL, parse->err) : -1;
 }
 
+/* What is printed before cli_finish stays in memory until then, unless somebody
+ * watches, so that it is cli_finish which meets a full disk, and says so. */
+static void buffer_stdout(void)
+{
+    static char buffer[1 << 16];
+    if (!isatty(STDOUT_FILENO))
+        setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
+}
+
 int cli_parse(const struct cli_program *program, int argc, char **argv,
               const char **operand)
 {
     struct klr_error err;
     struct parse parse = {.program = program, .operand = operand, .err = &err};
+    buffer_stdout();
     if (argc < 2) {
         fprintf(stderr,
                 "usage: %s [options] %s\n"

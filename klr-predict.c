@@ -24,7 +24,7 @@ enum { WITHOUT, WITH, AUTO }; /* -b */
 
 struct predict_options {
     int probability; /* -b */
-    int decision, unlabelled, quiet, json;
+    int decision, unlabelled, quiet, json, metrics;
     long long threads;
 };
 
@@ -97,9 +97,13 @@ static const struct klr_option predict_table[] = {
      .group = "Metrics",
      .help = "print none"},
     {.type = KLR_FLAG,
+     .name = "metrics",
+     .offset = offsetof(struct predict_options, metrics),
+     .help = "print all there are, and the confusion matrix"},
+    {.type = KLR_FLAG,
      .name = "json",
      .offset = offsetof(struct predict_options, json),
-     .help = "on stdout, as a line of JSON; needs an output file"},
+     .help = "all on stdout, as a line of JSON; needs an output file"},
     {.name = NULL},
 };
 
@@ -119,6 +123,9 @@ static int check_options(const struct predict *predict, struct klr_error *err)
         return klr_fail(err, KLR_E_USAGE,
                         "--decision and -b 1 exclude each "
                         "other");
+    if (options->metrics && options->quiet)
+        return klr_fail(err, KLR_E_USAGE,
+                        "--metrics and -q exclude each other");
     if (options->json && strcmp(predict->output, "-") == 0)
         return klr_fail(err, KLR_E_USAGE,
                         "--json and the predictions cannot both go to stdout");
@@ -371,14 +378,14 @@ static void print_metrics(struct predict *predict)
     if (predict->options.json) {
         printf("{\"rows\": %llu, \"labelled\": %llu, \"correct\": %llu, ",
                predict->rows, values.count, values.correct);
-        cli_json_real("accuracy", values.accuracy, ", ");
-        cli_json_real("log_loss", values.log_loss, ", ");
-        cli_json_real("brier", values.brier, ", ");
-        cli_json_real("auc", values.auc, "}\n");
+        cli_json_metrics(&values, ", ");
+        cli_json_confusion(predict->metrics, "}\n");
     } else if (values.count && !predict->options.quiet) {
         fprintf(stream, "Accuracy = %g%% (%llu/%llu) (classification)\n",
                 100 * values.accuracy, values.correct, values.count);
-        cli_print_metrics(stream, &values);
+        cli_print_metrics(stream, &values, predict->options.metrics);
+        if (predict->options.metrics)
+            cli_print_confusion(stream, predict->metrics);
     }
 }
 

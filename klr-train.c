@@ -20,7 +20,7 @@
 
 /* Options that are the program's, not the library's. */
 struct train_options {
-    int quiet, json, sv_indices;
+    int quiet, json, sv_indices, metrics;
 };
 
 struct train {
@@ -33,6 +33,7 @@ struct train {
     struct klr_problem problem;
     struct klr_model *model[KLR_REALS_MOST];
     struct klr_report report[KLR_REALS_MOST]; /* for each C */
+    struct klr_metrics *metrics[KLR_REALS_MOST];
     struct {
         double read, train, write;
     } seconds;
@@ -52,6 +53,10 @@ static const struct klr_option train_table[] = {
      .offset = offsetof(struct train_options, quiet),
      .group = "Output",
      .help = "no progress, no summary"},
+    {.type = KLR_FLAG,
+     .name = "metrics",
+     .offset = offsetof(struct train_options, metrics),
+     .help = "with -v, all metrics there are, and the confusion matrix"},
     {.type = KLR_FLAG,
      .name = "json",
      .offset = offsetof(struct train_options, json),
@@ -150,6 +155,9 @@ static int prepare(struct train *train, const struct cli_program *program,
     const struct klr_params *params = &train->params;
     int code = klr_params_check(params, &err);
     train->data = operand[0];
+    if (!code && train->options.metrics && !params->folds)
+        code = klr_fail(&err, KLR_E_USAGE,
+                        "option --metrics: only validation (-v) has them");
     if (!code) {
         train->models = params->cost.count;
         if (params->folds)
@@ -376,30 +384,40 @@ static void json_table(const struct train *train,
     fputs("], ", stdout);
 }
 
+static void json_validation(const struct train *train,
+                            const struct klr_metric_values *values, size_t best)
+{
+    const struct klr_reals *cost = &train->params.cost;
+    enum klr_metric metric =
+        klr_metric_settle((enum klr_metric)train->params.metric, &values[best]);
+    json_begin(train, best);
+    printf("\"folds\": %lld, \"metric\": \"%s\", ", train->params.folds,
+           klr_metric_names[metric]);
+    cli_json_metrics(&values[best], ", ");
+    cli_json_confusion(train->metrics[best], ", ");
+    if (cost->count > 1) {
+        json_table(train, values);
+        cli_json_real("best_c", cost->value[best], ", ");
+    }
+}
+
 static void print_validation(const struct train *train,
                              const struct klr_metric_values *values,
                              size_t best)
 {
     const struct klr_reals *cost = &train->params.cost;
-    if (!train->options.json) {
-        if (cost->count > 1) {
-            char text[KLR_REAL_SIZE];
-            klr_format_real(text, cost->value[best]);
-            cli_print_table(stdout, "C", cost, values);
-            printf("Best C = %s\n", text);
-        }
-        printf("Cross Validation Accuracy = %g%%\n",
-               100 * values[best].accuracy);
-        cli_print_metrics(stdout, &values[best]);
-        return;
-    }
-    json_begin(train, best);
-    printf("\"folds\": %lld, ", train->params.folds);
-    cli_json_metrics(&values[best], ", ");
+    bool all = train->options.metrics;
     if (cost->count > 1) {
-        json_table(train, values);
-        cli_json_real("best_c", cost->value[best], ", ");
+        char text[KLR_REAL_SIZE];
+        klr_format_real(text, cost->value[best]);
+        cli_print_table(stdout, "C", cost, values,
+                        (enum klr_metric)train->params.metric, all);
+        printf("Best C = %s\n", text);
     }
+    printf("Cross Validation Accuracy = %g%%\n", 100 * values[best].accuracy);
+    cli_print_metrics(stdout, &values[best], all);
+    if (all)
+        cli_print_confusion(stdout, train->metrics[best]);
 }
 
 /* The model of the best C is that of training with this C alone. */
@@ -408,15 +426,21 @@ static int validate(struct train *train, const struct cli_program *program)
     struct klr_error err;
     struct klr_metric_values values[KLR_REALS_MOST];
     double begin = klr_seconds();
-    int code = klr_cross_validate(&train->problem, &train->params, values,
-                                  train->report, &err);
+    int code = klr_cross_validate(&train->problem, &train->params,
+                                  train->metrics, train->report, &err);
     int status =
         conclude(train, program, begin, code, &err,
                  cli_signal() ? "no results" : "the models are not optimal");
     if (status != CLI_OK || cli_signal())
         return status;
-    size_t best = klr_best_values(values, train->params.cost.count);
-    print_validation(train, values, best);
+    for (size_t t = 0; t < train->params.cost.count; t++)
+        klr_metrics_values(train->metrics[t], &values[t]);
+    size_t best = klr_best_values((enum klr_metric)train->params.metric, values,
+                                  train->params.cost.count);
+    if (train->options.json)
+        json_validation(train, values, best);
+    else
+        print_validation(train, values, best);
     if (train->models) {
         double cost = train->params.cost.value[best];
         train->params.cost = (struct klr_reals){.count = 1, .value = {cost}};
@@ -478,6 +502,7 @@ int main(int argc, char **argv)
         status = cli_finish(&program, run(&train, &program, operand));
     for (size_t t = 0; t < KLR_REALS_MOST; t++) {
         klr_model_free(train.model[t]);
+        klr_metrics_free(train.metrics[t]);
         klr_free(train.path[t]);
     }
     klr_problem_free(&train.problem);

@@ -37,5 +37,5 @@
 #include "solver/model_load.c" /* ... all of it, checked */
 #include "solver/multiclass.c" /* one problem per pair of classes */
 #include "solver/predict.c"    /* labels, decision values, probabilities */
-#include "solver/metrics.c"    /* accuracy, log loss, Brier score, AUC */
+#include "solver/metrics.c"    /* accuracy, log loss, AUC and others */
 #include "solver/validate.c"   /* cross validation */

@@ -176,6 +176,9 @@ struct klr_params {
     int probability;       /* -b; accepted for LIBSVM's sake */
     long long folds;       /* -v; 0: none */
     long long seed;        /* --seed: folds */
+    int metric;            /* enum klr_metric, --metric: see klr_best_values;
+                              klr_cross_validate refuses one that has no value
+                              for the model or the classes */
     long long max_iter;    /* --max-iter, per binary problem; 0: no limit */
     double time_limit;     /* --time-limit, seconds for all; 0: no limit */
     const char *positive;  /* --positive LABEL: the class of p in a two-class
@@ -278,42 +281,79 @@ int klr_predict(struct klr_predictor *predictor, const struct klr_features *x,
  * scores are merged. */
 struct klr_metrics;
 
+/* Each is NaN where it is not defined, and without probabilities where it needs
+ * them. Labels that the model does not know count as one more class, which it
+ * never answers with; probabilities are judged on known labels only. */
 struct klr_metric_values {
     unsigned long long count, correct;
     double accuracy; /* correct / count, in [0, 1] */
-    double log_loss; /* mean of -log p(true class); NaN without p */
-    double brier;    /* mean of sum_k (p_k - [k is true])^2; NaN without p;
-                         two classes: (p - y)^2, half of that sum */
+    double balanced; /* mean over the true classes of the share that is right */
+    double log_loss; /* mean of -log p(true class) */
+    double brier;    /* mean of sum_k (p_k - [k is true])^2; two classes:
+                        (p - y)^2, half of that sum */
     double auc;      /* two classes, else NaN; by decision value */
+    double f1;       /* of the first of two classes; more: mean over classes */
+    double mcc;      /* Matthews' correlation coefficient; for any number of
+                        classes Gorodkin's (2004) */
+    double ece;      /* expected calibration error, of the probability of the
+                        answer, in 15 bins of equal width */
 };
+
+enum klr_metric {
+    KLR_METRIC_AUTO, /* log loss where it is known, else accuracy */
+    KLR_METRIC_ACCURACY,
+    KLR_METRIC_BALANCED,
+    KLR_METRIC_LOG_LOSS,
+    KLR_METRIC_BRIER,
+    KLR_METRIC_AUC,
+    KLR_METRIC_F1,
+    KLR_METRIC_MCC,
+    KLR_METRIC_ECE,
+};
+extern const char *const klr_metric_names[]; /* "auto", "accuracy", ..., NULL */
+
+/* The metric itself, or what "auto" is for these values. */
+enum klr_metric klr_metric_settle(enum klr_metric metric,
+                                  const struct klr_metric_values *values);
+double klr_metric_value(enum klr_metric metric,
+                        const struct klr_metric_values *values);
 
 /* `labels` (classes) in the model's order, the first is the positive one. */
 int klr_metrics_create(struct klr_metrics **out, size_t classes,
                        const double *labels, struct klr_error *err);
 struct klr_metrics *klr_metrics_free(struct klr_metrics *); /* NULL */
 
-/* One prediction. `probability` (classes) or NULL; `score` orders the examples
- * of a two-class model, else ignored. A true label that the model does not
- * know counts as wrong, with log loss and Brier over the known labels only. */
+/* One prediction; KLR_E_USAGE where `predicted` is none of the labels.
+ * `probability` (classes) or NULL; `score` orders the examples of a two-class
+ * model, else ignored. */
 int klr_metrics_add(struct klr_metrics *metrics, double truth, double predicted,
                     const double *probability, double score,
                     struct klr_error *err);
 void klr_metrics_values(struct klr_metrics *metrics,
                         struct klr_metric_values *values);
 
+size_t klr_metrics_classes(const struct klr_metrics *metrics);
+const double *klr_metrics_labels(const struct klr_metrics *); /* (classes) */
+/* (classes + 1, classes): how many of each true class, in the last row of other
+ * labels, were predicted as each class. */
+const unsigned long long *
+klr_metrics_confusion(const struct klr_metrics *metrics);
+
 /* ---- Validation ---- */
 
 /* Stratified params->folds-fold cross validation, seeded by params->seed: each
- * example is predicted by a model trained without its fold. values and report
- * have cost.count elements: the folds and all they cost are the same for each
- * C. */
+ * example is predicted by a model trained without its fold. metrics, which
+ * become the caller's, and report have cost.count elements: the folds and all
+ * they cost are the same for each C. After a failure there are no metrics: all
+ * are NULL. */
 int klr_cross_validate(const struct klr_problem *problem,
                        const struct klr_params *params,
-                       struct klr_metric_values *values,
-                       struct klr_report *report, struct klr_error *err);
+                       struct klr_metrics **metrics, struct klr_report *report,
+                       struct klr_error *err);
 
-/* The first of those with the smallest log loss; without probabilities, of
- * those with the largest accuracy. */
-size_t klr_best_values(const struct klr_metric_values *values, size_t count);
+/* The first of those that are best by the metric: losses and errors are small,
+ * the others large. A number is better than NaN. */
+size_t klr_best_values(enum klr_metric metric,
+                       const struct klr_metric_values *values, size_t count);
 
 #endif

@@ -75,20 +75,28 @@ struct cli_progress {
 int cli_progress(const struct klr_progress *progress, void *context);
 void cli_progress_end(struct cli_progress *progress); /* clears the line */
 
-/* Log loss, Brier score and AUC, a line each, those that are known. */
-void cli_print_metrics(FILE *out, const struct klr_metric_values *values);
+/* The metrics but for the accuracy, a line each, of those that are known: log
+ * loss, Brier score and AUC, or `all`. */
+void cli_print_metrics(FILE *out, const struct klr_metric_values *values,
+                       bool all);
+void cli_print_confusion(FILE *out, const struct klr_metrics *metrics);
 /* A row for each value of the parameter called `name`, values (count) in
- * columns. */
+ * columns: the accuracy, these three and the metric, or `all`; the row of the
+ * best by the metric is marked. */
 void cli_print_table(FILE *out, const char *name,
                      const struct klr_reals *parameter,
-                     const struct klr_metric_values *values);
+                     const struct klr_metric_values *values,
+                     enum klr_metric metric, bool all);
 
 /* '"key": value' on stdout for a line of JSON; null if the value is not finite.
  * `after` follows. */
 void cli_json_real(const char *key, double value, const char *after);
-/* The four metrics, likewise. */
+/* All metrics, likewise. */
 void cli_json_metrics(const struct klr_metric_values *values,
                       const char *after);
+/* "labels", "confusion", an array of rows, one for each true label, and
+ * "other_labels", how many examples have none of these. */
+void cli_json_confusion(const struct klr_metrics *metrics, const char *after);
 
 /* Write out what stdout holds; a failure (a full disk, a closed pipe) is
  * reported and gives CLI_FAILURE, else `status` is returned. */

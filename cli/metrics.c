@@ -6,80 +6,176 @@
 #include "cli/cli.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/numbers.h"
 
-static void print_value(FILE *out, const char *name, double value)
+/* How a metric is called, in lines, in the titles of tables and in JSON, and
+ * how it is shown: with a unit of 100 in per cent. */
+static const struct column {
+    enum klr_metric metric;
+    bool usual; /* shown where --metrics is not given */
+    const char *name, *title, *key;
+    double unit;
+    int decimals, width; /* in tables */
+} columns[] = {
+    {KLR_METRIC_ACCURACY, true, "Accuracy", "accuracy", "accuracy", 100, 4, 9},
+    {KLR_METRIC_LOG_LOSS, true, "Log loss", "log loss", "log_loss", 1, 6, 10},
+    {KLR_METRIC_BRIER, true, "Brier score", "Brier", "brier", 1, 6, 10},
+    {KLR_METRIC_AUC, true, "AUC", "AUC", "auc", 1, 6, 10},
+    {KLR_METRIC_BALANCED, false, "Balanced accuracy", "balanced",
+     "balanced_accuracy", 100, 4, 9},
+    {KLR_METRIC_F1, false, "F1", "F1", "f1", 1, 6, 10},
+    {KLR_METRIC_MCC, false, "MCC", "MCC", "mcc", 1, 6, 10},
+    {KLR_METRIC_ECE, false, "ECE", "ECE", "ece", 1, 6, 10},
+};
+
+enum { COLUMNS = sizeof columns / sizeof *columns };
+
+static const char *column_mark(const struct column *column)
 {
-    if (!isnan(value))
-        fprintf(out, "%s = %.6g\n", name, value);
+    return column->unit > 1 ? "%" : "";
 }
 
-void cli_print_metrics(FILE *out, const struct klr_metric_values *values)
+/* ---- Lines ---- */
+
+void cli_print_metrics(FILE *out, const struct klr_metric_values *values,
+                       bool all)
 {
-    print_value(out, "Log loss", values->log_loss);
-    print_value(out, "Brier score", values->brier);
-    print_value(out, "AUC", values->auc);
+    for (size_t c = 0; c < COLUMNS; c++) {
+        const struct column *column = &columns[c];
+        double value = klr_metric_value(column->metric, values);
+        if (column->metric != KLR_METRIC_ACCURACY && !isnan(value) &&
+            (all || column->usual))
+            fprintf(out, "%s = %.6g%s\n", column->name, column->unit * value,
+                    column_mark(column));
+    }
+}
+
+/* ---- The confusion matrix ---- */
+
+/* Width of the cells: that of the labels and of the counts. */
+static int cell_width(const struct klr_metrics *metrics)
+{
+    size_t k = klr_metrics_classes(metrics);
+    const unsigned long long *count = klr_metrics_confusion(metrics);
+    char text[KLR_REAL_SIZE];
+    int width = (int)strlen("other");
+    for (size_t c = 0; c < k; c++) {
+        int length = klr_format_real(text, klr_metrics_labels(metrics)[c]);
+        width = length > width ? length : width;
+    }
+    for (size_t cell = 0; cell < (k + 1) * k; cell++) {
+        int length = snprintf(NULL, 0, "%llu", count[cell]);
+        width = length > width ? length : width;
+    }
+    return width;
+}
+
+/* Examples of labels that the model does not know. */
+static unsigned long long count_others(const struct klr_metrics *metrics)
+{
+    size_t k = klr_metrics_classes(metrics);
+    const unsigned long long *count = klr_metrics_confusion(metrics) + k * k;
+    unsigned long long others = 0;
+    for (size_t c = 0; c < k; c++)
+        others += count[c];
+    return others;
+}
+
+void cli_print_confusion(FILE *out, const struct klr_metrics *metrics)
+{
+    size_t k = klr_metrics_classes(metrics);
+    size_t rows = count_others(metrics) ? k + 1 : k;
+    const unsigned long long *count = klr_metrics_confusion(metrics);
+    int width = cell_width(metrics);
+    char text[KLR_REAL_SIZE];
+    fprintf(out,
+            "Confusion matrix, true labels in rows, predicted ones in "
+            "columns\n%*s",
+            width, "");
+    for (size_t c = 0; c < k; c++) {
+        klr_format_real(text, klr_metrics_labels(metrics)[c]);
+        fprintf(out, "  %*s%s", width, text, c + 1 < k ? "" : "\n");
+    }
+    for (size_t r = 0; r < rows; r++) {
+        if (r < k)
+            klr_format_real(text, klr_metrics_labels(metrics)[r]);
+        fprintf(out, "%*s", width, r < k ? text : "other");
+        for (size_t c = 0; c < k; c++)
+            fprintf(out, "  %*llu", width, *count++);
+        fputc('\n', out);
+    }
 }
 
 /* ---- Tables ---- */
 
-/* A metric of struct klr_metric_values, times `unit`. */
-static const struct column {
-    const char *name;
-    size_t offset;
-    double unit;
-    const char *mark;
-    int decimals, width;
-} columns[] = {
-    {"accuracy", offsetof(struct klr_metric_values, accuracy), 100, "%", 4, 9},
-    {"log loss", offsetof(struct klr_metric_values, log_loss), 1, "", 6, 10},
-    {"Brier", offsetof(struct klr_metric_values, brier), 1, "", 6, 10},
-    {"AUC", offsetof(struct klr_metric_values, auc), 1, "", 6, 10},
+/* A table of `count` values, and which metrics are its columns. */
+struct table {
+    const struct klr_metric_values *values; /* (count) */
+    size_t count;
+    bool column[COLUMNS];
 };
 
-static double value_of(const struct column *column,
-                       const struct klr_metric_values *values)
+/* Those wanted that one of the values has at least. */
+static void choose_columns(struct table *table, enum klr_metric metric,
+                           bool all)
 {
-    return *(const double *)(const void *)((const char *)values +
-                                           column->offset);
+    for (size_t c = 0; c < COLUMNS; c++) {
+        const struct column *column = &columns[c];
+        bool wanted = all || column->usual || column->metric == metric;
+        for (size_t t = 0; t < table->count && wanted; t++)
+            table->column[c] |=
+                !isnan(klr_metric_value(column->metric, &table->values[t]));
+    }
 }
 
-/* Titles where values is NULL; `known` tells which columns there are. */
-static void print_row(FILE *out, const char *first, int width,
-                      const struct klr_metric_values *values,
-                      const struct klr_metric_values *known)
+static void print_titles(FILE *out, const struct table *table)
 {
-    fprintf(out, "%*s", width, first);
-    for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
-        const struct column *column = &columns[c];
-        int left = column->width - (int)strlen(column->mark);
-        if (isnan(value_of(column, known)))
-            continue;
-        if (values)
-            fprintf(out, "  %*.*f%s", left, column->decimals,
-                    column->unit * value_of(column, values), column->mark);
-        else
-            fprintf(out, "  %*s", column->width, column->name);
-    }
+    for (size_t c = 0; c < COLUMNS; c++)
+        if (table->column[c])
+            fprintf(out, "  %*s", columns[c].width, columns[c].title);
     fputc('\n', out);
+}
+
+static void print_cells(FILE *out, const struct table *table, size_t t)
+{
+    for (size_t c = 0; c < COLUMNS; c++) {
+        const struct column *column = &columns[c];
+        const char *mark = column_mark(column);
+        double value = klr_metric_value(column->metric, &table->values[t]);
+        if (!table->column[c])
+            continue;
+        if (isnan(value))
+            fprintf(out, "  %*s", column->width, "-");
+        else
+            fprintf(out, "  %*.*f%s", column->width - (int)strlen(mark),
+                    column->decimals, column->unit * value, mark);
+    }
 }
 
 void cli_print_table(FILE *out, const char *name,
                      const struct klr_reals *parameter,
-                     const struct klr_metric_values *values)
+                     const struct klr_metric_values *values,
+                     enum klr_metric metric, bool all)
 {
+    struct table table = {.values = values, .count = parameter->count};
     char text[KLR_REAL_SIZE];
     int width = (int)strlen(name);
+    size_t best = klr_best_values(metric, values, parameter->count);
     for (size_t t = 0; t < parameter->count; t++) {
         int length = klr_format_real(text, parameter->value[t]);
         width = length > width ? length : width;
     }
-    print_row(out, name, width, NULL, values);
+    choose_columns(&table, metric, all);
+    fprintf(out, "%*s", width, name);
+    print_titles(out, &table);
     for (size_t t = 0; t < parameter->count; t++) {
         klr_format_real(text, parameter->value[t]);
-        print_row(out, text, width, &values[t], values);
+        fprintf(out, "%*s", width, text);
+        print_cells(out, &table, t);
+        fputs(t == best ? "  *\n" : "\n", out);
     }
 }
 
@@ -95,8 +191,27 @@ void cli_json_real(const char *key, double value, const char *after)
 
 void cli_json_metrics(const struct klr_metric_values *values, const char *after)
 {
-    cli_json_real("accuracy", values->accuracy, ", ");
-    cli_json_real("log_loss", values->log_loss, ", ");
-    cli_json_real("brier", values->brier, ", ");
-    cli_json_real("auc", values->auc, after);
+    for (size_t c = 0; c < COLUMNS; c++)
+        cli_json_real(columns[c].key,
+                      klr_metric_value(columns[c].metric, values),
+                      c + 1 < COLUMNS ? ", " : after);
+}
+
+void cli_json_confusion(const struct klr_metrics *metrics, const char *after)
+{
+    size_t k = klr_metrics_classes(metrics);
+    const unsigned long long *count = klr_metrics_confusion(metrics);
+    char text[KLR_REAL_SIZE];
+    for (size_t c = 0; c < k; c++) {
+        klr_format_real(text, klr_metrics_labels(metrics)[c]);
+        printf("%s%s", c ? ", " : "\"labels\": [", text);
+    }
+    fputs("], \"confusion\": [", stdout);
+    for (size_t cell = 0; cell < k * k; cell++)
+        printf("%s%llu%s",
+               cell % k ? ", "
+               : cell   ? ", ["
+                        : "[",
+               count[cell], (cell + 1) % k ? "" : "]");
+    printf("], \"other_labels\": %llu%s", count_others(metrics), after);
 }

@@ -513,6 +513,13 @@ static double model_answer(const struct klr_model *model,
                            double *work);
 static size_t model_answer_work(size_t k);
 
+/* ---- metrics: see metrics.c ---- */
+
+/* KLR_E_USAGE if the metric has no value for k classes, or for a model that has
+ * no probabilities. */
+static int metric_check(enum klr_metric metric, size_t k, bool probable,
+                        struct klr_error *err);
+
 /* The problem of classes a < b among the k(k-1)/2. */
 static size_t pair_index(size_t k, size_t a, size_t b);
 

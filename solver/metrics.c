@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Running metrics of predictions.
+ * Running metrics of predictions: sums over the examples, among them a
+ * confusion matrix, from which all metrics of labels alone follow. Its last row
+ * has the examples of labels that the model does not know: one class more,
+ * which is never predicted.
  *
  * The area under the ROC curve is the share of pairs (positive, negative) in
  * which the positive one has the larger score, ties counting one half. Scores
@@ -12,6 +15,7 @@
 #include "solver/internal.h"
 
 enum { METRICS_BINS = 1 << 20, METRICS_ARENA = 2 * METRICS_BINS };
+enum { METRICS_STEPS = 15 }; /* of the calibration error */
 
 struct bin {
     double score;
@@ -20,10 +24,12 @@ struct bin {
 
 struct klr_metrics {
     size_t k;
-    double *label; /* (k) */
-    unsigned long long count, correct;
-    unsigned long long judged; /* with a known label and probabilities */
-    double log_loss, brier;    /* sums over them */
+    double *label;                 /* (k) */
+    unsigned long long *confusion; /* (k + 1, k): true class, predicted class */
+    unsigned long long judged;     /* with a known label and probabilities */
+    double log_loss, brier;        /* sums over them */
+    double excess[METRICS_STEPS];  /* sum of [right] - p(answer), by p(answer):
+                                      step s has those in [s, s + 1) / 15 */
     struct bin *bin;
     size_t bins, capacity;
 };
@@ -36,7 +42,9 @@ int klr_metrics_create(struct klr_metrics **out, size_t classes,
     if (!metrics)
         return KLR_E_MEMORY;
     metrics->label = klr_alloc(classes, sizeof *labels, err);
-    if (!metrics->label) {
+    metrics->confusion =
+        klr_zalloc(classes + 1, classes * sizeof *metrics->confusion, err);
+    if (!metrics->label || !metrics->confusion) {
         klr_metrics_free(metrics);
         return KLR_E_MEMORY;
     }
@@ -51,6 +59,7 @@ struct klr_metrics *klr_metrics_free(struct klr_metrics *metrics)
     if (!metrics)
         return NULL;
     klr_free(metrics->label);
+    klr_free(metrics->confusion);
     klr_free(metrics->bin);
     return klr_free(metrics);
 }
@@ -148,11 +157,12 @@ static size_t metrics_class(const struct klr_metrics *metrics, double label)
 }
 
 static void metrics_judge(struct klr_metrics *metrics, size_t truth,
-                          const double *probability)
+                          size_t answer, const double *probability)
 {
     /* The smallest positive double instead of 0: the loss stays finite. */
     double p = fmax(probability[truth], 4.9406564584124654e-324);
-    double sum = 0;
+    double sum = 0, sure = fmin(probability[answer], 1);
+    size_t step = (size_t)(sure * METRICS_STEPS);
     for (size_t c = 0; c < metrics->k; c++) {
         double d = probability[c] - (c == truth);
         sum += d * d;
@@ -160,6 +170,8 @@ static void metrics_judge(struct klr_metrics *metrics, size_t truth,
     metrics->judged++;
     metrics->log_loss -= log(p);
     metrics->brier += metrics->k == 2 ? sum / 2 : sum;
+    metrics->excess[step < METRICS_STEPS ? step : METRICS_STEPS - 1] +=
+        (truth == answer) - sure;
 }
 
 int klr_metrics_add(struct klr_metrics *metrics, double truth, double predicted,
@@ -167,28 +179,213 @@ int klr_metrics_add(struct klr_metrics *metrics, double truth, double predicted,
                     struct klr_error *err)
 {
     size_t c = metrics_class(metrics, truth);
-    metrics->count++;
+    size_t answer = metrics_class(metrics, predicted);
+    if (answer == metrics->k)
+        return klr_fail(err, KLR_E_USAGE, "no class has the label %.15g",
+                        predicted);
+    metrics->confusion[c * metrics->k + answer]++;
     if (c == metrics->k)
         return 0;
-    metrics->correct += truth == predicted;
     if (probability)
-        metrics_judge(metrics, c, probability);
+        metrics_judge(metrics, c, answer, probability);
     return metrics->k == 2 ? bins_append(metrics, score, c == 0, err) : 0;
+}
+
+/* ---- Of the confusion matrix ---- */
+
+/* What it says of one class, or of all. */
+struct tally {
+    double truth, answer; /* examples of the class; answers with it */
+    double right;         /* both */
+};
+
+/* Class k: the labels that the model does not know. */
+static struct tally tally_of(const struct klr_metrics *metrics, size_t c)
+{
+    size_t k = metrics->k;
+    const unsigned long long *confusion = metrics->confusion;
+    struct tally tally = {0};
+    for (size_t j = 0; j < k; j++)
+        tally.truth += (double)confusion[c * k + j];
+    if (c == k)
+        return tally;
+    for (size_t i = 0; i <= k; i++)
+        tally.answer += (double)confusion[i * k + c];
+    tally.right = (double)confusion[c * k + c];
+    return tally;
+}
+
+/* A mean, NaN of nothing. */
+static double mean_of(double sum, double count)
+{
+    return count > 0 ? sum / count : (double)NAN;
+}
+
+/* The harmonic mean of precision and recall, 2 right / (truth + answer); of two
+ * classes that of the first, of more the mean over those that occur. */
+static double confusion_f1(const struct klr_metrics *metrics)
+{
+    size_t k = metrics->k;
+    double sum = 0, count = 0;
+    for (size_t c = 0; c < (k == 2 ? 1 : k + 1); c++) {
+        struct tally tally = tally_of(metrics, c);
+        if (tally.truth + tally.answer > 0) {
+            sum += 2 * tally.right / (tally.truth + tally.answer);
+            count++;
+        }
+    }
+    return mean_of(sum, count);
+}
+
+static double confusion_balanced(const struct klr_metrics *metrics)
+{
+    double sum = 0, count = 0;
+    for (size_t c = 0; c <= metrics->k; c++) {
+        struct tally tally = tally_of(metrics, c);
+        if (tally.truth > 0) {
+            sum += tally.right / tally.truth;
+            count++;
+        }
+    }
+    return mean_of(sum, count);
+}
+
+/* Gorodkin (2004), with r examples right of n, t_c of class c, a_c answers:
+ * (n r - sum t_c a_c) / sqrt((n^2 - sum t_c^2) (n^2 - sum a_c^2)). NaN where
+ * all are of one class, or all answers. */
+static double confusion_mcc(const struct klr_metrics *metrics)
+{
+    double n = 0, right = 0, both = 0, truths = 0, answers = 0;
+    for (size_t c = 0; c <= metrics->k; c++) {
+        struct tally tally = tally_of(metrics, c);
+        n += tally.truth;
+        right += tally.right;
+        both += tally.truth * tally.answer;
+        truths += tally.truth * tally.truth;
+        answers += tally.answer * tally.answer;
+    }
+    double spread = (n * n - truths) * (n * n - answers);
+    return spread > 0 ? (n * right - both) / sqrt(spread) : (double)NAN;
+}
+
+/* ---- Values ---- */
+
+static double metrics_calibration(const struct klr_metrics *metrics)
+{
+    double sum = 0;
+    for (size_t step = 0; step < METRICS_STEPS; step++)
+        sum += fabs(metrics->excess[step]);
+    return mean_of(sum, (double)metrics->judged);
 }
 
 void klr_metrics_values(struct klr_metrics *metrics,
                         struct klr_metric_values *values)
 {
     double judged = (double)metrics->judged;
+    unsigned long long count = 0, correct = 0;
+    size_t k = metrics->k;
+    for (size_t cell = 0; cell < (k + 1) * k; cell++)
+        count += metrics->confusion[cell];
+    for (size_t c = 0; c < k; c++)
+        correct += metrics->confusion[c * k + c];
     bins_compact(metrics);
     *values = (struct klr_metric_values){
-        .count = metrics->count,
-        .correct = metrics->correct,
-        .accuracy = metrics->count
-                        ? (double)metrics->correct / (double)metrics->count
-                        : (double)NAN,
-        .log_loss = judged > 0 ? metrics->log_loss / judged : (double)NAN,
-        .brier = judged > 0 ? metrics->brier / judged : (double)NAN,
+        .count = count,
+        .correct = correct,
+        .accuracy = mean_of((double)correct, (double)count),
+        .balanced = confusion_balanced(metrics),
+        .log_loss = mean_of(metrics->log_loss, judged),
+        .brier = mean_of(metrics->brier, judged),
         .auc = bins_area(metrics),
+        .f1 = confusion_f1(metrics),
+        .mcc = confusion_mcc(metrics),
+        .ece = metrics_calibration(metrics),
     };
+}
+
+size_t klr_metrics_classes(const struct klr_metrics *metrics)
+{
+    return metrics->k;
+}
+
+const double *klr_metrics_labels(const struct klr_metrics *metrics)
+{
+    return metrics->label;
+}
+
+const unsigned long long *
+klr_metrics_confusion(const struct klr_metrics *metrics)
+{
+    return metrics->confusion;
+}
+
+/* ---- The best ---- */
+
+/* In the order of enum klr_metric. */
+const char *const klr_metric_names[] = {
+    "auto", "accuracy", "balanced", "logloss", "brier",
+    "auc",  "f1",       "mcc",      "ece",     NULL,
+};
+
+#define METRIC(field) offsetof(struct klr_metric_values, field)
+
+static const struct metric {
+    size_t offset; /* in struct klr_metric_values */
+    bool loss;     /* small values are the good ones */
+    bool probable; /* of probabilities */
+} metric_table[] = {
+    [KLR_METRIC_ACCURACY] = {METRIC(accuracy), false, false},
+    [KLR_METRIC_BALANCED] = {METRIC(balanced), false, false},
+    [KLR_METRIC_LOG_LOSS] = {METRIC(log_loss), true, true},
+    [KLR_METRIC_BRIER] = {METRIC(brier), true, true},
+    [KLR_METRIC_AUC] = {METRIC(auc), false, false},
+    [KLR_METRIC_F1] = {METRIC(f1), false, false},
+    [KLR_METRIC_MCC] = {METRIC(mcc), false, false},
+    [KLR_METRIC_ECE] = {METRIC(ece), true, true},
+};
+
+static int metric_check(enum klr_metric metric, size_t k, bool probable,
+                        struct klr_error *err)
+{
+    if (metric_table[metric].probable && !probable)
+        return klr_fail(err, KLR_E_USAGE,
+                        "option --metric: %s needs probabilities, which the "
+                        "model has not",
+                        klr_metric_names[metric]);
+    if (metric == KLR_METRIC_AUC && k != 2)
+        return klr_fail(err, KLR_E_USAGE,
+                        "option --metric: auc is of two classes; the data have "
+                        "%zu",
+                        k);
+    return 0;
+}
+
+enum klr_metric klr_metric_settle(enum klr_metric metric,
+                                  const struct klr_metric_values *values)
+{
+    if (metric != KLR_METRIC_AUTO)
+        return metric;
+    return isnan(values->log_loss) ? KLR_METRIC_ACCURACY : KLR_METRIC_LOG_LOSS;
+}
+
+double klr_metric_value(enum klr_metric metric,
+                        const struct klr_metric_values *values)
+{
+    size_t offset = metric_table[klr_metric_settle(metric, values)].offset;
+    return *(const double *)(const void *)((const char *)values + offset);
+}
+
+size_t klr_best_values(enum klr_metric metric,
+                       const struct klr_metric_values *values, size_t count)
+{
+    bool loss = metric_table[klr_metric_settle(metric, values)].loss;
+    size_t best = 0;
+    for (size_t t = 1; t < count; t++) {
+        double value = klr_metric_value(metric, &values[t]);
+        double record = klr_metric_value(metric, &values[best]);
+        if ((loss ? value < record : value > record) ||
+            (isnan(record) && !isnan(value)))
+            best = t;
+    }
+    return best;
 }

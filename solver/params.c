@@ -229,6 +229,14 @@ const struct klr_option klr_train_options[] = {
      .min = 0,
      .max = HUGE_VAL,
      .help = "of the division into folds (default %s)"},
+    {.type = KLR_CHOICE,
+     .name = "metric",
+     .argument = "METRIC",
+     .offset = KLR_PARAM(metric),
+     .choices = klr_metric_names,
+     .help = "by which the best of several costs is chosen: accuracy, "
+             "balanced, logloss, brier, auc, f1, mcc, ece, or auto: logloss "
+             "where there are probabilities, else accuracy (default %s)"},
     {.name = NULL},
 };
 
@@ -314,6 +322,9 @@ int klr_params_check(const struct klr_params *params, struct klr_error *err)
         return klr_fail(err, KLR_E_USAGE,
                         "option --positive: %s is not a number",
                         klr_quote(quoted, params->positive));
+    if (params->metric != KLR_METRIC_AUTO && !params->folds)
+        return klr_fail(err, KLR_E_USAGE,
+                        "option --metric: only validation (-v) looks at it");
     code = params_check_model(params, err);
     return code ? code : params_check_weights(params, err);
 }

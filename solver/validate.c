@@ -244,8 +244,8 @@ static int fold_predict(struct validation *v, const struct klr_problem *problem,
 
 int klr_cross_validate(const struct klr_problem *problem,
                        const struct klr_params *given,
-                       struct klr_metric_values *values,
-                       struct klr_report *report, struct klr_error *err)
+                       struct klr_metrics **metrics, struct klr_report *report,
+                       struct klr_error *err)
 {
     const struct klr_params settled = params_settle(given), *params = &settled;
     struct layout layout = {0};
@@ -254,8 +254,10 @@ int klr_cross_validate(const struct klr_problem *problem,
     struct validation v = {0};
     struct klr_kernel kernel = params_kernel(params, problem->dimension);
     int code = klr_params_check(given, err);
-    for (size_t t = 0; t < params->cost.count; t++)
+    for (size_t t = 0; t < params->cost.count; t++) {
         report_start(&report[t]);
+        metrics[t] = NULL;
+    }
     if (code ||
         (code = layout_create(&layout, problem, params->positive,
                               (size_t)params->folds, (uint64_t)params->seed,
@@ -263,7 +265,9 @@ int klr_cross_validate(const struct klr_problem *problem,
         (code = klr_pool_create(&pool, params->threads, err)) ||
         (code = problem_operator(&op, problem, params, &kernel, layout.order,
                                  pool, err)) ||
-        (code = validation_create(&v, &op, params, &layout, err)))
+        (code = validation_create(&v, &op, params, &layout, err)) ||
+        (code = metric_check((enum klr_metric)params->metric, layout.k,
+                             v.model->prob_a, err)))
         goto done;
     for (size_t f = 0; f < layout.folds; f++)
         if ((code = fold_train(&v, f, report, err)) ||
@@ -271,7 +275,8 @@ int klr_cross_validate(const struct klr_problem *problem,
             goto done;
     for (size_t t = 0; t < v.count; t++) {
         report_finish(&report[t], &v.training);
-        klr_metrics_values(v.metrics[t], &values[t]);
+        metrics[t] = v.metrics[t];
+        v.metrics[t] = NULL;
     }
 done:
     validation_free(&v);
@@ -279,15 +284,4 @@ done:
     klr_pool_free(pool);
     layout_free(&layout);
     return code;
-}
-
-size_t klr_best_values(const struct klr_metric_values *values, size_t count)
-{
-    size_t best = 0;
-    for (size_t t = 1; t < count; t++)
-        if (isnan(values[t].log_loss)
-                ? values[t].accuracy > values[best].accuracy
-                : values[t].log_loss < values[best].log_loss)
-            best = t;
-    return best;
 }

@@ -161,7 +161,8 @@ for my $case (['heart', ''], ['heart', '-s svm'], ['classes2', '-t 0'],
     is(join(' ', map { $_->{c} } @{ $json->{values} }), '0.1 1 10',
         '--json has the table');
     is(join(' ', sort keys %{ $json->{values}[0] }),
-        'accuracy auc brier c log_loss status', 'its columns');
+        'accuracy auc balanced_accuracy brier c ece f1 log_loss mcc status',
+        'its columns');
     my ($best) = sort { $a->{log_loss} <=> $b->{log_loss} }
         @{ $json->{values} };
     is("@$json{qw(c best_c log_loss)}", "@$best{qw(c c log_loss)}",
@@ -170,6 +171,36 @@ for my $case (['heart', ''], ['heart', '-s svm'], ['classes2', '-t 0'],
     is($json->{refit}{objective}, $alone->{objective},
         'and the model made with it');
 }
+
+# ---- The metric that chooses ----
+
+for my $case ([ accuracy => 1, 'accuracy' ], [ balanced => 1, 'balanced_accuracy' ],
+    [ logloss => -1, 'log_loss' ], [ brier => -1, 'brier' ], [ auc => 1, 'auc' ],
+    [ f1 => 1, 'f1' ], [ mcc => 1, 'mcc' ], [ ece => -1, 'ece' ])
+{
+    my ($metric, $sign, $key) = @$case;
+    my $options = "-v 3 -q -g 0.3 --metric $metric -c 0.01:10:x10 heart best";
+    my $json = printed_json(train("--json $options"));
+    my ($best) = sort { $sign * ($b->{$key} <=> $a->{$key}) || $a->{c} <=> $b->{c} }
+        grep { defined $_->{$key} } @{ $json->{values} };
+    is("@$json{qw(metric best_c)}", "$metric $best->{c}", "--metric $metric");
+    my $run = train($options);
+    like($run->{out}, qr/^ *\Q$best->{c}\E .* \*$/m, 'marked in the table');
+    is(() = $run->{out} =~ /\*/g, 1, 'as the only one');
+    like($run->{out}, qr/^Best C = \Q$best->{c}\E$/m, 'and named');
+    my %title = (accuracy => 'accuracy', balanced => 'balanced',
+        logloss => 'log loss', brier => 'Brier', auc => 'AUC', f1 => 'F1',
+        mcc => 'MCC', ece => 'ECE');
+    my %columns = map { $_ => 1 } 'C', 'accuracy', 'log loss', 'Brier', 'AUC',
+        $title{$metric};
+    is(join(',', sort keys %{ (table($run))[0] }), join(',', sort keys %columns),
+        'which has a column for it');
+}
+like(train('-v 3 -q --metrics -c 1e-4,1 heart best')->{out}, qr/^0.0001( .*){6} - /m,
+    'a dash where there is no value, here of MCC');
+is(join(',', sort keys %{ (table(train('-v 3 --metrics -c 1,10 heart best')))[0] }),
+    'AUC,Brier,C,ECE,F1,MCC,accuracy,balanced,log loss',
+    '--metrics: all columns');
 
 # ---- Nothing else matters ----
 

@@ -51,6 +51,7 @@ labels 5 -1
 END
 my $accuracy = "Accuracy = 50% (2/4) (classification)\n";
 my @losses = map { -log } 0.679178699, 0.904650535, 0.437823499, 0.5;
+my $calibration = (1 - 0.679178699 + 1 - 0.904650535 + 0.562176501 + 0.5) / 4;
 my @errors = map { (1 - $_)**2 } 0.679178699, 0.904650535, 0.437823499, 0.5;
 my $metrics = $accuracy . sprintf "Log loss = %.6g\nBrier score = %.6g\n"
     . "AUC = 0.75\n", sum(@losses) / 4, sum(@errors) / 4;
@@ -96,13 +97,50 @@ ok($run->{out} =~ /\A[^\n]*\n\z/ && $json->{rows} == 4 && $json->{labelled} == 4
         && $json->{correct} == 2 && $json->{accuracy} == 0.5
         && abs($json->{log_loss} - sum(@losses) / 4) < 1e-8
         && abs($json->{brier} - sum(@errors) / 4) < 1e-8
-        && $json->{auc} == 0.75,
+        && $json->{auc} == 0.75 && $json->{balanced_accuracy} == 0.5
+        && $json->{f1} == 0.5 && $json->{mcc} == 0
+        && abs($json->{ece} - $calibration) < 1e-9,
     'metrics as a line of JSON')
     or diag($run->{out}, $run->{err});
+is_deeply([ @$json{qw(labels confusion other_labels)} ],
+    [ [ 5, -1 ], [ [ 1, 1 ], [ 1, 1 ] ], 0 ], 'with the confusion matrix');
 $run = run([ 'klr-predict', '--json', '-q', '--unlabelled', '-', 'klr', 'out' ],
     cwd => $dir, stdin => "1:1\n");
 is($run->{out}, '{"rows": 1, "labelled": 0, "correct": 0, "accuracy": null,'
-    . qq( "log_loss": null, "brier": null, "auc": null}\n), 'nothing known');
+    . ' "log_loss": null, "brier": null, "auc": null, "balanced_accuracy": null,'
+    . ' "f1": null, "mcc": null, "ece": null, "labels": [5, -1], "confusion":'
+    . qq( [[0, 0], [0, 0]], "other_labels": 0}\n), 'nothing known');
+
+# ---- All metrics ----
+
+# Answers of probability 0.679, 0.905, 0.562 and 0.5, each in an interval of its
+# own, the first two right.
+sub matrix
+{
+    my $header = 'Confusion matrix, true labels in rows, predicted ones in columns';
+    return join '', map {"$_\n"} $header,
+        map { join '  ', map { sprintf '%5s', $_ } @$_ } @_;
+}
+my $more = "Balanced accuracy = 50%\nF1 = 0.5\nMCC = 0\nECE = "
+    . sprintf("%.6g\n", $calibration)
+    . matrix([ '', 5, -1 ], [ 5, 1, 1 ], [ -1, 1, 1 ]);
+predict("0|$metrics$more|", '--metrics', '--metrics', 'test', 'klr', 'out');
+predict("0|$predictions|$metrics$more", '--metrics on stderr', '--metrics',
+    'test', 'klr');
+predict("0|5\n-1\n-1\n-1\n|Accuracy = 75% (3/4) (classification)\nAUC = 0.75\n"
+        . "Balanced accuracy = 75%\nF1 = 0.666667\nMCC = 0.57735\n"
+        . matrix([ '', 5, -1 ], [ 5, 1, 1 ], [ -1, 0, 2 ]),
+    '--metrics without probabilities', '--metrics', 'test', 'svm');
+predict("0|-1\n|Accuracy = 100% (1/1) (classification)\n"
+        . "Balanced accuracy = 100%\n"
+        . matrix([ '', 5, -1 ], [ 5, 0, 0 ], [ -1, 0, 1 ]),
+    'what is not defined is left out', '--metrics', '-', 'svm',
+    { stdin => "-1 2:1\n" });
+$run = run([ 'klr-predict', '--metrics', '-', 'svm', 'out' ], cwd => $dir,
+    stdin => "7 1:1\n5 1:1\n8 2:1\n8 1:1\n");
+like($run->{out}, qr/^other      2      1$/m, 'labels that the model lacks');
+predict("2||klr-predict: --metrics and -q exclude each other\n",
+    '--metrics -q', '--metrics', '-q', 'test', 'klr');
 
 # ---- odd test sets ----
 

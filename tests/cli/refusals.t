@@ -233,6 +233,24 @@ refused('a value is missing after a long name', ['klr-train', 'd', '--cost'],
 refused('a weight is missing', ['klr-train', 'd', '-w1'], {}, 2,
     'klr-train: option -w1 needs a value (LABEL WEIGHT)');
 
+# ---- Options of validation ----
+
+refused('--metric without -v', ['klr-train', '--metric', 'f1', 'd'], {}, 2,
+    'klr-train: option --metric: only validation (-v) looks at it');
+refused('--metrics without -v', ['klr-train', '--metrics', 'd'], {}, 2,
+    'klr-train: option --metrics: only validation (-v) has them');
+refused('a metric without probabilities',
+    ['klr-train', '-v', '2', '-s', 'svm', '--metric', 'brier', 'd'], {}, 2,
+    'klr-train: option --metric: brier needs probabilities, which the model has'
+        . ' not');
+refused('AUC of three classes',
+    ['klr-train', '-v', '2', '--metric', 'auc', 'three'],
+    { three => join '', map { $_ % 3 . " 1:$_\n" } 1 .. 9 }, 2,
+    'klr-train: option --metric: auc is of two classes; the data have 3');
+refused('a metric that is none', ['klr-train', '-v', '2', '--metric', 'loss', 'd'],
+    {}, 2, "klr-train: option --metric: 'loss' is not one of auto, accuracy,"
+        . ' balanced, logloss, brier, auc, f1, mcc, ece');
+
 # ---- Operands ----
 
 refused('options only', ['klr-train', '-q'], {}, 2,

@@ -161,6 +161,42 @@ for my $model ('klr', 'svm') {
     is(train('-q -v 5 heart')->{err}, '', '-v -q is silent on stderr');
 }
 
+# ---- All metrics ----
+
+{
+    my $usual = train('-v 5 heart')->{out};
+    my $run = train('-v 5 --metrics heart');
+    is(substr($run->{out}, 0, length $usual), $usual, '--metrics adds to -v');
+    my $more = substr $run->{out}, length $usual;
+    like($more, qr/\ABalanced accuracy = [\d.]+%\nF1 = [\d.]+\nMCC = [\d.]+\nECE = [\d.]+\nConfusion matrix, .*\n +1 +-1\n +1( +\d+){2}\n +-1( +\d+){2}\n\z/,
+        'the rest of them');
+    my $json = printed_json(train('-v 5 --json heart'));
+    is_deeply($json->{labels}, [ 1, -1 ], '--json: the labels');
+    my ($right, $missed, $false, $left) = map {@$_} @{ $json->{confusion} };
+    is($right + $missed, 120, 'a row of the matrix is a class');
+    is($false + $left, 150, 'so is the other');
+    cmp_ok(abs($json->{accuracy} - ($right + $left) / 270), '<', 1e-12,
+        'the accuracy follows from it');
+    cmp_ok(abs($json->{balanced_accuracy} - ($right / 120 + $left / 150) / 2),
+        '<', 1e-12, 'the balanced accuracy');
+    cmp_ok(abs($json->{f1} - 2 * $right / (2 * $right + $missed + $false)), '<',
+        1e-12, 'F1');
+    cmp_ok(abs($json->{mcc} - ($right * $left - $missed * $false)
+                / sqrt(120 * 150 * ($right + $false) * ($missed + $left))),
+        '<', 1e-12, 'MCC');
+    is($json->{metric}, 'logloss', 'the metric that would choose');
+    for (qw(balanced_accuracy f1 mcc ece)) {
+        my %name = (balanced_accuracy => 'Balanced accuracy', f1 => 'F1',
+            mcc => 'MCC', ece => 'ECE');
+        my ($value) = $more =~ /^$name{$_} = ([\d.]+)/m;
+        $value /= 100 if /accuracy/;
+        cmp_ok(abs($value - $json->{$_}), '<', 1e-6, "$_ in both");
+    }
+    $json = printed_json(train('-s svm -v 5 --json heart'));
+    is(join(' ', grep { !defined $json->{$_} } sort keys %$json),
+        'brier ece log_loss', 'null where there are no probabilities');
+}
+
 # ---- Limits ----
 
 for my $limit (['--max-iter 7', 'iteration', 'iterations'],

@@ -87,6 +87,22 @@ static double fold_loss(const struct klr_problem *problem,
     return sum;
 }
 
+/* The metrics of a cross validation at each C. */
+static void validate(const struct klr_problem *problem,
+                     const struct klr_params *params,
+                     struct klr_metric_values *values,
+                     struct klr_report *report)
+{
+    struct klr_error err;
+    struct klr_metrics *metrics[COSTS];
+    if (klr_cross_validate(problem, params, metrics, report, &err))
+        printf("Bail out! %s\n", err.message);
+    for (size_t t = 0; t < COSTS; t++) {
+        klr_metrics_values(metrics[t], &values[t]);
+        klr_metrics_free(metrics[t]);
+    }
+}
+
 static void test_validation(const struct klr_problem *problem, const char *name,
                             struct klr_params params)
 {
@@ -94,8 +110,8 @@ static void test_validation(const struct klr_problem *problem, const char *name,
     struct klr_metric_values values[COSTS];
     struct klr_report report[COSTS];
     struct layout layout;
-    if (klr_cross_validate(problem, &params, values, report, &err) ||
-        layout_create(&layout, problem, NULL, FOLDS, (uint64_t)params.seed,
+    validate(problem, &params, values, report);
+    if (layout_create(&layout, problem, NULL, FOLDS, (uint64_t)params.seed,
                       &err))
         printf("Bail out! %s\n", err.message);
     for (size_t t = 0; t < COSTS; t++) {
@@ -168,29 +184,6 @@ static void test_shrunk_link(const struct klr_problem *problem)
     }
 }
 
-static void best(const char *what, size_t expected, size_t count,
-                 const struct klr_metric_values *values)
-{
-    size_t found = klr_best_values(values, count);
-    ok(found == expected, "%s: %zu", what, found);
-}
-
-static void test_best(void)
-{
-    struct klr_metric_values v[3] = {
-        {.accuracy = 0.9, .log_loss = 0.5},
-        {.accuracy = 0.7, .log_loss = 0.4},
-        {.accuracy = 0.8, .log_loss = 0.4},
-    };
-    best("the first of the lowest log loss", 1, 3, v);
-    v[2].log_loss = 0.3;
-    best("the last", 2, 3, v);
-    best("one is the best", 0, 1, v);
-    v[0].log_loss = v[1].log_loss = v[2].log_loss = NAN;
-    v[1].accuracy = v[2].accuracy = 0.95;
-    best("the first of the highest accuracy", 1, 3, v);
-}
-
 /* A fold's examples come each once, class by class, in batches of any size. */
 static void test_batches(const struct klr_problem *problem, size_t batch)
 {
@@ -233,8 +226,8 @@ static void test_lone(struct sample *s, int model)
     struct pair pair;
     for (size_t i = 0; i < N; i++)
         s->label[i] = i == 0 ? 2 : 1;
-    if (klr_cross_validate(&s->problem, &params, values, report, &err) ||
-        pair_alloc(&pair, N, COSTS, &err))
+    validate(&s->problem, &params, values, report);
+    if (pair_alloc(&pair, N, COSTS, &err))
         printf("Bail out! %s\n", err.message);
     pair.set.size = pair.size[0] = N - 1;
     pair_one_sided(&pair, &params);
@@ -261,6 +254,24 @@ static void test_failure(const struct klr_problem *problem)
        "no models after a failure: %s", err.message);
 }
 
+/* A metric that has no value is refused, and leaves no metrics behind. */
+static void test_metric(const struct klr_problem *problem, int model,
+                        enum klr_metric metric, int expected)
+{
+    struct klr_error err = {.message = ""};
+    struct klr_params params = path_params(model, 1e-3);
+    struct klr_metrics *metrics[COSTS];
+    struct klr_report report[COSTS];
+    params.metric = metric;
+    int code = klr_cross_validate(problem, &params, metrics, report, &err);
+    ok(code == expected && (code ? !metrics[0] && !metrics[COSTS - 1]
+                                 : metrics[0] && metrics[COSTS - 1]),
+       "--metric %s for %s: %s", klr_metric_names[metric],
+       klr_model_names[model], err.message);
+    for (size_t t = 0; t < COSTS; t++)
+        klr_metrics_free(metrics[t]);
+}
+
 int main(void)
 {
     static struct sample s;
@@ -274,11 +285,14 @@ int main(void)
         s.label[i] = (double)(i % 3);
     test_validation(&s.problem, "three classes",
                     path_params(KLR_MODEL_KLR, 1e-11));
+    test_metric(&s.problem, KLR_MODEL_KLR, KLR_METRIC_AUC, KLR_E_USAGE);
+    test_metric(&s.problem, KLR_MODEL_KLR, KLR_METRIC_ECE, 0);
+    test_metric(&s.problem, KLR_MODEL_SVM, KLR_METRIC_ECE, KLR_E_USAGE);
+    test_metric(&s.problem, KLR_MODEL_SVM, KLR_METRIC_MCC, 0);
     for (size_t batch = 1; batch < N; batch = 3 * batch + 1)
         test_batches(&s.problem, batch);
     test_lone(&s, KLR_MODEL_KLR);
     test_lone(&s, KLR_MODEL_SKLR);
-    test_best();
     sample_make(&s, N);
     test_failure(&s.problem);
     return done_testing();

@@ -28,6 +28,7 @@
 #include "solver/newton.c"     /* truncated Newton for the logistic loss */
 #include "solver/coef_step.c"  /* the same for |beta|^2: its directions, */
 #include "solver/coef.c"       /* and the method */
+#include "solver/ivm.c"        /* the same on points chosen greedily */
 #include "solver/systems.c"    /* which of them trains which model */
 
 /* models out */

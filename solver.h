@@ -168,14 +168,19 @@ struct klr_params {
     double eps;            /* -e; NaN: the solver's default. newton: relative
                               duality gap (1e-6); smo: svm, LIBSVM's tolerance
                               on the KKT conditions; klr, Keerthi's tau, in
-                              log-odds (1e-3) */
+                              log-odds (1e-3); ivm: relative fall of the
+                              objective (1e-3) */
     double cache_mb;       /* -m, MB; 0: what the problem needs, at most a
                               quarter of klr_memory_limit() */
     long long threads;     /* -j; 0: as klr_pool_create chooses */
     int shrinking;         /* -h */
+    long long max_basis;   /* --max-basis, points of a greedy model, at most;
+                              0: no limit */
+    long long candidates;  /* --candidates, for the next one; 0: 59 */
+    long long window;      /* --window, ivm: rounds, for its eps; 0: 1 */
     int probability;       /* -b; accepted for LIBSVM's sake */
     long long folds;       /* -v; 0: none */
-    long long seed;        /* --seed: folds */
+    long long seed;        /* --seed: folds, candidates */
     int metric;            /* enum klr_metric, --metric: see klr_best_values;
                               klr_cross_validate refuses one that has no value
                               for the model or the classes */

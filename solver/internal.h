@@ -272,6 +272,8 @@ static double newton_bytes(size_t n);
  * method, and by nonlinear conjugate gradients. */
 static solve_fn coef_newton_solve, coef_cg_solve;
 static double coef_bytes(size_t n);
+/* On import points, chosen greedily; dual is that of all points. */
+static solve_fn ivm_solve;
 
 /* ---- systems: which solver trains which model: see systems.c ---- */
 

@@ -43,7 +43,8 @@ const struct klr_option klr_train_options[] = {
      .aliases = params_model_numbers,
      .group = "Model",
      .help = "klr: kernel logistic regression; sklr: its sparse variant, "
-             "the loss shifted by lambda; svm (or 0): C-SVC (default %s)"},
+             "the loss shifted by lambda; ivm: klr on points chosen one by "
+             "one; svm (or 0): C-SVC (default %s)"},
     {.type = KLR_REALS,
      .letter = 'c',
      .name = "cost",
@@ -144,9 +145,9 @@ const struct klr_option klr_train_options[] = {
      .preset = KLR_SOLVER_AUTO,
      .choices = klr_solver_names,
      .group = "Solver",
-     .help = "smo, newton (klr and sklr), cg (klr with --regularizer coef) or "
-             "auto: newton for klr and sklr where the kernel allows it, else "
-             "smo (default %s)"},
+     .help = "smo, newton (klr and sklr), cg (klr with --regularizer coef), "
+             "greedy (ivm) or auto: newton for klr and sklr where the kernel "
+             "allows it, else smo (default %s)"},
     {.type = KLR_CHOICE,
      .name = "regularizer",
      .argument = "NAME",
@@ -166,7 +167,8 @@ const struct klr_option klr_train_options[] = {
      .help = "when to stop; newton, cg: relative duality gap (default 1e-6); "
              "smo: "
              "violation of the optimality conditions, klr: in log-odds "
-             "(default 0.001)"},
+             "(default 0.001); ivm: relative fall of the objective (default "
+             "0.001)"},
     {.type = KLR_CHOICE,
      .letter = 'h',
      .name = "shrinking",
@@ -175,6 +177,28 @@ const struct klr_option klr_train_options[] = {
      .preset = 1,
      .choices = params_switch,
      .help = "shrinking of svm (default %s)"},
+    {.type = KLR_INTEGER,
+     .name = "max-basis",
+     .argument = "N",
+     .offset = KLR_PARAM(max_basis),
+     .min = 1,
+     .max = HUGE_VAL,
+     .help = "greedy: points of the model, at most (default: no limit)"},
+    {.type = KLR_INTEGER,
+     .name = "candidates",
+     .argument = "N",
+     .offset = KLR_PARAM(candidates),
+     .min = 1,
+     .max = HUGE_VAL,
+     .help = "greedy: points tried for the next one, drawn at random "
+             "(default 59)"},
+    {.type = KLR_INTEGER,
+     .name = "window",
+     .argument = "N",
+     .offset = KLR_PARAM(window),
+     .min = 1,
+     .max = HUGE_VAL,
+     .help = "ivm: points by which the objective must fall by -e (default 1)"},
     {.type = KLR_REAL,
      .letter = 'm',
      .name = "memory",
@@ -228,7 +252,7 @@ const struct klr_option klr_train_options[] = {
      .preset = 1,
      .min = 0,
      .max = HUGE_VAL,
-     .help = "of the division into folds (default %s)"},
+     .help = "of the division into folds, and of candidates (default %s)"},
     {.type = KLR_CHOICE,
      .name = "metric",
      .argument = "METRIC",
@@ -286,6 +310,10 @@ static struct klr_params params_settle(const struct klr_params *params)
         settled.no_bias = true;
     if (isnan(params->eps))
         settled.eps = system->eps;
+    if (!params->candidates)
+        settled.candidates = 59;
+    if (!params->window)
+        settled.window = 1;
     return settled;
 }
 
@@ -308,7 +336,18 @@ static int params_check_model(const struct klr_params *params,
     if (params->model != KLR_MODEL_SKLR && !isnan(params->lambda))
         return klr_fail(err, KLR_E_USAGE,
                         "option -l: only an sklr model has a lambda");
-    return system_of(params, err) ? 0 : KLR_E_USAGE;
+    const struct system *system = system_of(params, err);
+    if (!system)
+        return KLR_E_USAGE;
+    bool greedy = system->solver == KLR_SOLVER_GREEDY;
+    if (!greedy && (params->max_basis || params->candidates))
+        return klr_fail(err, KLR_E_USAGE,
+                        "option --%s: only greedy solvers choose points",
+                        params->max_basis ? "max-basis" : "candidates");
+    if (params->model != KLR_MODEL_IVM && params->window)
+        return klr_fail(err, KLR_E_USAGE,
+                        "option --window: only an ivm model has one");
+    return 0;
 }
 
 int klr_params_check(const struct klr_params *params, struct klr_error *err)

@@ -58,6 +58,13 @@ static const struct system systems[] = {
      .bias = BIAS_ALWAYS,
      .eps = 1e-3,
      .solve = smo_solve},
+    {.model = KLR_MODEL_IVM,
+     .solver = KLR_SOLVER_GREEDY,
+     .regularizer = KLR_REGULARIZER_KERNEL,
+     .needs_psd = true,
+     .bias = BIAS_EITHER,
+     .eps = 1e-3,
+     .solve = ivm_solve},
 };
 
 enum { SYSTEMS = sizeof systems / sizeof *systems };

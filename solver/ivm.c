@@ -1,0 +1,679 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Import vector machines: Zhu & Hastie, Kernel Logistic Regression and the
+ * Import Vector Machine, JCGS 14 (2005), section 4. Kernel logistic regression
+ *
+ *   H(S) = min over beta with support S, and rho, of
+ *          1/2 beta'K beta + sum_i C_i log(1 + e^(-y_i f_i)), f = K beta - rho
+ *
+ * on a set S of import points that grows by one each round: of the candidates,
+ * the one whose H is smallest after one Newton step from the fit on S. Then
+ * Newton's method fits S and that point. Rounds end when H has fallen by less
+ * than eps, relatively, over the last `window`; when S has max_basis points; or
+ * when no candidate is left that would add to the span of S.
+ *
+ * Functions of S are written in an orthonormal basis of the feature space, the
+ * partial Cholesky factorisation of K: b_k(x_i), k in S, with K[:, S] = B L',
+ * L = B[S, :] lower triangular, so that f = B w and beta'K beta = w'w. The
+ * Hessian I + B'WB is then never worse conditioned than the weights. The bias
+ * is one more basis function, 1, without penalty. The residual, K_ii less
+ * |b(x_i)|^2, is what the span of S lacks of a candidate.
+ *
+ * With the Hessian's factor at the fit, candidate j with the basis function v =
+ * (k_j - B b(x_j)) / root of its residual takes the Newton step
+ *
+ *   d = v'g / (1 + v'Wv - |z|^2) along v - B y,  F z = B'Wv,  F'y = z
+ *
+ * where B'g = w holds already. All of a batch together are three products of
+ * matrices, of O(n |S|) operations for each.
+ */
+#include "solver/internal.h"
+
+#include <float.h>
+
+enum { IVM_STEPS = 50 /* of Newton's method, a round */ };
+
+struct ivm {
+    const struct binary *problem;
+    size_t n;
+    const struct klr_dense *dense;
+    struct loss loss;
+    double *cost;              /* (n) C_i */
+    size_t first;              /* 1: the basis begins with the bias; or 0 */
+    size_t rank, room;         /* basis functions, and how many fit */
+    size_t pitch;              /* of the basis: n, and KLR_BAND for a batch */
+    double *basis;             /* (room, pitch) b_k(x_i) */
+    size_t *member;            /* (room) local index of import points */
+    double *w, *slope, *step;  /* (room) coefficients, gradient, Newton step */
+    double *scaled;            /* (n, room + KLR_BAND) S [B V], S^2 = W */
+    double *factor;            /* (room, room) F, lower, FF' = Hessian */
+    size_t *left;              /* (n) candidates */
+    size_t candidates;         /* how many */
+    double *residual;          /* (n) K_ii - |b(x_i)|^2 */
+    double *diagonal;          /* (n) K_ii */
+    double *f, *g, *root, *df; /* (n); root of W; change of f */
+    double *row;               /* (KLR_BAND, n) v of a batch */
+    double *mixed;             /* (room, KLR_BAND) B'WV */
+    double *partial;           /* (blocks, KLR_BAND) losses of a batch */
+    double *past;              /* (2 room) H of so many import points */
+    double objective;
+    struct klr_progress progress;
+};
+
+/* Candidates whose H is looked for together. */
+struct batch {
+    struct ivm *ivm;
+    const size_t *candidate; /* (count) local indices */
+    size_t count;
+    double d[KLR_BAND]; /* the step along v */
+    double objective[KLR_BAND];
+};
+
+static size_t ivm_stride(const struct ivm *ivm)
+{
+    return ivm->room + KLR_BAND;
+}
+
+/* ---- the fit on S ---- */
+
+static double ivm_loss(const struct ivm *ivm, size_t i, double f)
+{
+    return ivm->cost[i] * softplus(-ivm->problem->y[i] * f);
+}
+
+/* w'w / 2, for coefficients w + t step, without that of the bias. */
+static double ivm_penalty(const struct ivm *ivm, double t)
+{
+    double sum = 0;
+    for (size_t k = ivm->first; k < ivm->rank; k++) {
+        double w = ivm->w[k] + t * ivm->step[k];
+        sum += w * w;
+    }
+    return 0.5 * sum;
+}
+
+/* g, the roots of the weights, and the gradient w - B'g, at f. */
+static void ivm_gradient(struct ivm *ivm)
+{
+    for (size_t i = 0; i < ivm->n; i++) {
+        double y = ivm->problem->y[i], p = sigmoid(-y * ivm->f[i]);
+        ivm->g[i] = y * ivm->cost[i] * p;
+        ivm->root[i] = sqrt(ivm->cost[i] * p * sigmoid(y * ivm->f[i]));
+    }
+    for (size_t k = 0; k < ivm->rank; k++)
+        ivm->slope[k] = (k < ivm->first ? 0 : ivm->w[k]) -
+                        dot(ivm->n, ivm->basis + k * ivm->pitch, ivm->g);
+}
+
+/* S B, some rows of it. */
+static void ivm_scale_turn(void *context, size_t block, size_t thread)
+{
+    struct ivm *ivm = context;
+    size_t begin = block * KLR_BAND, stride = ivm_stride(ivm);
+    size_t end = begin + KLR_BAND < ivm->n ? begin + KLR_BAND : ivm->n;
+    (void)thread;
+    for (size_t k = 0; k < ivm->rank; k++)
+        for (size_t i = begin; i < end; i++)
+            ivm->scaled[i * stride + k] =
+                ivm->root[i] * ivm->basis[k * ivm->pitch + i];
+}
+
+/* A block of B'WB, below the diagonal or on it. */
+static void ivm_gram_turn(void *context, size_t index, size_t thread)
+{
+    struct ivm *ivm = context;
+    double out[KLR_BAND * KLR_BAND];
+    size_t a = 0, r = ivm->rank, b;
+    (void)thread;
+    for (b = index; b > a; a++)
+        b -= a + 1;
+    a *= KLR_BAND;
+    b *= KLR_BAND;
+    size_t rows = r - b < KLR_BAND ? r - b : KLR_BAND;
+    size_t cols = r - a < KLR_BAND ? r - a : KLR_BAND;
+    ivm->dense->gram(ivm->n, ivm->scaled + b, ivm->scaled + a, KLR_DOUBLE,
+                     ivm_stride(ivm), rows, cols, out);
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < cols; j++)
+            ivm->factor[(a + j) * ivm->room + b + i] = out[i * KLR_BAND + j];
+}
+
+/* F of the Hessian at f: the lower triangle, row by row. */
+static void ivm_factor(struct ivm *ivm)
+{
+    size_t blocks = (ivm->n + KLR_BAND - 1) / KLR_BAND;
+    size_t bands = (ivm->rank + KLR_BAND - 1) / KLR_BAND;
+    struct klr_pool *pool = ivm->problem->op->pool;
+    klr_pool_run(pool, blocks, ivm_scale_turn, ivm);
+    klr_pool_run(pool, bands * (bands + 1) / 2, ivm_gram_turn, ivm);
+    for (size_t i = 0; i < ivm->rank; i++) {
+        double *line = ivm->factor + i * ivm->room;
+        for (size_t j = 0; j < i; j++) {
+            const double *other = ivm->factor + j * ivm->room;
+            line[j] = (line[j] - dot(j, line, other)) / other[j];
+        }
+        double pivot = line[i] - dot(i, line, line) + (i < ivm->first ? 0 : 1);
+        line[i] = sqrt(fmax(pivot, DBL_MIN));
+    }
+}
+
+/* x = F^-1 x */
+static void ivm_forward(const struct ivm *ivm, size_t rank, double *x)
+{
+    for (size_t k = 0; k < rank; k++) {
+        const double *line = ivm->factor + k * ivm->room;
+        x[k] = (x[k] - dot(k, line, x)) / line[k];
+    }
+}
+
+/* x = F^-T x */
+static void ivm_backward(const struct ivm *ivm, size_t rank, double *x)
+{
+    for (size_t k = rank; k-- > 0;) {
+        const double *line = ivm->factor + k * ivm->room;
+        x[k] /= line[k];
+        for (size_t j = 0; j < k; j++)
+            x[j] -= line[j] * x[k];
+    }
+}
+
+/* The first of t = 1, 1/2, 1/4 ... that lowers the objective is taken; false if
+ * there is none. */
+static bool ivm_search(struct ivm *ivm)
+{
+    memset(ivm->df, 0, ivm->n * sizeof *ivm->df);
+    for (size_t k = 0; k < ivm->rank; k++) {
+        const double *basis = ivm->basis + k * ivm->pitch;
+        for (size_t i = 0; i < ivm->n; i++)
+            ivm->df[i] += ivm->step[k] * basis[i];
+    }
+    for (double t = 1; t > 1e-8; t /= 2) {
+        double objective = ivm_penalty(ivm, t);
+        for (size_t i = 0; i < ivm->n; i++)
+            objective += ivm_loss(ivm, i, ivm->f[i] + t * ivm->df[i]);
+        if (!(objective < ivm->objective))
+            continue;
+        ivm->objective = objective;
+        for (size_t i = 0; i < ivm->n; i++)
+            ivm->f[i] += t * ivm->df[i];
+        for (size_t k = 0; k < ivm->rank; k++)
+            ivm->w[k] += t * ivm->step[k];
+        return true;
+    }
+    return false;
+}
+
+/* Newton's method from a point with gradient and factor, to one with both. */
+static void ivm_fit(struct ivm *ivm)
+{
+    const double accuracy = 1e-10;
+    for (int step = 0; step < IVM_STEPS; step++) {
+        for (size_t k = 0; k < ivm->rank; k++)
+            ivm->step[k] = -ivm->slope[k];
+        ivm_forward(ivm, ivm->rank, ivm->step);
+        double fall = 0.5 * dot(ivm->rank, ivm->step, ivm->step);
+        if (fall <= accuracy * fabs(ivm->objective))
+            return;
+        ivm_backward(ivm, ivm->rank, ivm->step);
+        if (!ivm_search(ivm))
+            return;
+        ivm_gradient(ivm);
+        ivm_factor(ivm);
+    }
+}
+
+/* ---- candidates ---- */
+
+/* v of the batch, and S V behind S B, on some rows. */
+static void ivm_column_turn(void *context, size_t block, size_t thread)
+{
+    const struct batch *batch = context;
+    struct ivm *ivm = batch->ivm;
+    double out[KLR_BAND * KLR_BAND];
+    size_t begin = block * KLR_BAND, left = ivm->n - begin;
+    size_t rows = left < KLR_BAND ? left : KLR_BAND;
+    (void)thread;
+    ivm->dense->gram(ivm->rank, ivm->basis + begin, ivm->basis + ivm->n,
+                     KLR_DOUBLE, ivm->pitch, rows, batch->count, out);
+    for (size_t q = 0; q < batch->count; q++) {
+        double scale = 1 / sqrt(ivm->residual[batch->candidate[q]]);
+        double *v = ivm->row + q * ivm->n + begin;
+        double *to = ivm->scaled + begin * ivm_stride(ivm) + ivm->rank + q;
+        for (size_t i = 0; i < rows; i++) {
+            v[i] = (v[i] - out[i * KLR_BAND + q]) * scale;
+            to[i * ivm_stride(ivm)] = v[i] * ivm->root[begin + i];
+        }
+    }
+}
+
+/* B'WV, some rows of it. */
+static void ivm_mixed_turn(void *context, size_t band, size_t thread)
+{
+    const struct batch *batch = context;
+    struct ivm *ivm = batch->ivm;
+    double out[KLR_BAND * KLR_BAND];
+    size_t begin = band * KLR_BAND, left = ivm->rank - begin;
+    size_t rows = left < KLR_BAND ? left : KLR_BAND;
+    (void)thread;
+    ivm->dense->gram(ivm->n, ivm->scaled + begin, ivm->scaled + ivm->rank,
+                     KLR_DOUBLE, ivm_stride(ivm), rows, batch->count, out);
+    memcpy(ivm->mixed + begin * KLR_BAND, out,
+           rows * KLR_BAND * sizeof *ivm->mixed);
+}
+
+/* The step of one candidate: d, and d y behind the basis. */
+static void ivm_step(struct batch *batch, size_t q)
+{
+    struct ivm *ivm = batch->ivm;
+    const double *v = ivm->row + q * ivm->n;
+    double curvature = 1, slope = 0, *y = ivm->step;
+    for (size_t i = 0; i < ivm->n; i++) {
+        double scaled = v[i] * ivm->root[i];
+        curvature += scaled * scaled;
+        slope += v[i] * ivm->g[i];
+    }
+    for (size_t k = 0; k < ivm->rank; k++)
+        y[k] = ivm->mixed[k * KLR_BAND + q];
+    ivm_forward(ivm, ivm->rank, y);
+    double d = slope / (curvature - dot(ivm->rank, y, y));
+    ivm_backward(ivm, ivm->rank, y);
+    batch->d[q] = d;
+    batch->objective[q] = ivm_penalty(ivm, -d) + 0.5 * d * d;
+    for (size_t k = 0; k < ivm->rank; k++)
+        ivm->basis[k * ivm->pitch + ivm->n + q] = d * y[k];
+}
+
+/* The losses of some rows after the steps. */
+static void ivm_loss_turn(void *context, size_t block, size_t thread)
+{
+    const struct batch *batch = context;
+    struct ivm *ivm = batch->ivm;
+    double out[KLR_BAND * KLR_BAND];
+    size_t begin = block * KLR_BAND, left = ivm->n - begin;
+    size_t rows = left < KLR_BAND ? left : KLR_BAND;
+    (void)thread;
+    ivm->dense->gram(ivm->rank, ivm->basis + begin, ivm->basis + ivm->n,
+                     KLR_DOUBLE, ivm->pitch, rows, batch->count, out);
+    for (size_t q = 0; q < batch->count; q++) {
+        const double *v = ivm->row + q * ivm->n + begin;
+        double sum = 0;
+        for (size_t i = 0; i < rows; i++) {
+            double df = batch->d[q] * v[i] - out[i * KLR_BAND + q];
+            sum += ivm_loss(ivm, begin + i, ivm->f[begin + i] + df);
+        }
+        ivm->partial[block * KLR_BAND + q] = sum;
+    }
+}
+
+/* batch->objective of its candidates. */
+static void ivm_try(struct batch *batch)
+{
+    struct ivm *ivm = batch->ivm;
+    const struct binary *b = ivm->problem;
+    size_t blocks = (ivm->n + KLR_BAND - 1) / KLR_BAND;
+    size_t bands = (ivm->rank + KLR_BAND - 1) / KLR_BAND;
+    size_t position[KLR_BAND];
+    for (size_t q = 0; q < batch->count; q++) {
+        position[q] = set_position(b->set, batch->candidate[q]);
+        for (size_t k = 0; k < ivm->rank; k++) {
+            double *row = ivm->basis + k * ivm->pitch;
+            row[ivm->n + q] = k < ivm->first ? 0 : row[batch->candidate[q]];
+        }
+    }
+    operator_rows(b->op, position, batch->count, b->set, KLR_DOUBLE, ivm->row,
+                  ivm->n);
+    klr_pool_run(b->op->pool, blocks, ivm_column_turn, batch);
+    klr_pool_run(b->op->pool, bands, ivm_mixed_turn, batch);
+    for (size_t q = 0; q < batch->count; q++)
+        ivm_step(batch, q);
+    klr_pool_run(b->op->pool, blocks, ivm_loss_turn, batch);
+    for (size_t q = 0; q < batch->count; q++)
+        for (size_t block = 0; block < blocks; block++)
+            batch->objective[q] += ivm->partial[block * KLR_BAND + q];
+}
+
+static double ivm_gap(void *solver)
+{
+    (void)solver;
+    return NAN;
+}
+
+static enum klr_status ivm_clock(struct ivm *ivm)
+{
+    return clock_check(ivm->problem->clock, ivm->problem->params,
+                       &ivm->progress, ivm_gap, ivm);
+}
+
+/* The candidates of a round stand first in ivm->left. */
+static size_t ivm_draw(struct ivm *ivm, uint64_t *random)
+{
+    size_t wanted = (size_t)ivm->problem->params->candidates;
+    if (wanted >= ivm->candidates)
+        return ivm->candidates;
+    for (size_t q = 0; q < wanted; q++) {
+        size_t other = q + random_below(random, ivm->candidates - q);
+        size_t index = ivm->left[q];
+        ivm->left[q] = ivm->left[other];
+        ivm->left[other] = index;
+    }
+    return wanted;
+}
+
+/* *best becomes the one whose step reaches the smallest objective. */
+static enum klr_status ivm_choose(struct ivm *ivm, size_t drawn, size_t *best)
+{
+    double least = INFINITY;
+    enum klr_status status = KLR_CONVERGED;
+    *best = ivm->left[0];
+    for (size_t q = 0; q < drawn && status == KLR_CONVERGED; q += KLR_BAND) {
+        struct batch batch = {.ivm = ivm, .candidate = ivm->left + q};
+        batch.count = drawn - q < KLR_BAND ? drawn - q : KLR_BAND;
+        ivm_try(&batch);
+        for (size_t c = 0; c < batch.count; c++)
+            if (batch.objective[c] < least) {
+                least = batch.objective[c];
+                *best = batch.candidate[c];
+            }
+        status = ivm_clock(ivm);
+    }
+    return status;
+}
+
+/* ---- growth ---- */
+
+/* *vector, of `size` elements for each that there is room for, with more. */
+static bool ivm_lengthen(const struct ivm *ivm, double **vector, size_t size,
+                         size_t room, struct klr_error *err)
+{
+    size_t capacity = ivm->room * size;
+    double *grown =
+        klr_grow(*vector, &capacity, room * size, sizeof *grown, err);
+    if (grown)
+        *vector = grown;
+    return grown != NULL;
+}
+
+/* The basis and what belongs to it are kept, other arrays begin anew. */
+static int ivm_reallocate(struct ivm *ivm, size_t room, struct klr_error *err)
+{
+    size_t capacity = ivm->room;
+    ivm->scaled = klr_free(ivm->scaled);
+    ivm->factor = klr_free(ivm->factor);
+    ivm->mixed = klr_free(ivm->mixed);
+    size_t *member =
+        klr_grow(ivm->member, &capacity, room, sizeof *member, err);
+    if (!member)
+        return KLR_E_MEMORY;
+    ivm->member = member;
+    if (!ivm_lengthen(ivm, &ivm->basis, ivm->pitch, room, err) ||
+        !ivm_lengthen(ivm, &ivm->w, 1, room, err) ||
+        !ivm_lengthen(ivm, &ivm->slope, 1, room, err) ||
+        !ivm_lengthen(ivm, &ivm->step, 1, room, err) ||
+        !ivm_lengthen(ivm, &ivm->past, 2, room, err))
+        return KLR_E_MEMORY;
+    ivm->room = room;
+    if (!(ivm->scaled =
+              klr_alloc(ivm->n * ivm_stride(ivm), sizeof(double), err)) ||
+        !(ivm->factor = klr_alloc(room * room, sizeof(double), err)) ||
+        !(ivm->mixed = klr_alloc(room * KLR_BAND, sizeof(double), err)))
+        return KLR_E_MEMORY;
+    return 0;
+}
+
+/* Room for one basis function more, within -m. */
+static int ivm_grow(struct ivm *ivm, struct klr_error *err)
+{
+    if (ivm->rank < ivm->room)
+        return 0;
+    size_t n = ivm->n, room = ivm->room ? 2 * ivm->room : 32;
+    size_t most = (size_t)ivm->problem->params->max_basis;
+    most = ivm->first + (most > 0 && most < n ? most : n);
+    room = room < most ? room : most;
+    double bytes = (double)room * (double)(2 * n + room) * sizeof(double) +
+                   2.0 * KLR_BAND * (double)n * sizeof(double);
+    if (bytes > (double)params_budget(ivm->problem->params))
+        return klr_fail(err, KLR_E_LIMIT,
+                        "%zu import points need %.0f MB (-m); --max-basis or a "
+                        "larger -e gives fewer",
+                        room, ceil(bytes / 1048576));
+    int code = ivm_reallocate(ivm, room, err);
+    if (!code)
+        ivm_factor(ivm);
+    return code;
+}
+
+/* What is spanned already is no candidate: it would add rounding errors. */
+static void ivm_shorten(struct ivm *ivm)
+{
+    const double least = 1e-10;
+    size_t kept = 0;
+    for (size_t q = 0; q < ivm->candidates; q++) {
+        size_t i = ivm->left[q];
+        if (ivm->residual[i] > least * ivm->diagonal[i])
+            ivm->left[kept++] = i;
+    }
+    ivm->candidates = kept;
+}
+
+/* The row of F of the last basis function, and its part of the gradient. */
+static void ivm_extend(struct ivm *ivm)
+{
+    size_t r = ivm->rank - 1;
+    const double *v = ivm->basis + r * ivm->pitch;
+    double *line = ivm->factor + r * ivm->room;
+    double curvature = r < ivm->first ? 0 : 1;
+    for (size_t i = 0; i < ivm->n; i++) {
+        ivm->df[i] = ivm->root[i] * ivm->root[i] * v[i];
+        curvature += ivm->df[i] * v[i];
+    }
+    for (size_t k = 0; k < r; k++)
+        line[k] = dot(ivm->n, ivm->basis + k * ivm->pitch, ivm->df);
+    ivm_forward(ivm, r, line);
+    line[r] = sqrt(fmax(curvature - dot(r, line, line), DBL_MIN));
+    ivm->w[r] = 0;
+    ivm->slope[r] = -dot(ivm->n, v, ivm->g);
+}
+
+/* S and i: a step of the partial Cholesky factorisation of K. */
+static int ivm_admit(struct ivm *ivm, size_t i, struct klr_error *err)
+{
+    const struct binary *b = ivm->problem;
+    int code = ivm_grow(ivm, err);
+    if (code)
+        return code;
+    double *v = ivm->basis + ivm->rank * ivm->pitch;
+    double scale = 1 / sqrt(ivm->residual[i]);
+    operator_row(b->op, set_position(b->set, i), b->set, KLR_DOUBLE, v);
+    for (size_t k = ivm->first; k < ivm->rank; k++) {
+        const double *basis = ivm->basis + k * ivm->pitch;
+        double part = basis[i];
+        for (size_t j = 0; j < ivm->n; j++)
+            v[j] -= part * basis[j];
+    }
+    for (size_t j = 0; j < ivm->n; j++) {
+        v[j] *= scale;
+        ivm->residual[j] -= v[j] * v[j];
+    }
+    ivm->residual[i] = 0;
+    ivm->member[ivm->rank++] = i;
+    ivm_extend(ivm);
+    ivm_shorten(ivm);
+    return 0;
+}
+
+static bool ivm_full(const struct ivm *ivm)
+{
+    size_t most = (size_t)ivm->problem->params->max_basis;
+    return ivm->candidates == 0 || (most > 0 && ivm->rank - ivm->first >= most);
+}
+
+/* What H has fallen by of late. */
+static void ivm_measure(struct ivm *ivm)
+{
+    size_t m = ivm->rank - ivm->first;
+    size_t window = (size_t)ivm->problem->params->window;
+    ivm->past[m] = ivm->objective;
+    ivm->progress.iterations = (long)m;
+    ivm->progress.violation =
+        m < window
+            ? INFINITY
+            : (ivm->past[m - window] - ivm->objective) / fabs(ivm->objective);
+}
+
+/* Rounds until H falls by less than eps. */
+static int ivm_rounds(struct ivm *ivm, enum klr_status *status,
+                      struct klr_error *err)
+{
+    uint64_t random = (uint64_t)ivm->problem->params->seed;
+    struct klr_progress *progress = &ivm->progress;
+    *status = ivm_clock(ivm);
+    while (*status == KLR_CONVERGED && !ivm_full(ivm) &&
+           progress->violation >= progress->target) {
+        size_t best;
+        *status = ivm_choose(ivm, ivm_draw(ivm, &random), &best);
+        if (*status != KLR_CONVERGED)
+            break;
+        int code = ivm_admit(ivm, best, err);
+        if (code)
+            return code;
+        ivm_fit(ivm);
+        ivm_measure(ivm);
+        *status = ivm_clock(ivm);
+    }
+    return 0;
+}
+
+/* ---- start and end ---- */
+
+/* No import points: the bias alone. */
+static int ivm_start(struct ivm *ivm, double c, struct klr_error *err)
+{
+    const struct binary *b = ivm->problem;
+    ivm->loss = loss_of(b->params, c);
+    ivm->rank = 0;
+    ivm->objective = 0;
+    ivm->progress =
+        (struct klr_progress){.target = b->params->eps, .violation = INFINITY};
+    int code = ivm_grow(ivm, err);
+    if (code)
+        return code;
+    memset(ivm->f, 0, ivm->n * sizeof *ivm->f);
+    for (size_t i = 0; i < ivm->n; i++) {
+        ivm->cost[i] = c * b->weight[i];
+        ivm->residual[i] = ivm->diagonal[i];
+        ivm->left[i] = i;
+        if (ivm->first)
+            ivm->basis[i] = 1;
+    }
+    ivm->candidates = ivm->n;
+    ivm_shorten(ivm);
+    if (ivm->first) {
+        ivm->rank = 1;
+        ivm->w[0] = -best_rho(&ivm->loss, ivm->n, b->y, ivm->cost, ivm->f);
+    }
+    for (size_t i = 0; i < ivm->n; i++) {
+        ivm->f[i] = ivm->first ? ivm->w[0] : 0;
+        ivm->objective += ivm_loss(ivm, i, ivm->f[i]);
+    }
+    ivm_measure(ivm);
+    ivm_gradient(ivm);
+    ivm_factor(ivm);
+    return 0;
+}
+
+/* beta = L^-T w on the import points. */
+static void ivm_coefficients(const struct ivm *ivm, double *beta)
+{
+    memset(beta, 0, ivm->n * sizeof *beta);
+    for (size_t k = ivm->rank; k-- > ivm->first;) {
+        const double *basis = ivm->basis + k * ivm->pitch;
+        double rest = ivm->w[k];
+        for (size_t l = k + 1; l < ivm->rank; l++)
+            rest -= basis[ivm->member[l]] * beta[ivm->member[l]];
+        beta[ivm->member[k]] = rest / basis[ivm->member[k]];
+    }
+}
+
+/* The answer and, since sum g = 0 where rho is optimal, a dual point of the
+ * problem with all examples in S: its objectives bound what sparsity costs. */
+static void ivm_finish(struct ivm *ivm, struct solution *solution)
+{
+    const struct binary *b = ivm->problem;
+    double *beta = solution->beta, *pair = ivm->row, conjugate = 0;
+    double *u = ivm->row + 2 * ivm->n, *kg = u + ivm->n, *out = kg + ivm->n;
+    double bias = ivm->first ? ivm->w[0] : 0;
+    ivm_coefficients(ivm, beta);
+    for (size_t i = 0; i < ivm->n; i++)
+        u[i] = ivm->f[i] - bias;
+    solution->rho =
+        ivm->first ? best_rho(&ivm->loss, ivm->n, b->y, ivm->cost, u) : 0;
+    for (size_t i = 0; i < ivm->n; i++) {
+        double margin = b->y[i] * (u[i] - solution->rho);
+        double alpha = loss_alpha(&ivm->loss, margin, ivm->cost[i]);
+        conjugate -=
+            alpha * margin + loss_value(&ivm->loss, margin, ivm->cost[i]);
+        pair[2 * i] = beta[i];
+        pair[2 * i + 1] = ivm->g[i] = b->y[i] * alpha;
+    }
+    operator_apply(b->op, b->set, b->set, pair, 2, KLR_DOUBLE, out);
+    for (size_t i = 0; i < ivm->n; i++) {
+        u[i] = out[2 * i];
+        kg[i] = out[2 * i + 1];
+    }
+    solution->primal = primal_value(&ivm->loss, ivm->n, b->y, ivm->cost, beta,
+                                    u, solution->rho);
+    solution->dual = -0.5 * dot(ivm->n, ivm->g, kg) - conjugate;
+    solution->iterations = ivm->progress.iterations;
+    solution->precision = KLR_DOUBLE;
+}
+
+static int ivm_create(struct ivm *ivm, const struct binary *problem,
+                      struct klr_error *err)
+{
+    size_t n = problem->n, blocks = (n + KLR_BAND - 1) / KLR_BAND;
+    *ivm = (struct ivm){.problem = problem, .n = n, .dense = klr_dense()};
+    ivm->first = !problem->params->no_bias;
+    ivm->pitch = n + KLR_BAND;
+    double **vector[] = {&ivm->cost, &ivm->residual, &ivm->diagonal, &ivm->f,
+                         &ivm->g,    &ivm->root,     &ivm->df};
+    for (size_t i = 0; i < sizeof vector / sizeof *vector; i++)
+        if (!(*vector[i] = klr_alloc(n, sizeof(double), err)))
+            return KLR_E_MEMORY;
+    if (!(ivm->left = klr_alloc(n, sizeof *ivm->left, err)) ||
+        !(ivm->row = klr_alloc(n * KLR_BAND, sizeof(double), err)) ||
+        !(ivm->partial = klr_alloc(blocks * KLR_BAND, sizeof(double), err)))
+        return KLR_E_MEMORY;
+    operator_diagonal(problem->op, problem->set, ivm->diagonal);
+    return 0;
+}
+
+static void ivm_free(struct ivm *ivm)
+{
+    double *vector[] = {ivm->basis,    ivm->w,        ivm->slope,  ivm->step,
+                        ivm->past,     ivm->scaled,   ivm->factor, ivm->cost,
+                        ivm->residual, ivm->diagonal, ivm->f,      ivm->g,
+                        ivm->root,     ivm->df,       ivm->row,    ivm->mixed,
+                        ivm->partial};
+    for (size_t i = 0; i < sizeof vector / sizeof *vector; i++)
+        klr_free(vector[i]);
+    klr_free(ivm->member);
+    klr_free(ivm->left);
+}
+
+/* Each C begins without import points: those of another C would stay. */
+static int ivm_solve(const struct binary *problem, struct solution *solution,
+                     struct klr_error *err)
+{
+    const struct klr_reals *cost = &problem->params->cost;
+    struct ivm ivm;
+    int code = ivm_create(&ivm, problem, err);
+    for (size_t t = 0; t < cost->count && !code; t++) {
+        code = ivm_start(&ivm, cost->value[t], err);
+        if (!code)
+            code = ivm_rounds(&ivm, &solution[t].status, err);
+        if (!code)
+            ivm_finish(&ivm, &solution[t]);
+    }
+    ivm_free(&ivm);
+    return code;
+}

@@ -58,6 +58,7 @@ COMMANDS = 100
 NAMES    = klr-train klr-predict klr-scale
 PROGRAMS = $(NAMES:%=$(BIN)/%)
 MANUALS  = $(wildcard docs/*.1)
+SCRIPTS  = $(wildcard tools/klr-*)
 
 # solver.c and kernel.c are one unit each; their parts are no objects. They take
 # longest to compile and so come first.
@@ -256,15 +257,16 @@ bench-bars: all $(TEST_TOOLS)
 
 # ---- Installation ----
 
-## install: programs and manual pages to DESTDIR/PREFIX
+## install: programs, tools and manual pages to DESTDIR/PREFIX
 install: all
 	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)
-	install -m 755 $(PROGRAMS) $(DESTDIR)$(BINDIR)
+	install -m 755 $(PROGRAMS) $(SCRIPTS) $(DESTDIR)$(BINDIR)
 	$(if $(MANUALS),install -m 644 $(MANUALS) $(DESTDIR)$(MANDIR))
 
 ## uninstall: remove what install put there
 uninstall:
 	rm -f $(NAMES:%=$(DESTDIR)$(BINDIR)/%)
+	rm -f $(SCRIPTS:tools/%=$(DESTDIR)$(BINDIR)/%)
 	rm -f $(MANUALS:docs/%=$(DESTDIR)$(MANDIR)/%)
 
 ## clean: remove everything that was made

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The tools: klr-check against the refusals of klr-train, klr-subset against
+# what it must have drawn.
+use strict;
+use warnings;
+use lib 'tests/cli/lib';
+use Test::More;
+use KLR;
+
+plan skip_all => 'python3 is not installed' unless peer('python3');
+
+my $dir = scratch();
+
+sub check { return run([ 'tools/klr-check', @_[ 1 .. $#_ ] ], stdin => $_[0]) }
+sub subset { return run([ 'tools/klr-subset', @_ ]) }
+sub rows { return split /^/, get($_[0]) }
+
+# ---- klr-check: what klr-train refuses ----
+
+my @bad = ('x 1:1', '1x 1:1', '1:1 2:1', '  1:1', 'nan 1:1', '-inf 1:1',
+    '0x1 1:1', '1e999 1:1', '1 1:a', '1 1:1x', '1 1:', '1 1: 2', '1 :1', '1 1',
+    '1 1:1 x', '1 1:1:1', '1 1:nan', '1 1:-Infinity', '1 1:1e400', '1 1:0x10',
+    '1 0x1:1', '1 0:1', '1 -1:1', '1 +1:1', '1 1.5:1', '1 a:1', '1 2:1 1:1',
+    '1 1:1 1:2', '1 2147483648:1', '1 99999999999999999999:1',
+    '1 0000000000000000001:1', '1 qid:x 1:1', '1 1:1 qid:3', '1,0.5,0.25',
+    '1 1:1;2', 'x 1:1,2', "1 1:1\0", "1\t1:1\t2:b", "1 \xc3\xa9:1", "1 \xff:1",
+    '1 1:' . 'y' x 100, "1 1:1\x0b", "1 1:1\r2", '1 1:.', '1 1:+.5e+3e');
+my $file = put("$dir/bad", join '', map {"$_\n"} @bad);
+my $found = check('', '-q', $file);
+is($found->{exit}, 1, 'klr-check: exit status of problems');
+my %first;
+for (split /\n/, $found->{out}) {
+    $first{$1} //= $_ if /^\Q$file\E:(\d+):/;
+}
+for my $i (0 .. $#bad) {
+    my $one = put("$dir/one", "\n" x $i . "$bad[$i]\n");
+    my $train = run([ 'klr-train', $one, "$dir/model" ]);
+    my ($said) = $train->{err} =~ /\Aklr-train: \Q$one\E(:.*)\n\z/;
+    is($first{ $i + 1 }, $file . ($said // ' nothing'),
+        'as klr-train: ' . ($bad[$i] =~ s/[^ -~]/?/gr));
+}
+my $counted = () = $found->{out} =~ /^\Q$file\E:/mg;
+like($found->{out}, qr/^$counted problems in @{[scalar @bad]} lines\n\z/m,
+    'they are counted');
+
+for my $case (
+    [ "1 1:1 x 3:0x1 3:2 2:1 4:1\n",
+        "1:7: feature 'x': not index:value",
+        "1:9: feature '3:0x1': hexadecimal numbers are not read",
+        "1:15: feature '3:2': repeated index",
+        "1:19: feature '2:1': index after 3, but indices must ascend" ],
+    [ "\xef\xbb\xbf1:2 2:\n# x\n\nfoo 1:z\r\n",
+        "1:1: missing label before '1:2'", "1:5: feature '2:': missing value",
+        "4:1: label 'foo': not a number", "4:5: feature '1:z': not a number" ],
+    [ "\xff\xfe1\0", '1:1: this is UTF-16 or UTF-32 text: convert it to UTF-8' ],
+)
+{
+    my ($text, @problems) = @$case;
+    my $run = check($text, '-q', '-');
+    is(join('', grep {/^stdin:/} split /^/, $run->{out}),
+        join('', map {"stdin:$_\n"} @problems), "every problem: $problems[0]");
+    is($run->{exit}, 1, 'its exit status');
+}
+is(check('', '-')->{out}, "stdin: no examples\n", 'no examples');
+is(check("a\nb\n", '-q', '--most', 1, '-')->{out},
+    "stdin:1:1: label 'a': not a number\n2 problems in 2 lines\n", '--most');
+is(check("1:1\n1 2:1\n", '-q', '--unlabelled', '-')->{out}, '', '--unlabelled');
+is(check("1 0:1 1:1\n2 0:2 1:1\n", '-q', '--precomputed', '-')->{out}, '',
+    '--precomputed');
+like(check("1 1:1\n", '-q', '--precomputed', '-')->{out},
+    qr/\Astdin:1: a precomputed kernel needs 0:SERIAL/, 'without serial numbers');
+
+# ---- klr-check: what is in the file ----
+
+my $run = check('', 'heart_scale');
+is("$run->{exit}|$run->{err}|$run->{out}", <<'END', 'heart_scale');
+0||heart_scale: 270 examples, 13 features, the last of index 13
+values: 3378, 96.2% of all
+range: from -1 to 1
+classes: 2
+        -1       150  55.56%
+         1       120  44.44%
+no problems
+END
+is(check("1 1:1 9:3\n1.0 1:1\n+1 1:1\n", '-')->{out}, <<'END', 'warnings');
+stdin: 3 examples, 2 features, the last of index 9
+values: 4, 66.7% of all
+range: from 0 to 3
+classes: 1
+         1         3  100%
+warning: all examples have the same label
+warning: 1 of 2 features never change
+no problems
+END
+like(check(join('', map {"$_.5 qid:1 1:$_ 2:0.$_\n"} 1 .. 40), '-')->{out},
+    qr/^warning: 40 distinct labels look like regression targets\nwarning: qid is ignored\nwarning: 1 features leave \[-1, 1\], and the widest range is 48.8 times the narrowest/m,
+    'other warnings');
+
+# ---- klr-subset ----
+
+my @all = rows('heart_scale');
+$run = subset('heart_scale', 90, "$dir/subset", "$dir/rest");
+is("$run->{exit}$run->{out}$run->{err}", '0', 'klr-subset: says nothing');
+my @subset = rows("$dir/subset");
+my @rest = rows("$dir/rest");
+is(grep({/^\+1/} @subset) . ' ' . grep({/^-1/} @subset), '40 50', 'stratified');
+is_deeply([ sort @subset, @rest ], [ sort @all ], 'the rest is the rest');
+my %taken = map { $_ => 1 } @subset;
+is_deeply([ grep { $taken{$_} } @all ], \@subset, 'in the order of the file');
+is(subset('heart_scale', 90)->{out}, join('', @subset), 'the same again');
+isnt(subset('--seed', 2, 'heart_scale', 90)->{out}, join('', @subset),
+    'another seed');
+my %drawn = map { $_ => 1 }
+    map { split /^/, subset('--seed', $_, 'heart_scale', 200)->{out} } 1 .. 6;
+cmp_ok(scalar(keys %drawn), '>', 268, 'every example is drawn once');
+
+put("$dir/rare", "\xef\xbb\xbf" . join '',
+    map({"a 1:$_\n# no example\n\n"} 1 .. 97), "+1 1:1\r\n1.0 1:2\n", 'c 1:1');
+$run = subset("$dir/rare", 10);
+is(join(' ', map { (split)[0] } split /\n/, $run->{out}),
+    'a a a a a a a a 1.0 c', 'one of each class at least');
+like($run->{out}, qr/c 1:1\n\z/, 'a line feed behind the last');
+unlike($run->{out}, qr/#|^\n|\xef/m, 'examples only');
+is(subset("$dir/rare", 100)->{out} =~ tr/\n//, 100, 'all');
+is(join(' ', sort map { (split)[0] } split /\n/, subset("$dir/rare", 3)->{out}) =~ s/1\.0/+1/r,
+    '+1 a c', 'one of each class only');
+is(() = subset('-s', 1, "$dir/rare", 2)->{out} =~ /^\S/mg, 2, '-s 1');
+is(run([ 'tools/klr-subset', '-', 90 ], stdin_file => 'heart_scale')->{out},
+    join('', @subset), 'a file as stdin');
+is(run([ 'sh', '-c', 'cat heart_scale | tools/klr-subset - 90' ])->{out},
+    join('', @subset), 'a pipe');
+
+# ---- Refusals ----
+
+put("$dir/old", "old\n");
+for my $case (
+    [ "$dir/rare: there are 100 examples only", "$dir/rare", 101, "$dir/old" ],
+    [ "$dir/rare: 2 examples cannot have one of each of the 3 classes: -s 1"
+            . ' does without', "$dir/rare", 2, "$dir/old" ],
+    [ "$dir/none: No such file or directory", "$dir/none", 2, "$dir/old" ])
+{
+    my ($message, @arguments) = @$case;
+    $run = subset(@arguments);
+    is("$run->{exit} $run->{err}", "1 klr-subset: $message\n", $message);
+}
+is(get("$dir/old"), "old\n", 'an old file stays');
+is(join(' ', glob "$dir/.klr*"), '', 'and nothing else is left');
+is(subset('heart_scale', $_)->{exit}, 2, "size $_: wrong usage")
+    for qw(0 -1 x 1.5);
+is(subset('heart_scale', 3, "$dir/x", "$dir/x")->{exit}, 2, 'one file for both');
+is(check('', "$dir/none")->{err},
+    "klr-check: $dir/none: No such file or directory\n", 'klr-check of no file');
+SKIP: {
+    skip 'no /dev/full', 2 unless -w '/dev/full';
+    for my $command ([qw(klr-check heart_scale)], [qw(klr-subset heart_scale 9)]) {
+        $run = run([ "tools/$command->[0]", @$command[ 1 .. $#$command ] ],
+            stdout_file => '/dev/full');
+        like("$run->{exit} $run->{err}",
+            qr/\A1 $command->[0]: .*: No space left on device\n\z/,
+            "$command->[0] on a full disk");
+    }
+}
+for my $tool (qw(klr-check klr-subset)) {
+    $run = run([ "tools/$tool", '--help' ]);
+    like("$run->{exit}$run->{out}", qr/\A0usage: $tool .*--help/s, "$tool --help");
+}
+
+done_testing();

@@ -29,6 +29,9 @@
 #include "solver/coef_step.c"  /* the same for |beta|^2: its directions, */
 #include "solver/coef.c"       /* and the method */
 #include "solver/ivm.c"        /* the same on points chosen greedily */
+#include "solver/fisher_threshold.c" /* Fisher discriminants: thresholds, */
+#include "solver/fisher_basis.c"     /* bases of few kernels, */
+#include "solver/fisher_greedy.c"    /* and how they are chosen */
 #include "solver/systems.c"    /* which of them trains which model */
 
 /* models out */

@@ -123,6 +123,8 @@ enum klr_regularizer {
     KLR_REGULARIZER_KERNEL, /* beta'K beta */
     KLR_REGULARIZER_COEF,   /* beta'beta */
 };
+enum klr_selection { KLR_SELECTION_OBJECTIVE, KLR_SELECTION_INFEASIBILITY };
+enum klr_threshold { KLR_THRESHOLD_MODEL, KLR_THRESHOLD_SVM };
 extern const char *const klr_model_names[];       /* "klr", ..., NULL */
 extern const char *const klr_solver_names[];      /* "auto", ..., NULL */
 extern const char *const klr_regularizer_names[]; /* "auto", ..., NULL */
@@ -147,6 +149,7 @@ struct klr_progress {
     long iterations;          /* of this binary problem */
     double violation, target; /* of the KKT conditions, and where it stops */
     double gap;               /* relative duality gap; NaN if not known */
+    double objective;         /* primal; 0 if it is not known on the way */
     double seconds;           /* since training began */
 };
 /* Called at most some ten times a second. Nonzero: stop with what there is. */
@@ -165,10 +168,12 @@ struct klr_params {
     double lambda;         /* -l, sklr: shift of the loss; NaN: C / 10 */
     double box;            /* --box, sklr: alpha in [box, C_i - box] */
     int no_bias;           /* --no-bias: rho = 0 */
+    int threshold;         /* enum klr_threshold, --threshold, kfd */
+    int selection;         /* enum klr_selection, --selection, kfd by greedy */
     double eps;            /* -e; NaN: the solver's default. newton: relative
                               duality gap (1e-6); smo: svm, LIBSVM's tolerance
                               on the KKT conditions; klr, Keerthi's tau, in
-                              log-odds (1e-3); ivm: relative fall of the
+                              log-odds (1e-3); greedy: relative fall of the
                               objective (1e-3) */
     double cache_mb;       /* -m, MB; 0: what the problem needs, at most a
                               quarter of klr_memory_limit() */
@@ -176,8 +181,9 @@ struct klr_params {
     int shrinking;         /* -h */
     long long max_basis;   /* --max-basis, points of a greedy model, at most;
                               0: no limit */
-    long long candidates;  /* --candidates, for the next one; 0: 59 */
-    long long window;      /* --window, ivm: rounds, for its eps; 0: 1 */
+    long long candidates;  /* --candidates, for the next one; 0: all, less:
+                              59 */
+    long long window;      /* --window, greedy: steps, for eps; 0: 1, kfd 5 */
     int probability;       /* -b; accepted for LIBSVM's sake */
     long long folds;       /* -v; 0: none */
     long long seed;        /* --seed: folds, candidates */

@@ -25,14 +25,18 @@ static bool on_terminal(void)
 static void compose(char line[LINE_SIZE], const char *name,
                     const struct klr_progress *now)
 {
-    char problem[64] = "", gap[32] = "";
+    char problem[64] = "", gap[32] = "", objective[40] = "";
     if (now->problems > 1)
         snprintf(problem, sizeof problem, "problem %zu/%zu, ", now->problem,
                  now->problems);
     if (!isnan(now->gap))
         snprintf(gap, sizeof gap, ", gap %.1e", now->gap);
-    snprintf(line, LINE_SIZE, "%s: %s%.1f s, %ld iterations, violation %.1e%s",
-             name, problem, now->seconds, now->iterations, now->violation, gap);
+    if (now->objective != 0)
+        snprintf(objective, sizeof objective, ", objective %.6g",
+                 now->objective);
+    snprintf(line, LINE_SIZE,
+             "%s: %s%.1f s, %ld iterations, violation %.1e%s%s", name, problem,
+             now->seconds, now->iterations, now->violation, objective, gap);
 }
 
 int cli_progress(const struct klr_progress *now, void *context)

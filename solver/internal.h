@@ -80,6 +80,10 @@ static size_t layout_class(const struct layout *layout, size_t c,
                            size_t leave_out, struct klr_range *range,
                            size_t *count);
 
+/* splitmix64; and uniform in 0..bound-1. */
+static uint64_t random_next(uint64_t *state);
+static size_t random_below(uint64_t *state, size_t bound);
+
 /* ---- operator: K as solvers see it ---- */
 
 /* Rows worked on at once: what is computed stays in the nearer caches. */
@@ -274,6 +278,20 @@ static solve_fn coef_newton_solve, coef_cg_solve;
 static double coef_bytes(size_t n);
 /* On import points, chosen greedily; dual is that of all points. */
 static solve_fn ivm_solve;
+
+/* ---- kernel Fisher discriminants in few kernels: see fisher_greedy.c ---- */
+
+/* For any regularizer; KLR_E_DATA where no kernel tells the classes apart,
+ * KLR_E_LIMIT where -m has no room for the kernels that are taken. */
+static solve_fn greedy_solve;
+static int greedy_solve_all(const struct binary *problems, size_t machines,
+                            struct solution *const *solution,
+                            struct klr_error *err);
+
+/* u = K beta (n); *rho is the threshold of the constraints on the class means,
+ * and becomes the one that params->threshold asks for. */
+static int fisher_threshold(const struct binary *problem, const double *u,
+                            double *rho, struct klr_error *err);
 
 /* ---- systems: which solver trains which model: see systems.c ---- */
 

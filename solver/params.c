@@ -6,6 +6,8 @@
  */
 #include "solver/internal.h"
 
+#include <limits.h>
+
 #define KLR_PARAM(field) offsetof(struct klr_params, field)
 
 /* In the order of enum klr_model_type; LIBSVM's -s 0 is C-SVC. */
@@ -29,6 +31,11 @@ const char *const klr_regularizer_names[] = {"auto", "kernel", "coef", NULL};
 static const char *const params_kernel_numbers[] = {
     "0", "1", "2", "3", "4", "5", NULL,
 };
+
+/* In the orders of enum klr_selection and enum klr_threshold. */
+static const char *const params_selections[] = {"objective", "infeasibility",
+                                                NULL};
+static const char *const params_thresholds[] = {"model", "svm", NULL};
 
 static const char *const params_switch[] = {"0", "1", NULL};
 
@@ -80,6 +87,13 @@ const struct klr_option klr_train_options[] = {
      .name = "no-bias",
      .offset = KLR_PARAM(no_bias),
      .help = "decision values without a constant: rho = 0 (newton)"},
+    {.type = KLR_CHOICE,
+     .name = "threshold",
+     .argument = "NAME",
+     .offset = KLR_PARAM(threshold),
+     .choices = params_thresholds,
+     .help = "kfd: model, where both class means are equally far; svm: that "
+             "of a linear svm on the training outputs (default %s)"},
     {.type = KLR_STRING,
      .name = "positive",
      .argument = "LABEL",
@@ -145,9 +159,10 @@ const struct klr_option klr_train_options[] = {
      .preset = KLR_SOLVER_AUTO,
      .choices = klr_solver_names,
      .group = "Solver",
-     .help = "smo, newton (klr and sklr), cg (klr with --regularizer coef), "
-             "greedy (ivm) or auto: newton for klr and sklr where the kernel "
-             "allows it, else smo (default %s)"},
+     .help =
+         "smo, newton (klr and sklr), cg (klr with --regularizer coef), "
+         "greedy (ivm, kfd) or auto: newton for klr and sklr where the kernel "
+         "allows it, else smo (default %s)"},
     {.type = KLR_CHOICE,
      .name = "regularizer",
      .argument = "NAME",
@@ -167,8 +182,16 @@ const struct klr_option klr_train_options[] = {
      .help = "when to stop; newton, cg: relative duality gap (default 1e-6); "
              "smo: "
              "violation of the optimality conditions, klr: in log-odds "
-             "(default 0.001); ivm: relative fall of the objective (default "
+             "(default 0.001); greedy: relative fall of the objective (default "
              "0.001)"},
+    {.type = KLR_CHOICE,
+     .name = "selection",
+     .argument = "RULE",
+     .offset = KLR_PARAM(selection),
+     .choices = params_selections,
+     .help = "kfd by greedy: the kernel of the smallest objective or of the "
+             "largest dual infeasibility; of either -e bounds the mean "
+             "relative change, or size, over --window (default %s)"},
     {.type = KLR_CHOICE,
      .letter = 'h',
      .name = "shrinking",
@@ -188,9 +211,10 @@ const struct klr_option klr_train_options[] = {
      .name = "candidates",
      .argument = "N",
      .offset = KLR_PARAM(candidates),
-     .min = 1,
+     .preset = -1,
+     .min = 0,
      .max = HUGE_VAL,
-     .help = "greedy: points tried for the next one, drawn at random "
+     .help = "greedy: points tried for the next one, drawn at random; 0: all "
              "(default 59)"},
     {.type = KLR_INTEGER,
      .name = "window",
@@ -198,7 +222,7 @@ const struct klr_option klr_train_options[] = {
      .offset = KLR_PARAM(window),
      .min = 1,
      .max = HUGE_VAL,
-     .help = "ivm: points by which the objective must fall by -e (default 1)"},
+     .help = "greedy: steps over which -e looks (default 1; kfd: 5)"},
     {.type = KLR_REAL,
      .letter = 'm',
      .name = "memory",
@@ -310,10 +334,12 @@ static struct klr_params params_settle(const struct klr_params *params)
         settled.no_bias = true;
     if (isnan(params->eps))
         settled.eps = system->eps;
-    if (!params->candidates)
+    if (params->candidates < 0)
         settled.candidates = 59;
+    if (params->candidates == 0)
+        settled.candidates = LLONG_MAX;
     if (!params->window)
-        settled.window = 1;
+        settled.window = params->model == KLR_MODEL_KFD ? 5 : 1;
     return settled;
 }
 
@@ -340,13 +366,19 @@ static int params_check_model(const struct klr_params *params,
     if (!system)
         return KLR_E_USAGE;
     bool greedy = system->solver == KLR_SOLVER_GREEDY;
-    if (!greedy && (params->max_basis || params->candidates))
+    if (!greedy &&
+        (params->max_basis || params->window || params->candidates >= 0))
         return klr_fail(err, KLR_E_USAGE,
                         "option --%s: only greedy solvers choose points",
-                        params->max_basis ? "max-basis" : "candidates");
-    if (params->model != KLR_MODEL_IVM && params->window)
+                        params->max_basis ? "max-basis"
+                        : params->window  ? "window"
+                                          : "candidates");
+    if (params->threshold && params->model != KLR_MODEL_KFD)
         return klr_fail(err, KLR_E_USAGE,
-                        "option --window: only an ivm model has one");
+                        "option --threshold: only a kfd model has a choice");
+    if (params->selection && (params->model != KLR_MODEL_KFD || !greedy))
+        return klr_fail(err, KLR_E_USAGE,
+                        "option --selection: only kfd by greedy has rules");
     return 0;
 }
 

@@ -65,6 +65,21 @@ static const struct system systems[] = {
      .bias = BIAS_EITHER,
      .eps = 1e-3,
      .solve = ivm_solve},
+    {.model = KLR_MODEL_KFD,
+     .solver = KLR_SOLVER_GREEDY,
+     .regularizer = KLR_REGULARIZER_COEF,
+     .bias = BIAS_ALWAYS,
+     .eps = 1e-3,
+     .solve = greedy_solve,
+     .solve_all = greedy_solve_all},
+    {.model = KLR_MODEL_KFD,
+     .solver = KLR_SOLVER_GREEDY,
+     .regularizer = KLR_REGULARIZER_KERNEL,
+     .needs_psd = true,
+     .bias = BIAS_ALWAYS,
+     .eps = 1e-3,
+     .solve = greedy_solve,
+     .solve_all = greedy_solve_all},
 };
 
 enum { SYSTEMS = sizeof systems / sizeof *systems };

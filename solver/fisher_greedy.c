@@ -1,0 +1,531 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Sparse greedy kernel Fisher discriminants: Mika, Smola & Schoelkopf (2001),
+ * figure 1, for the problem (3) with P = |a|^2 or a'Ka and C = 1/c,
+ *
+ *   minimise  1/2 sum_i w_i xi_i^2 + C/2 P(a)
+ *   s.t.      K a + b = y + xi,  of each class the mean of xi is 0
+ *
+ * over expansions in few kernels, which join one by one; w, the weights of the
+ * classes, are 1 in the paper. In each step candidates are drawn from the
+ * kernels left, 59 of which hold one of the best 5 % with probability 0.95
+ * (section 4.1.2), and the one that lowers the objective most joins, or the one
+ * that violates the dual constraint (8a) most. The basis of fisher_basis.c
+ * gives both: the objective is 2 / S, which a candidate turns into
+ * 2 / (S + gradient^2 / residual), and its violation is 2 / S |gradient|.
+ *
+ * It ends when over a window of steps, five of them, the objective fell by less
+ * than eps of itself a step, or when the gradients, relative to the first one,
+ * were less than eps on average: 2 / S is the multiplier of the constraint that
+ * they are part of.
+ *
+ * Several machines, problems that differ in y and weights alone, draw the same
+ * candidates, whose kernels are computed once. Where all kernels are candidates
+ * their residuals and gradients are kept, and a new function changes them by
+ * its product with K, one for all machines. Then there is a lower bound of the
+ * objective over all expansions as well: with v = A z, the gradients r of all
+ * kernels, s = delta - U z, where delta'f = mean+ f - mean- f, and N the matrix
+ * of the inner products of all kernels, the optimum has S* = S + r'N^-1 r and
+ *
+ *   P = |a|^2:  r = K s - C v,  N >= C I,  S* <= S + r'r / C
+ *   P = a'Ka:   r = K (s - C v), N >= C K,  S* <= S + (s - C v)'r / C
+ */
+#include "solver/internal.h"
+
+#include "solver/fisher_basis.h"
+
+/* A candidate and what speaks for it. */
+struct greedy_choice {
+    bool found;
+    size_t kernel;
+    double value, norm, gradient;
+};
+
+struct greedy_machine {
+    struct basis basis;
+    struct solution *solution;
+    bool done;
+    unsigned char *gone; /* (n) kernels that are taken or add nothing */
+    double *column;      /* (n) of the choice; then of the new function */
+    struct greedy_choice best;
+    double *past; /* (kernels) S, or the gradients that they had */
+    size_t past_room;
+    double measure;              /* what eps is compared with */
+    struct judgement *judgement; /* (n) of all kernels, if all are candidates */
+};
+
+struct greedy {
+    const struct binary *problems;
+    const struct klr_params *params;
+    size_t n, machines;
+    double penalty; /* C = 1/c */
+    double *ridge;  /* (n) C R_jj */
+    struct greedy_machine *machine;
+    struct candidates candidates;
+    enum klr_precision precision; /* of products, if all are candidates */
+    double *vector, *product;     /* (n, machines) */
+    bool all;
+    size_t *left, count; /* kernels that some machine may take */
+    uint64_t random;
+    double fixed; /* bytes */
+    struct klr_progress progress;
+    enum klr_status status;
+};
+
+/* ---- choosing ---- */
+
+/* Keep the kernel if it is better than the best so far. */
+static void greedy_consider(const struct greedy *g, struct greedy_machine *m,
+                            size_t kernel, const struct judgement *j)
+{
+    double value = fabs(j->gradient);
+    if (m->gone[kernel])
+        return;
+    if (!basis_adds(j->residual, j->norm)) {
+        m->gone[kernel] = 1;
+        return;
+    }
+    if (g->params->selection == KLR_SELECTION_OBJECTIVE)
+        value *= value / j->residual;
+    if (m->best.found && value <= m->best.value)
+        return;
+    m->best = (struct greedy_choice){true, kernel, value, j->norm, j->gradient};
+}
+
+/* Judge the candidates in use; the best of them is kept with its column. */
+static int greedy_judge(struct greedy *g, struct greedy_machine *m,
+                        struct klr_error *err)
+{
+    struct candidates *c = &g->candidates;
+    struct judgement judgement[KLR_BAND];
+    int code = basis_judge(&m->basis, c, judgement, err);
+    for (size_t q = 0; !code && q < c->used; q++) {
+        size_t kernel = c->index[c->first + q];
+        greedy_consider(g, m, kernel, &judgement[q]);
+        if (m->best.found && m->best.kernel == kernel)
+            basis_remember(&m->basis, c, q, m->column);
+    }
+    return code;
+}
+
+/* ---- the end of a machine ---- */
+
+/* After the step that took the best candidate. */
+static int greedy_measure(const struct greedy *g, struct greedy_machine *m,
+                          struct klr_error *err)
+{
+    size_t count = m->basis.count, window = (size_t)g->params->window;
+    double sum = 0, *past = klr_grow(m->past, &m->past_room, count,
+                                     sizeof *m->past, err);
+    if (!past)
+        return KLR_E_MEMORY;
+    m->past = past;
+    if (g->params->selection == KLR_SELECTION_OBJECTIVE) {
+        past[count - 1] = m->basis.sum;
+        if (count > window)
+            m->measure =
+                (m->basis.sum / past[count - 1 - window] - 1) / (double)window;
+        return 0;
+    }
+    past[count - 1] = fabs(m->best.gradient);
+    for (size_t k = count; k > 0 && k + window > count; k--)
+        sum += past[k - 1];
+    if (count >= window)
+        m->measure = sum / (past[0] * (double)window);
+    return 0;
+}
+
+static int greedy_take(struct greedy *g, struct greedy_machine *m, bool *taken,
+                       struct klr_error *err)
+{
+    const struct klr_params *params = g->params;
+    size_t kernel = m->best.kernel;
+    int code = basis_take(&m->basis, &g->candidates, kernel, m->column,
+                          m->best.norm, taken, err);
+    if (code)
+        return code;
+    m->gone[kernel] = 1;
+    if (*taken && (code = greedy_measure(g, m, err)))
+        return code;
+    m->done =
+        m->measure < params->eps ||
+        (params->max_basis > 0 && m->basis.count >= (size_t)params->max_basis);
+    return 0;
+}
+
+/* ---- a step with candidates that are drawn ---- */
+
+/* The first `most` of the kernels left become a random choice of them. */
+static size_t greedy_draw(struct greedy *g)
+{
+    size_t most = (size_t)g->params->candidates;
+    if (most > g->count)
+        most = g->count;
+    for (size_t k = 0; k < most; k++) {
+        size_t pick = k + random_below(&g->random, g->count - k);
+        size_t swap = g->left[k];
+        g->left[k] = g->left[pick];
+        g->left[pick] = swap;
+    }
+    return most;
+}
+
+/* Forget those drawn that no machine can take any more. */
+static void greedy_forget(struct greedy *g, size_t drawn)
+{
+    while (drawn-- > 0) {
+        bool gone = true;
+        for (size_t k = 0; k < g->machines && gone; k++)
+            gone = g->machine[k].done || g->machine[k].gone[g->left[drawn]];
+        if (gone)
+            g->left[drawn] = g->left[--g->count];
+    }
+}
+
+static int greedy_step_drawn(struct greedy *g, struct klr_error *err)
+{
+    struct candidates *c = &g->candidates;
+    size_t drawn = greedy_draw(g);
+    int code = 0;
+    bool taken;
+    for (size_t k = 0; k < g->machines; k++)
+        g->machine[k].best.found = false;
+    for (size_t first = 0; first < drawn && !code; first += c->count) {
+        size_t more = drawn - first;
+        candidates_load(c, g->left + first, more < KLR_BAND ? more : KLR_BAND);
+        candidates_use(c, 0, c->count);
+        for (size_t k = 0; k < g->machines && !code; k++)
+            if (!g->machine[k].done)
+                code = greedy_judge(g, &g->machine[k], err);
+    }
+    for (size_t k = 0; k < g->machines && !code; k++)
+        if (!g->machine[k].done && g->machine[k].best.found)
+            code = greedy_take(g, &g->machine[k], &taken, err);
+    greedy_forget(g, drawn);
+    for (size_t k = 0; k < g->machines && g->count == 0; k++)
+        g->machine[k].done = true;
+    return code;
+}
+
+/* ---- a step with all kernels as candidates ---- */
+
+/* All kernels, judged by the empty bases. */
+static int greedy_judge_all(struct greedy *g, struct klr_error *err)
+{
+    struct candidates *c = &g->candidates;
+    size_t block[KLR_BAND];
+    int code = 0;
+    for (size_t first = 0; first < g->n && !code; first += c->count) {
+        size_t more = g->n - first < KLR_BAND ? g->n - first : KLR_BAND;
+        for (size_t q = 0; q < more; q++)
+            block[q] = first + q;
+        candidates_load(c, block, more);
+        candidates_use(c, 0, more);
+        for (size_t k = 0; k < g->machines && !code; k++)
+            code = basis_judge(&g->machine[k].basis, c,
+                               g->machine[k].judgement + first, err);
+    }
+    return code;
+}
+
+/* New functions of the machines change what is known of all kernels. */
+static void greedy_update(struct greedy *g, struct greedy_machine *const *fresh,
+                          size_t count)
+{
+    struct klr_set set = g->problems->set;
+    for (size_t k = 0; k < count; k++)
+        for (size_t i = 0; i < g->n; i++)
+            g->vector[i * count + k] = fresh[k]->column[i];
+    operator_apply(g->problems->op, set, set, g->vector, count, g->precision,
+                   g->product);
+    for (size_t k = 0; k < count; k++) {
+        const struct basis *basis = &fresh[k]->basis;
+        for (size_t i = 0; i < g->n; i++)
+            basis_downdate(basis, i, g->product[i * count + k],
+                           &fresh[k]->judgement[i]);
+    }
+}
+
+/* Judge the chosen one of each machine again, exactly, and take it. */
+static int greedy_take_all(struct greedy *g, struct greedy_machine **chosen,
+                           size_t count, struct klr_error *err)
+{
+    struct candidates *c = &g->candidates;
+    size_t kernel[KLR_BAND], fresh = 0;
+    int code = 0;
+    for (size_t k = 0; k < count; k++)
+        kernel[k] = chosen[k]->best.kernel;
+    candidates_load(c, kernel, count);
+    for (size_t k = 0; k < count && !code; k++) {
+        struct greedy_machine *m = chosen[k];
+        bool taken = false;
+        candidates_use(c, k, 1);
+        m->best.found = false;
+        code = greedy_judge(g, m, err);
+        if (!code && m->best.found)
+            code = greedy_take(g, m, &taken, err);
+        if (taken)
+            chosen[fresh++] = m;
+    }
+    if (!code && fresh > 0)
+        greedy_update(g, chosen, fresh);
+    return code;
+}
+
+static int greedy_step_all(struct greedy *g, struct klr_error *err)
+{
+    struct greedy_machine *chosen[KLR_BAND];
+    size_t count = 0;
+    int code = 0;
+    for (size_t k = 0; k < g->machines && !code; k++) {
+        struct greedy_machine *m = &g->machine[k];
+        m->best.found = false;
+        for (size_t i = 0; i < g->n && !m->done; i++)
+            greedy_consider(g, m, i, &m->judgement[i]);
+        if (m->best.found)
+            chosen[count++] = m;
+        else
+            m->done = true;
+        if (count == KLR_BAND || (k + 1 == g->machines && count > 0)) {
+            code = greedy_take_all(g, chosen, count, err);
+            count = 0;
+        }
+    }
+    return code;
+}
+
+/* ---- all steps ---- */
+
+static double greedy_no_gap(void *solver)
+{
+    (void)solver;
+    return NAN;
+}
+
+/* False if all machines are done. */
+static bool greedy_goes_on(struct greedy *g)
+{
+    bool on = false;
+    g->progress.violation = g->progress.objective = 0;
+    for (size_t k = 0; k < g->machines; k++) {
+        const struct greedy_machine *m = &g->machine[k];
+        g->progress.objective += 2 / m->basis.sum;
+        if (m->done)
+            continue;
+        on = true;
+        g->progress.violation = fmax(g->progress.violation, m->measure);
+    }
+    return on;
+}
+
+/* The bases may grow by another band each. */
+static int greedy_check_memory(const struct greedy *g, struct klr_error *err)
+{
+    const double room = 48 * 1048576.0; /* beside -m */
+    double bytes = g->fixed, most = 0;
+    for (size_t k = 0; k < g->machines; k++) {
+        bytes += basis_bytes(&g->machine[k].basis);
+        most = fmax(most, (double)g->machine[k].basis.count);
+    }
+    if (bytes <= (double)params_budget(g->params) + room)
+        return 0;
+    return klr_fail(err, KLR_E_LIMIT,
+                    "%.0f kernels of %zu examples need at least %.0f MB (-m); "
+                    "--max-basis limits them",
+                    most, g->n, ceil((bytes - room) / 1048576));
+}
+
+static int greedy_descend(struct greedy *g, struct klr_error *err)
+{
+    int code = g->all ? greedy_judge_all(g, err) : 0;
+    g->progress.target = g->params->eps;
+    while (!code && greedy_goes_on(g)) {
+        if (g->progress.iterations > 0)
+            g->status = clock_check(g->problems->clock, g->params, &g->progress,
+                                    greedy_no_gap, g);
+        if (g->status != KLR_CONVERGED)
+            break;
+        code = g->all ? greedy_step_all(g, err) : greedy_step_drawn(g, err);
+        g->progress.iterations++;
+        if (!code)
+            code = greedy_check_memory(g, err);
+    }
+    return code;
+}
+
+/* ---- solutions ---- */
+
+/* The bound of the objective of all expansions, from the head of this file;
+ * vector, product and the column serve as workspace. */
+static double greedy_bound(struct greedy *g, struct greedy_machine *m)
+{
+    const struct basis *basis = &m->basis;
+    struct klr_set set = g->problems->set;
+    double *s = g->vector, *v = m->column, extra = 0;
+    basis_coefficients(basis, v);
+    basis_dual(basis, s);
+    for (size_t i = 0; i < g->n && basis->kernel; i++)
+        s[i] -= g->penalty * v[i];
+    operator_apply(g->problems->op, set, set, s, 1, KLR_DOUBLE, g->product);
+    for (size_t i = 0; i < g->n; i++) {
+        double r = g->product[i] - (basis->kernel ? 0 : g->penalty * v[i]);
+        extra += r * (basis->kernel ? s[i] : r);
+    }
+    return 2 / (basis->sum + fmax(extra, 0) / g->penalty);
+}
+
+static int greedy_finish(struct greedy *g, struct greedy_machine *m,
+                         struct klr_error *err)
+{
+    const struct basis *basis = &m->basis;
+    struct solution *solution = m->solution;
+    double scale = 2 / basis->sum, mean = 0, *f = m->column;
+    if (!(basis->sum > 0))
+        return klr_fail(err, KLR_E_DATA,
+                        "no kernel tells the means of the classes apart");
+    solution->primal = scale;
+    solution->dual = g->all ? greedy_bound(g, m) : (double)NAN;
+    solution->iterations = (long long)basis->count;
+    solution->precision = KLR_DOUBLE;
+    solution->status = m->done ? KLR_CONVERGED : g->status;
+    basis_coefficients(basis, solution->beta);
+    basis_outputs(basis, f);
+    for (size_t i = 0; i < g->n; i++) {
+        solution->beta[i] *= scale;
+        f[i] *= scale;
+    }
+    for (size_t k = 0; k < basis->count; k++)
+        mean += scale * basis->part[k].z * basis->part[k].mean[0];
+    solution->rho = mean - 1;
+    return fisher_threshold(basis->problem, f, &solution->rho, err);
+}
+
+/* ---- start ---- */
+
+/* Float entries err by some 2^-24 of K_ii, hence U'k by as much, and residuals
+ * by twice that times |k| a step; with P = |a|^2 they are C at least. */
+static enum klr_precision greedy_precision(const struct greedy *g,
+                                           double diagonal)
+{
+    double norm = diagonal * sqrt((double)g->n);
+    bool coef = g->params->regularizer == KLR_REGULARIZER_COEF;
+    return coef && ldexp(diagonal * norm, -23) < 0.01 * g->penalty ? KLR_FLOAT
+                                                                   : KLR_DOUBLE;
+}
+
+static int greedy_start(struct greedy *g, struct klr_error *err)
+{
+    double most = 0;
+    operator_diagonal(g->problems->op, g->problems->set, g->ridge);
+    for (size_t i = 0; i < g->n; i++) {
+        if (!isfinite(g->ridge[i]))
+            return klr_fail(err, KLR_E_DATA,
+                            "the kernel overflows: scale the features");
+        most = fmax(most, fabs(g->ridge[i]));
+        g->ridge[i] = g->penalty;
+        g->left[i] = i;
+    }
+    g->precision = greedy_precision(g, most);
+    if (g->params->regularizer == KLR_REGULARIZER_KERNEL)
+        operator_diagonal(g->problems->op, g->problems->set, g->ridge);
+    for (size_t i = 0; i < g->n; i++)
+        if (g->params->regularizer == KLR_REGULARIZER_KERNEL)
+            g->ridge[i] *= g->penalty;
+    return 0;
+}
+
+static int machine_create(const struct greedy *g, struct greedy_machine *m,
+                          const struct binary *problem,
+                          struct solution *solution, struct klr_error *err)
+{
+    basis_create(&m->basis, problem, g->penalty, g->ridge);
+    m->solution = solution;
+    m->measure = INFINITY;
+    if (!(m->gone = klr_zalloc(g->n, sizeof *m->gone, err)) ||
+        !(m->column = klr_alloc(g->n, sizeof *m->column, err)) ||
+        (g->all &&
+         !(m->judgement = klr_alloc(g->n, sizeof *m->judgement, err))))
+        return KLR_E_MEMORY;
+    return 0;
+}
+
+static void machine_free(struct greedy_machine *m)
+{
+    basis_free(&m->basis);
+    klr_free(m->past);
+    klr_free(m->gone);
+    klr_free(m->column);
+    klr_free(m->judgement);
+}
+
+/* For value t of the path of C. */
+static int greedy_create(struct greedy *g, const struct binary *problems,
+                         size_t machines, size_t t,
+                         struct solution *const *solution,
+                         struct klr_error *err)
+{
+    const struct klr_params *params = problems->params;
+    size_t n = problems->n;
+    *g = (struct greedy){
+        .problems = problems,
+        .params = params,
+        .n = n,
+        .machines = machines,
+        .penalty = 1 / params->cost.value[t],
+        .all = (size_t)params->candidates >= n,
+        .count = n,
+        .random = (uint64_t)params->seed,
+    };
+    size_t wide = g->all ? machines : 0, each = sizeof(double) + 1;
+    if (g->all)
+        each += sizeof(struct judgement) + 2 * sizeof(double);
+    g->fixed = candidates_bytes(n) + (double)(each * machines * n);
+    int code = candidates_create(&g->candidates, problems, err);
+    if (code || !(g->ridge = klr_alloc(n, sizeof *g->ridge, err)) ||
+        !(g->left = klr_alloc(n, sizeof *g->left, err)) ||
+        !(g->vector = klr_alloc(n * wide, sizeof *g->vector, err)) ||
+        !(g->product = klr_alloc(n * wide, sizeof *g->product, err)) ||
+        !(g->machine = klr_zalloc(machines, sizeof *g->machine, err)))
+        return KLR_E_MEMORY;
+    code = greedy_start(g, err);
+    for (size_t k = 0; k < machines && !code; k++)
+        code = machine_create(g, &g->machine[k], &problems[k], &solution[k][t],
+                              err);
+    return code;
+}
+
+static void greedy_free(struct greedy *g)
+{
+    for (size_t k = 0; k < g->machines && g->machine; k++)
+        machine_free(&g->machine[k]);
+    klr_free(g->machine);
+    candidates_free(&g->candidates);
+    klr_free(g->ridge);
+    klr_free(g->left);
+    klr_free(g->vector);
+    klr_free(g->product);
+}
+
+/* Each C begins anew: which kernels are worth taking depends on it. */
+static int greedy_solve_all(const struct binary *problems, size_t machines,
+                            struct solution *const *solution,
+                            struct klr_error *err)
+{
+    int code = 0;
+    for (size_t t = 0; t < problems->params->cost.count && !code; t++) {
+        struct greedy g;
+        code = greedy_create(&g, problems, machines, t, solution, err);
+        if (!code)
+            code = greedy_descend(&g, err);
+        for (size_t k = 0; k < machines && !code; k++)
+            code = greedy_finish(&g, &g.machine[k], err);
+        greedy_free(&g);
+    }
+    return code;
+}
+
+static int greedy_solve(const struct binary *problem, struct solution *solution,
+                        struct klr_error *err)
+{
+    return greedy_solve_all(problem, 1, &solution, err);
+}

@@ -32,6 +32,7 @@
 #include "solver/fisher_threshold.c" /* Fisher discriminants: thresholds, */
 #include "solver/fisher_basis.c"     /* bases of few kernels, */
 #include "solver/fisher_greedy.c"    /* and how they are chosen */
+#include "solver/trirls.c"     /* reweighted least squares, ended early */
 #include "solver/systems.c"    /* which of them trains which model */
 
 /* models out */

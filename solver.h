@@ -173,7 +173,8 @@ struct klr_params {
     double eps;            /* -e; NaN: the solver's default. newton: relative
                               duality gap (1e-6); smo: svm, LIBSVM's tolerance
                               on the KKT conditions; klr, Keerthi's tau, in
-                              log-odds (1e-3); greedy: relative fall of the
+                              log-odds (1e-3); trirls: relative change of the
+                              deviance (2.5); greedy: relative fall of the
                               objective (1e-3) */
     double cache_mb;       /* -m, MB; 0: what the problem needs, at most a
                               quarter of klr_memory_limit() */
@@ -220,7 +221,8 @@ struct klr_report {
     enum klr_solver_type solver; /* what "auto" became */
     enum klr_status status;
     double primal, dual, gap;
-    long long iterations; /* smo: steps; newton: products with K */
+    long long iterations; /* smo: steps; newton: products with K;
+                             trirls: linear systems */
     double passes;        /* entries of K multiplied or produced,
                                         over n^2 */
     double precond_flops; /* newton: operations of preconditioners, over 2 n^2,

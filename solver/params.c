@@ -86,7 +86,8 @@ const struct klr_option klr_train_options[] = {
     {.type = KLR_FLAG,
      .name = "no-bias",
      .offset = KLR_PARAM(no_bias),
-     .help = "decision values without a constant: rho = 0 (newton)"},
+     .help = "decision values without a constant: rho = 0 (newton; trirls "
+             "always)"},
     {.type = KLR_CHOICE,
      .name = "threshold",
      .argument = "NAME",
@@ -159,10 +160,9 @@ const struct klr_option klr_train_options[] = {
      .preset = KLR_SOLVER_AUTO,
      .choices = klr_solver_names,
      .group = "Solver",
-     .help =
-         "smo, newton (klr and sklr), cg (klr with --regularizer coef), "
-         "greedy (ivm, kfd) or auto: newton for klr and sklr where the kernel "
-         "allows it, else smo (default %s)"},
+     .help = "smo, newton (klr and sklr), trirls (klr), cg (klr with "
+             "--regularizer coef), greedy (ivm, kfd) or auto: newton for klr "
+             "and sklr where the kernel allows it, else smo (default %s)"},
     {.type = KLR_CHOICE,
      .name = "regularizer",
      .argument = "NAME",
@@ -182,7 +182,8 @@ const struct klr_option klr_train_options[] = {
      .help = "when to stop; newton, cg: relative duality gap (default 1e-6); "
              "smo: "
              "violation of the optimality conditions, klr: in log-odds "
-             "(default 0.001); greedy: relative fall of the objective (default "
+             "(default 0.001); trirls: relative change of the deviance "
+             "(default 2.5); greedy: relative fall of the objective (default "
              "0.001)"},
     {.type = KLR_CHOICE,
      .name = "selection",
@@ -250,7 +251,7 @@ const struct klr_option klr_train_options[] = {
      .min = 1,
      .max = HUGE_VAL,
      .help = "iterations of a binary problem after which to stop (default: no "
-             "limit)"},
+             "limit; trirls: 30)"},
     {.type = KLR_REAL,
      .name = "time-limit",
      .argument = "SECONDS",

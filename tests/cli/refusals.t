@@ -156,15 +156,19 @@ my @values = (
     ['-s svm --no-bias', 'option --no-bias: smo always has a bias; what trains '
         . 'without: none'],
     ['-a smo --no-bias', 'option --no-bias: smo always has a bias; what trains '
-        . 'without: newton'],
+        . 'without: newton, trirls'],
     ['-s svm --regularizer coef', 'option --regularizer: svm by smo has not '
         . 'coef; what has: none'],
     ['-t sigmoid -a newton', 'option -t: newton needs a positive semidefinite '
         . 'kernel; what takes any: smo'],
     ['-t sigmoid --no-bias', 'option --no-bias: smo always has a bias; what '
-        . 'trains without: newton'],
+        . 'trains without: newton, trirls'],
     ['-a cg --regularizer kernel', 'option --regularizer: klr by cg has not '
-        . 'kernel; what has: newton, smo'],
+        . 'kernel; what has: newton, smo, trirls'],
+    ['-s sklr -a trirls', 'option -a: trirls does not train sklr; what does: '
+        . 'newton, smo'],
+    ['-a trirls --regularizer coef', 'option --regularizer: klr by trirls has '
+        . 'not coef; what has: newton, cg'],
     ['-s sklr --regularizer coef', 'option --regularizer: sklr by newton has '
         . 'not coef; what has: none'],
     ['-s svm -a cg', 'option -a: cg does not train svm; what does: smo'],

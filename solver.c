@@ -30,6 +30,7 @@
 #include "solver/coef.c"       /* and the method */
 #include "solver/ivm.c"        /* the same on points chosen greedily */
 #include "solver/fisher_threshold.c" /* Fisher discriminants: thresholds, */
+#include "solver/fisher.c"           /* all kernels, */
 #include "solver/fisher_basis.c"     /* bases of few kernels, */
 #include "solver/fisher_greedy.c"    /* and how they are chosen */
 #include "solver/trirls.c"     /* reweighted least squares, ended early */

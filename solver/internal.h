@@ -265,6 +265,12 @@ static enum klr_status clock_check(struct clock *clock,
 typedef int solve_fn(const struct binary *problem, struct solution *solution,
                      struct klr_error *err);
 
+/* The same for problems[0..machines-1], which differ in y and weight alone,
+ * solution[m] (cost.count) for each. */
+typedef int solve_all_fn(const struct binary *problems, size_t machines,
+                         struct solution *const *solution,
+                         struct klr_error *err);
+
 /* KLR_E_USAGE where the box of an sklr is empty. */
 static solve_fn smo_solve;
 /* For the logistic loss and positive semidefinite K, by a truncated Newton
@@ -281,6 +287,12 @@ static solve_fn ivm_solve;
 /* The same for the logistic loss without bias, as Maalouf et al. have it. */
 static solve_fn trirls_solve;
 static double trirls_bytes(size_t n);
+/* Kernel Fisher discriminants; the objectives are those of Mika (3), with
+ * weights: see fisher.c. KLR_E_DATA where K turns out to be indefinite and the
+ * regularizer needs it not to be, or does not tell the classes apart. */
+static solve_fn fisher_solve;
+static solve_all_fn fisher_solve_all;
+static double fisher_bytes(size_t n);
 
 /* ---- kernel Fisher discriminants in few kernels: see fisher_greedy.c ---- */
 
@@ -308,10 +320,8 @@ struct system {
     enum system_bias bias;
     double eps; /* where -e is not given */
     solve_fn *solve;
-    /* The same for problems[0..machines-1], which differ in y and weight alone,
-     * solution[m] (cost.count) for each; NULL: nothing is gained by it. */
-    int (*solve_all)(const struct binary *problems, size_t machines,
-                     struct solution *const *solution, struct klr_error *err);
+    /* NULL: nothing is gained by it. */
+    solve_all_fn *solve_all;
     double (*bytes)(size_t n); /* allocated for n examples, beside tiles of K;
                                   NULL: works on a cache of its rows */
 };
@@ -510,6 +520,8 @@ static size_t params_budget(const struct klr_params *params);
 static struct klr_kernel params_kernel(const struct klr_params *params,
                                        int dimension);
 
+/* Whether the type of model has probabilities: a logistic loss's own. */
+static bool model_has_link(enum klr_model_type type);
 /* p = 1 / (1 + exp(a f + b)) for every pair, of a loss shifted by `shift`. */
 static int model_add_probabilities(struct klr_model *model, double shift,
                                    struct klr_error *err);

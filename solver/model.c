@@ -21,6 +21,11 @@ struct klr_model *klr_model_free(struct klr_model *model)
     return klr_free(model);
 }
 
+static bool model_has_link(enum klr_model_type type)
+{
+    return type != KLR_MODEL_SVM && type != KLR_MODEL_KFD;
+}
+
 size_t klr_model_classes(const struct klr_model *model)
 {
     return model->k;

@@ -219,7 +219,8 @@ static int load_check_record(struct loader *in)
     if (in->lambda < 0 || in->box < 0)
         return LOAD_FAIL_KEY(in, in->lambda < 0 ? KEY_LAMBDA : KEY_BOX,
                              "it must not be below 0");
-    if (in->model != KLR_MODEL_SVM && !in->line_of[KEY_PROB_A])
+    if (model_has_link((enum klr_model_type)in->model) &&
+        !in->line_of[KEY_PROB_A])
         return LOAD_FAIL_KEY(in, KEY_MODEL,
                              "the model %s needs probA and probB in its header",
                              klr_model_names[in->model]);

@@ -350,7 +350,7 @@ static int model_finish(struct klr_model *model, double cost,
     double shift = loss_of(params, cost).shift;
     model_keep_support(model, training->layout);
     int code = model_copy_features(model, problem, err);
-    if (!code && model->type != KLR_MODEL_SVM)
+    if (!code && model_has_link(model->type))
         code = model_add_probabilities(model, shift, err);
     report_finish(report, training);
     report->n_sv = model->n_sv;

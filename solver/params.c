@@ -51,7 +51,8 @@ const struct klr_option klr_train_options[] = {
      .group = "Model",
      .help = "klr: kernel logistic regression; sklr: its sparse variant, "
              "the loss shifted by lambda; ivm: klr on points chosen one by "
-             "one; svm (or 0): C-SVC (default %s)"},
+             "one; svm (or 0): C-SVC; kfd: kernel Fisher discriminant "
+             "(default %s)"},
     {.type = KLR_REALS,
      .letter = 'c',
      .name = "cost",
@@ -161,15 +162,16 @@ const struct klr_option klr_train_options[] = {
      .choices = klr_solver_names,
      .group = "Solver",
      .help = "smo, newton (klr and sklr), trirls (klr), cg (klr with "
-             "--regularizer coef), greedy (ivm, kfd) or auto: newton for klr "
-             "and sklr where the kernel allows it, else smo (default %s)"},
+             "--regularizer coef), exact (kfd), greedy (ivm, kfd) or auto: "
+             "newton for klr and sklr where the kernel allows it, exact for "
+             "kfd, else smo (default %s)"},
     {.type = KLR_CHOICE,
      .name = "regularizer",
      .argument = "NAME",
      .offset = KLR_PARAM(regularizer),
      .choices = klr_regularizer_names,
      .help = "kernel: beta'K beta; coef: beta'beta, convex for any symmetric "
-             "kernel (klr by newton or cg; default %s)"},
+             "kernel (kfd; klr by newton or cg; default %s)"},
     {.type = KLR_REAL,
      .letter = 'e',
      .name = "epsilon",
@@ -180,11 +182,10 @@ const struct klr_option klr_train_options[] = {
      .above_min = true,
      .max = HUGE_VAL,
      .help = "when to stop; newton, cg: relative duality gap (default 1e-6); "
-             "smo: "
-             "violation of the optimality conditions, klr: in log-odds "
-             "(default 0.001); trirls: relative change of the deviance "
-             "(default 2.5); greedy: relative fall of the objective (default "
-             "0.001)"},
+             "exact: the same (default 1e-14); smo: violation of the "
+             "optimality conditions, klr: in log-odds (default 0.001); trirls: "
+             "relative change of the deviance (default 2.5); greedy: relative "
+             "fall of the objective (default 0.001)"},
     {.type = KLR_CHOICE,
      .name = "selection",
      .argument = "RULE",
@@ -356,10 +357,12 @@ static size_t params_budget(const struct klr_params *params)
 static int params_check_model(const struct klr_params *params,
                               struct klr_error *err)
 {
-    if (params->model == KLR_MODEL_SVM && params->probability)
+    if (!model_has_link((enum klr_model_type)params->model) &&
+        params->probability)
         return klr_fail(err, KLR_E_USAGE,
-                        "option -b: an svm has no probabilities of its own; "
-                        "-s klr has");
+                        "option -b: %s has no probabilities of its own; "
+                        "-s klr has",
+                        klr_model_names[params->model]);
     if (params->model != KLR_MODEL_SKLR && !isnan(params->lambda))
         return klr_fail(err, KLR_E_USAGE,
                         "option -l: only an sklr model has a lambda");

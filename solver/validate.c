@@ -54,7 +54,7 @@ static int validation_values(struct validation *v, struct klr_error *err)
         model->pairs = pairs;
         model->label = layout->label;
         if (!(model->rho = klr_alloc(pairs, sizeof *model->rho, err)) ||
-            (model->type != KLR_MODEL_SVM &&
+            (model_has_link(model->type) &&
              model_add_probabilities(model, shift, err)) ||
             klr_metrics_create(&v->metrics[t], layout->k, layout->label, err))
             return KLR_E_MEMORY;

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Exact kernel Fisher discriminants against dense solutions from the
+ * definition.
+ */
+#if defined(__GNUC__) /* statics of sample.h of which few are used */
+#pragma GCC diagnostic ignored "-Wunused-function"
+#endif
+#include "solver.c"
+
+#include "tests/sample.h"
+#include "tests/tap.h"
+
+#include "tests/fisher.h"
+
+static const struct klr_kernel rbf = {.type = KLR_RBF, .gamma = 0.5};
+
+/* ---- weights, paths, several machines ---- */
+
+/* Weights against the definition; an example of weight 2 is as two of them. */
+static void test_weights(const struct sample *s)
+{
+    struct klr_problem part = s->problem;
+    part.n = 100;
+    struct dense d = dense_create(&part, &rbf);
+    for (size_t i = 0; i < part.n; i++)
+        d.weight[i] = i % 7 == 0 ? 2 : d.y[i] > 0 ? 1 : 0.25;
+    for (int r = KLR_REGULARIZER_KERNEL; r <= KLR_REGULARIZER_COEF; r++) {
+        struct setting setting = setting_of(r, 10);
+        struct solution solution = fisher_one(&setting, &part, &rbf, &d);
+        dense_solve(&d, 10, r == KLR_REGULARIZER_COEF);
+        check(&d, &solution, "weights");
+        klr_free(solution.beta);
+    }
+    dense_free(&d);
+}
+
+static void test_copies(const struct sample *s)
+{
+    enum { N = 60, TWICE = 20 };
+    static struct sample copies;
+    copies = *s;
+    for (size_t i = 0; i < TWICE; i++) {
+        copies.label[N + i] = s->label[i];
+        memcpy(copies.value + (N + i) * FEATURES, s->value + i * FEATURES,
+               FEATURES * sizeof *s->value);
+    }
+    struct klr_problem twice = s->problem, once = s->problem;
+    once.n = N;
+    twice.n = N + TWICE;
+    twice.label = copies.label;
+    twice.value = copies.value;
+    struct dense weighted = dense_create(&once, &rbf);
+    struct dense copied = dense_create(&twice, &rbf);
+    struct setting setting = setting_of(KLR_REGULARIZER_KERNEL, 3);
+    for (size_t i = 0; i < TWICE; i++)
+        weighted.weight[i] = 2;
+    struct solution a = fisher_one(&setting, &once, &rbf, &weighted);
+    struct solution b = fisher_one(&setting, &twice, &rbf, &copied);
+    double worst = fabs(a.rho - b.rho);
+    for (size_t i = 0; i < N; i++)
+        worst = fmax(worst, fabs(a.beta[i] - b.beta[i] -
+                                 (i < TWICE ? b.beta[N + i] : 0)));
+    ok(worst < 1e-6 && fabs(a.primal - b.primal) < 1e-9 * a.primal,
+       "an example of weight 2 is two examples: coefficients within %.1e",
+       worst);
+    klr_free(a.beta);
+    klr_free(b.beta);
+    dense_free(&weighted);
+    dense_free(&copied);
+}
+
+/* One label against the rest, for three labels, along two costs, with weights
+ * that differ from machine to machine. */
+static void test_machines(const struct sample *s)
+{
+    enum { N = 150 };
+    struct klr_problem part = s->problem;
+    part.n = N;
+    struct dense d[3];
+    struct setting setting = setting_of(KLR_REGULARIZER_KERNEL, 0.5);
+    struct solution all[3][2], *const list[] = {all[0], all[1], all[2]};
+    double *beta = need(3 * 2 * N, sizeof *beta);
+    struct klr_error err;
+    setting.params.cost.count = 2;
+    setting.params.cost.value[1] = 50;
+    for (size_t m = 0; m < 3; m++) {
+        d[m] = dense_create(&part, &rbf);
+        for (size_t i = 0; i < N; i++) {
+            d[m].y[i] = i % 3 == m ? 1 : -1;
+            d[m].weight[i] = m == 2 && i % 3 == m ? 4 : 1;
+        }
+        for (size_t t = 0; t < 2; t++)
+            all[m][t].beta = beta + (2 * m + t) * N;
+    }
+    if (fisher_run(&setting, &part, &rbf, d, 3, list, &err))
+        printf("Bail out! %s\n", err.message);
+    for (size_t m = 0; m < 3; m++)
+        for (size_t t = 0; t < 2; t++) {
+            char name[64];
+            snprintf(name, sizeof name, "machine %zu of 3, c = %g", m,
+                     setting.params.cost.value[t]);
+            dense_solve(&d[m], setting.params.cost.value[t], false);
+            check(&d[m], &all[m][t], name);
+        }
+    for (size_t m = 0; m < 3; m++)
+        dense_free(&d[m]);
+    klr_free(beta);
+}
+
+/* ---- limits ---- */
+
+static int stop_at_once(const struct klr_progress *progress, void *context)
+{
+    (void)progress;
+    (void)context;
+    return 1;
+}
+
+/* However early the end, the constraints hold, and the bounds are bounds. */
+static void test_stops(const struct sample *s)
+{
+    struct dense d = dense_create(&s->problem, &rbf);
+    struct setting setting = setting_of(KLR_REGULARIZER_COEF, 100);
+    dense_solve(&d, 100, true);
+    for (int stop = 0; stop < 3; stop++) {
+        static const char *const name[] = {"a gap of 0.1", "one product",
+                                           "an interruption"};
+        setting.params.eps = stop == 0 ? 0.1 : 1e-14;
+        setting.params.max_iter = stop == 1;
+        setting.params.progress = stop == 2 ? stop_at_once : NULL;
+        struct solution solution = fisher_one(&setting, &s->problem, &rbf, &d);
+        enum klr_status status[] = {KLR_CONVERGED, KLR_ITERATION_LIMIT,
+                                    KLR_INTERRUPTED};
+        ok(solution.status == status[stop] &&
+               compare(&d, &solution).mean < 1e-10,
+           "%s: class means within %.1e", name[stop],
+           compare(&d, &solution).mean);
+        ok(solution.primal > (double)d.objective &&
+               solution.dual < (double)d.objective,
+           "%s: the optimum lies between %g and %g", name[stop], solution.dual,
+           solution.primal);
+        klr_free(solution.beta);
+    }
+    dense_free(&d);
+}
+
+/* Neither the number of threads nor kept tiles change a bit. */
+static void test_threads(const struct sample *s)
+{
+    struct dense d = dense_create(&s->problem, &rbf);
+    struct setting setting = setting_of(KLR_REGULARIZER_KERNEL, 10);
+    struct solution one = fisher_one(&setting, &s->problem, &rbf, &d);
+    struct klr_error err;
+    setting.budget = 0;
+    if (klr_pool_create(&setting.pool, 3, &err))
+        printf("Bail out! %s\n", err.message);
+    struct solution three = fisher_one(&setting, &s->problem, &rbf, &d);
+    ok(one.rho == three.rho &&
+           memcmp(one.beta, three.beta, d.n * sizeof *one.beta) == 0,
+       "the same bits from three threads without tiles");
+    klr_pool_free(setting.pool);
+    klr_free(one.beta);
+    klr_free(three.beta);
+    dense_free(&d);
+}
+
+/* A large c takes double products. */
+static void test_large(const struct sample *s)
+{
+    struct klr_problem part = s->problem;
+    part.n = 80;
+    struct dense d = dense_create(&part, &rbf);
+    for (int r = KLR_REGULARIZER_KERNEL; r <= KLR_REGULARIZER_COEF; r++) {
+        struct setting setting = setting_of(r, 1e6);
+        struct solution solution = fisher_one(&setting, &part, &rbf, &d);
+        dense_solve(&d, 1e6, r == KLR_REGULARIZER_COEF);
+        check(&d, &solution, "c = 1e6");
+        klr_free(solution.beta);
+    }
+    dense_free(&d);
+}
+
+/* ---- kernels ---- */
+
+static void test_sigmoid(const struct sample *s)
+{
+    struct klr_kernel sigmoid = {
+        .type = KLR_SIGMOID, .gamma = 0.5, .coef0 = -0.5};
+    struct dense d = dense_create(&s->problem, &sigmoid);
+    for (double c = 0.1; c < 200; c *= 10) {
+        struct setting setting = setting_of(KLR_REGULARIZER_COEF, c);
+        struct solution solution =
+            fisher_one(&setting, &s->problem, &sigmoid, &d);
+        dense_solve(&d, c, true);
+        check(&d, &solution, "an indefinite kernel");
+        klr_free(solution.beta);
+    }
+    dense_free(&d);
+}
+
+/* Rows of a precomputed matrix (4, 4). */
+static int train_matrix(const double *k, int regularizer, char *message)
+{
+    double label[] = {1, -1, 1, -1}, entries[20];
+    size_t start[] = {0, 5, 10, 15, 20};
+    int columns[20];
+    for (int i = 0; i < 20; i++) {
+        columns[i] = i % 5;
+        entries[i] = i % 5 ? k[4 * (i / 5) + i % 5 - 1] : i / 5 + 1;
+    }
+    struct klr_problem problem = {.n = 4,
+                                  .dimension = 4,
+                                  .label = label,
+                                  .start = start,
+                                  .index = columns,
+                                  .value = entries};
+    struct klr_params params = fisher_params(regularizer, 10);
+    struct klr_model *model;
+    struct klr_report report;
+    struct klr_error err = {0};
+    params.kernel = KLR_PRECOMPUTED;
+    int code = klr_train(&problem, &params, &model, &report, &err);
+    snprintf(message, 256, "%s", err.message);
+    klr_model_free(model);
+    return code;
+}
+
+static void test_matrices(void)
+{
+    static const double indefinite[] = {1, 9, 2, 0, 9, 1, 0, 2,
+                                        2, 0, 1, 9, 0, 2, 9, 1};
+    static const double same[] = {1, 1, 1, 1, 1, 1, 1, 1,
+                                  1, 1, 1, 1, 1, 1, 1, 1};
+    char message[256];
+    int code = train_matrix(indefinite, KLR_REGULARIZER_KERNEL, message);
+    ok(code == KLR_E_DATA && strstr(message, "coef"),
+       "an indefinite matrix: %s", message);
+    code = train_matrix(indefinite, KLR_REGULARIZER_COEF, message);
+    ok(code == 0, "the other regularizer takes it");
+    for (int r = KLR_REGULARIZER_KERNEL; r <= KLR_REGULARIZER_COEF; r++) {
+        code = train_matrix(same, r, message);
+        ok(code == KLR_E_DATA && strstr(message, "apart"), "equal examples: %s",
+           message);
+    }
+}
+
+int main(void)
+{
+    static struct sample sample;
+    sample_make(&sample, MOST);
+    test_data("heart_scale");
+    test_weights(&sample);
+    test_copies(&sample);
+    test_machines(&sample);
+    test_stops(&sample);
+    test_threads(&sample);
+    test_large(&sample);
+    test_sigmoid(&sample);
+    test_matrices();
+    return done_testing();
+}

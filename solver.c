@@ -26,6 +26,7 @@
 #include "solver/precond.c"    /* low rank, weighted: for the next */
 #include "solver/direction.c"  /* the step of the Newton method */
 #include "solver/newton.c"     /* truncated Newton for the logistic loss */
+#include "solver/trirls.c"     /* reweighted least squares, ended early */
 #include "solver/coef_step.c"  /* the same for |beta|^2: its directions, */
 #include "solver/coef.c"       /* and the method */
 #include "solver/ivm.c"        /* the same on points chosen greedily */
@@ -33,7 +34,6 @@
 #include "solver/fisher.c"           /* all kernels, */
 #include "solver/fisher_basis.c"     /* bases of few kernels, */
 #include "solver/fisher_greedy.c"    /* and how they are chosen */
-#include "solver/trirls.c"     /* reweighted least squares, ended early */
 #include "solver/systems.c"    /* which of them trains which model */
 
 /* models out */

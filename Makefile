@@ -255,6 +255,17 @@ bench-passes: all $(TEST_TOOLS)
 bench-bars: all $(TEST_TOOLS)
 	bench/bars.pl
 
+# papers: the tables to make; QUICK=1 takes small sets and coarse grids, JOBS says
+# how many runs there are at once, ONLY which jobs, by a regular expression.
+TABLES = consolo
+
+## papers: the papers' tables beside ours into docs/PAPERS.md; TABLES="keerthi ..."
+papers: all
+	@set -e; for table in $(TABLES); do \
+		KLR_BIN=$(BIN) KLR_BUILD=$(BUILD) bench/papers/$$table.pl \
+			--jobs $(JOBS) --only '$(ONLY)'; \
+	done
+
 # ---- Installation ----
 
 ## install: programs, tools and manual pages to DESTDIR/PREFIX
@@ -280,7 +291,7 @@ help:
 
 .PHONY: all demo check check-run check-asan check-ubsan check-valgrind \
 	check-oom check-long check-fuzz fuzz-run fuzz libfuzzer aflfuzz \
-	check-parts check-symbols format-check analyze bench \
+	check-parts check-symbols format-check analyze bench papers \
 	install uninstall clean help
 .DELETE_ON_ERROR:
 .SECONDARY:

@@ -28,6 +28,7 @@ use KLR;
 use POSIX ();
 
 our @EXPORT = qw(begin quick results set_rows labels folds complement holdout
+    sample
     uniform normal train predict validate put_rows scratch mean deviation slope
     median percent number table publish);
 
@@ -84,14 +85,15 @@ sub shuffled
 
 # ---- Sets and their division ----
 
-# The rows of $KLR_DATA/SET.svm after klr-scale with these options, as they are
-# without.
+# The rows of $KLR_DATA/SET.svm, of SET+SET of both, after klr-scale with these
+# options, as they are without.
 sub set_rows
 {
     my ($set, @scale) = @_;
-    my $path = data("$set.svm") // die "$ENV{KLR_DATA}/$set.svm: not there\n";
-    return [ split /\n/, get($path) ] unless @scale;
-    my $run = run([ 'klr-scale', '--exact', @scale, $path ]);
+    my $text = join '', map { get(data("$_.svm")
+        // die "$ENV{KLR_DATA}/$_.svm: not there\n") } split /\+/, $set;
+    return [ split /\n/, $text ] unless @scale;
+    my $run = run([ qw(klr-scale --exact), @scale, '-' ], stdin => $text);
     die "klr-scale on $set: $run->{err}" if $run->{exit};
     return [ split /\n/, $run->{out} ];
 }
@@ -133,6 +135,22 @@ sub holdout
     my ($held) = folds($labels, $count, $seed, @positions);
     my %in = map { ($_ => 1) } @$held;
     return ([ grep { !$in{$_} } @positions ], $held);
+}
+
+# Positions divided into (rest, $count chosen), each class in its proportion: the
+# i-th of a shuffled class of m comes at (i + 1/2) / m, the first are taken.
+sub sample
+{
+    my ($labels, $count, $seed) = @_;
+    my ($next, %class, %at) = uniform($seed);
+    push @{ $class{ $labels->[$_] } }, $_ for 0 .. $#$labels;
+    for my $label (sort keys %class) {
+        my @class = shuffled($next, @{ $class{$label} });
+        $at{ $class[$_] } = ($_ + 0.5) / @class for 0 .. $#class;
+    }
+    my @order = sort { $at{$a} <=> $at{$b} || $a <=> $b } keys %at;
+    my @chosen = sort { $a <=> $b } @order[ 0 .. $count - 1 ];
+    return (complement(scalar @$labels, \@chosen), \@chosen);
 }
 
 sub put_rows

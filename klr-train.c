@@ -137,6 +137,9 @@ static int check_streams(const struct train *train, const char *given,
     if (train->options.json)
         return klr_fail(err, KLR_E_USAGE,
                         "--json and the model cannot both go to stdout");
+    if (train->params.lambda_bound)
+        return klr_fail(err, KLR_E_USAGE,
+                        "the bound and the model cannot both go to stdout");
     if (train->params.folds)
         return klr_fail(err, KLR_E_USAGE,
                         "the results of -v and the model cannot both go to "
@@ -264,6 +267,16 @@ static void print_summary(const struct train *train,
     }
 }
 
+/* What --lambda-bound asks for. */
+static void print_bounds(const struct train *train)
+{
+    for (size_t t = 0; t < train->models && train->params.lambda_bound; t++) {
+        char prefix[KLR_REAL_SIZE + 8];
+        printf("%slambda bound = %.10g\n", cost_prefix(train, t, prefix),
+               train->report[t].lambda_bound);
+    }
+}
+
 /* The keys that training and validation share, for the t-th C; the caller
  * closes the brace. */
 static void json_begin(const struct train *train, size_t t)
@@ -294,6 +307,10 @@ static void json_model(const struct train *train, size_t t)
 {
     json_begin(train, t);
     printf("\"n_sv\": %zu", train->report[t].n_sv);
+    if (train->params.lambda_bound) {
+        fputs(", ", stdout);
+        cli_json_real("lambda_bound", train->report[t].lambda_bound, "");
+    }
 }
 
 /* An object for each model; an array where there are several. */
@@ -356,6 +373,8 @@ static int fit(struct train *train, const struct cli_program *program)
         status = save(train, program, t);
     if (status == CLI_OK && !train->options.quiet)
         print_summary(train, program);
+    if (status == CLI_OK && !train->options.json)
+        print_bounds(train);
     return status;
 }
 

@@ -22,7 +22,8 @@
 #include "solver/smo_sweep.c"  /* its step, its loops over rows of K, */
 #include "solver/smo_rows.c"   /* these rows, */
 #include "solver/smo_shrink.c" /* examples set aside, */
-#include "solver/smo.c"        /* and the method */
+#include "solver/smo.c"        /* and the method; */
+#include "solver/smo1.c"       /* its outer loop, to first order */
 #include "solver/precond.c"    /* low rank, weighted: for the next */
 #include "solver/direction.c"  /* the step of the Newton method */
 #include "solver/newton.c"     /* truncated Newton for the logistic loss */
@@ -34,6 +35,7 @@
 #include "solver/fisher.c"           /* all kernels, */
 #include "solver/fisher_basis.c"     /* bases of few kernels, */
 #include "solver/fisher_greedy.c"    /* and how they are chosen */
+#include "solver/bound.c"      /* how far lambda of an sklr makes sense */
 #include "solver/systems.c"    /* which of them trains which model */
 
 /* models out */

@@ -168,6 +168,8 @@ struct klr_params {
     double lambda;         /* -l, sklr: shift of the loss; NaN: C / 10 */
     double box;            /* --box, sklr: alpha in [box, C_i - box] */
     int no_bias;           /* --no-bias: rho = 0 */
+    int keep_bounded;      /* --keep-bounded, sklr: alpha = box is kept */
+    int lambda_bound;      /* --lambda-bound, sklr: to be reported */
     int threshold;         /* enum klr_threshold, --threshold, kfd */
     int selection;         /* enum klr_selection, --selection, kfd by greedy */
     double eps;            /* -e; NaN: the solver's default. newton: relative
@@ -176,6 +178,8 @@ struct klr_params {
                               log-odds (1e-3); trirls: relative change of the
                               deviance (2.5); greedy: relative fall of the
                               objective (1e-3) */
+    double gap;            /* --gap: relative duality gap to stop at, in place
+                              of the conditions of eps; 0: by these */
     double cache_mb;       /* -m, MB; 0: what the problem needs, at most a
                               quarter of klr_memory_limit() */
     long long threads;     /* -j; 0: as klr_pool_create chooses */
@@ -229,6 +233,8 @@ struct klr_report {
                              which is a pass's */
     unsigned long long kernel_evals; /* entries of K computed */
     size_t n_sv;
+    double lambda_bound; /* sklr, if asked for: Consolo (36), the largest of
+                            its binary problems */
     double seconds; /* with several C, these, passes and kernel_evals are those
                        of all of them together, and newton counts its
                        iterations from the first C on */

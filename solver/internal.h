@@ -237,6 +237,7 @@ struct solution {
     double *beta; /* (n), owned by the caller */
     double rho;
     double primal, dual;
+    double lambda_bound; /* where params ask for it */
     long long iterations;
     double flops;                 /* of preconditioners */
     enum klr_precision precision; /* of the entries behind the objectives */
@@ -308,8 +309,16 @@ static int greedy_solve_all(const struct binary *problems, size_t machines,
 static int fisher_threshold(const struct binary *problem, const double *u,
                             double *rho, struct klr_error *err);
 
+/* solution[t].lambda_bound becomes (36) of Consolo for each C: about from that
+ * lambda on the smaller class is all at the upper end of the box. `solve` trains
+ * the problem. */
+static int lambda_bound(const struct binary *problem, solve_fn *solve,
+                        struct solution *solution, struct klr_error *err);
+
 /* ---- systems: which solver trains which model: see systems.c ---- */
 
+/* What --gap means to a solver: nothing, or a stop, or another -e. */
+enum system_gap { GAP_NONE, GAP_STOPS, GAP_IS_EPS };
 enum system_bias { BIAS_EITHER, BIAS_ALWAYS, BIAS_NEVER };
 
 struct system {
@@ -318,6 +327,7 @@ struct system {
     enum klr_regularizer regularizer;
     bool needs_psd; /* takes positive semidefinite kernels only */
     enum system_bias bias;
+    enum system_gap gap;
     double eps; /* where -e is not given */
     solve_fn *solve;
     /* NULL: nothing is gained by it. */

@@ -49,7 +49,8 @@ static int loss_check(const struct loss *loss, const struct binary *problem,
         lower[problem->y[i] > 0] += loss->box;
         upper[problem->y[i] > 0] += cost - loss->box;
     }
-    if (lower[0] > upper[1] || lower[1] > upper[0])
+    if (!problem->params->no_bias &&
+        (lower[0] > upper[1] || lower[1] > upper[0]))
         return klr_fail(err, KLR_E_USAGE,
                         "option --box: %g times the examples of one class "
                         "exceeds what those of the other can outweigh, %g",

@@ -54,6 +54,7 @@ static void training_free(struct training *training)
 static void report_start(struct klr_report *report)
 {
     memset(report, 0, sizeof *report);
+    report->lambda_bound = -INFINITY;
 }
 
 /* The first reason to stop early stands for all. With one class alone there is
@@ -70,6 +71,7 @@ static void report_add(struct klr_report *report,
     report->dual += solution->dual;
     report->iterations += solution->iterations;
     report->precond_flops += solution->flops;
+    report->lambda_bound = fmax(report->lambda_bound, solution->lambda_bound);
     if (gap > report->gap || isnan(gap))
         report->gap = gap;
 }
@@ -179,7 +181,11 @@ static int pair_solve(struct training *training, size_t a, size_t b,
         .clock = &training->clock,
     };
     int code = training->system->solve(&binary, pair->solution, err);
-    if (!code && training->params->model == KLR_MODEL_SKLR)
+    if (!code && training->params->lambda_bound && leave_out >= layout->folds)
+        code =
+            lambda_bound(&binary, training->system->solve, pair->solution, err);
+    if (!code && training->params->model == KLR_MODEL_SKLR &&
+        !training->params->keep_bounded)
         code = pair_drop_all(&binary, pair->solution, err);
     for (size_t t = 0; !code && t < training->params->cost.count; t++)
         if (!isfinite(pair->solution[t].primal))

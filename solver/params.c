@@ -87,8 +87,8 @@ const struct klr_option klr_train_options[] = {
     {.type = KLR_FLAG,
      .name = "no-bias",
      .offset = KLR_PARAM(no_bias),
-     .help = "decision values without a constant: rho = 0 (newton; trirls "
-             "always)"},
+     .help = "decision values without a constant: rho = 0 (newton, "
+             "smo1; trirls always)"},
     {.type = KLR_CHOICE,
      .name = "threshold",
      .argument = "NAME",
@@ -96,6 +96,15 @@ const struct klr_option klr_train_options[] = {
      .choices = params_thresholds,
      .help = "kfd: model, where both class means are equally far; svm: that "
              "of a linear svm on the training outputs (default %s)"},
+    {.type = KLR_FLAG,
+     .name = "keep-bounded",
+     .offset = KLR_PARAM(keep_bounded),
+     .help = "sklr: the model keeps the examples at the lower end of the box"},
+    {.type = KLR_FLAG,
+     .name = "lambda-bound",
+     .offset = KLR_PARAM(lambda_bound),
+     .help = "sklr: print about from which lambda on the smaller class is all "
+             "at the upper end of the box"},
     {.type = KLR_STRING,
      .name = "positive",
      .argument = "LABEL",
@@ -161,7 +170,7 @@ const struct klr_option klr_train_options[] = {
      .preset = KLR_SOLVER_AUTO,
      .choices = klr_solver_names,
      .group = "Solver",
-     .help = "smo, newton (klr and sklr), trirls (klr), cg (klr with "
+     .help = "smo, smo1, newton (klr and sklr), trirls (klr), cg (klr with "
              "--regularizer coef), exact (kfd), greedy (ivm, kfd) or auto: "
              "newton for klr and sklr where the kernel allows it, exact for "
              "kfd, else smo (default %s)"},
@@ -186,6 +195,15 @@ const struct klr_option klr_train_options[] = {
              "optimality conditions, klr: in log-odds (default 0.001); trirls: "
              "relative change of the deviance (default 2.5); greedy: relative "
              "fall of the objective (default 0.001)"},
+    {.type = KLR_REAL,
+     .name = "gap",
+     .argument = "GAP",
+     .offset = KLR_PARAM(gap),
+     .preset = 0,
+     .min = 0,
+     .above_min = true,
+     .max = HUGE_VAL,
+     .help = "stop at this relative duality gap instead"},
     {.type = KLR_CHOICE,
      .name = "selection",
      .argument = "RULE",
@@ -336,6 +354,8 @@ static struct klr_params params_settle(const struct klr_params *params)
         settled.no_bias = true;
     if (isnan(params->eps))
         settled.eps = system->eps;
+    if (params->gap > 0 && system->gap == GAP_IS_EPS)
+        settled.eps = params->gap;
     if (params->candidates < 0)
         settled.candidates = 59;
     if (params->candidates == 0)
@@ -366,6 +386,12 @@ static int params_check_model(const struct klr_params *params,
     if (params->model != KLR_MODEL_SKLR && !isnan(params->lambda))
         return klr_fail(err, KLR_E_USAGE,
                         "option -l: only an sklr model has a lambda");
+    if (params->model != KLR_MODEL_SKLR &&
+        (params->keep_bounded || params->lambda_bound))
+        return klr_fail(err, KLR_E_USAGE,
+                        "option --%s: only an sklr model has a %s",
+                        params->keep_bounded ? "keep-bounded" : "lambda-bound",
+                        params->keep_bounded ? "box" : "lambda");
     const struct system *system = system_of(params, err);
     if (!system)
         return KLR_E_USAGE;

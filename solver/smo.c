@@ -26,7 +26,8 @@
 
 enum { SMO_FILL_BYTES = 8 << 20 }; /* for rows that are completed */
 
-static const double smo_margin = 1e-12; /* mu */
+static const double smo_margin = 1e-12;    /* mu */
+static const double smo_least_eps = 1e-14; /* a gap asks for no less */
 
 /* ---- one example ---- */
 
@@ -42,20 +43,35 @@ static double smo_upper(const struct smo *smo, const struct smo_example *e)
     return e->cost - smo_lower(smo, e);
 }
 
-/* How far beta_i can go in the direction sign. */
 static double smo_room(const struct smo *smo, const struct smo_example *e,
                        double sign)
 {
+    if (e->cost == 0)
+        return INFINITY;
     return e->y * sign > 0 ? smo_upper(smo, e) - e->alpha
                            : e->alpha - smo_lower(smo, e);
 }
 
-/* Move beta_i by t, where `room` is as far as it can go; keeps s, hessian and
- * side of that example right but for the term K beta of s. */
-static void smo_move(struct smo *smo, size_t i, double t, double room)
+static unsigned char smo_side(const struct smo *smo,
+                              const struct smo_example *e)
 {
+    int side = (smo_room(smo, e, 1) > 0 ? SMO_CAN_RISE : 0) |
+               (smo_room(smo, e, -1) > 0 ? SMO_CAN_FALL : 0);
+    if (smo->loops && side != (SMO_CAN_RISE | SMO_CAN_FALL))
+        side = 0;
+    return (unsigned char)side;
+}
+
+/* Move beta_i by t, where `room` is as far as it can go; keeps s, hessian and
+ * side of that example right but for the term K beta of s. False if alpha stays
+ * as it is. */
+static bool smo_move(struct smo *smo, size_t i, double t, double room)
+{
+    if (i == smo->n)
+        return false;
     struct smo_example *e = &smo->example[i];
-    double old = conjugate_slope(&smo->loss, e->alpha, e->cost);
+    double before = e->alpha,
+           old = conjugate_slope(&smo->loss, e->alpha, e->cost);
     if (fabs(t) >= room)
         e->alpha = e->y * t > 0 ? smo_upper(smo, e) : smo_lower(smo, e);
     else
@@ -63,46 +79,53 @@ static void smo_move(struct smo *smo, size_t i, double t, double room)
     smo->s[i] -= e->y * (conjugate_slope(&smo->loss, e->alpha, e->cost) - old);
     smo->hessian[i] =
         e->diagonal + conjugate_curvature(&smo->loss, e->alpha, e->cost);
-    smo->side[i] =
-        (unsigned char)((smo_room(smo, e, 1) > 0 ? SMO_CAN_RISE : 0) |
-                        (smo_room(smo, e, -1) > 0 ? SMO_CAN_FALL : 0));
+    smo->side[i] = smo_side(smo, e);
+    return e->alpha != before;
 }
 
 /* (K beta)_i */
 static double smo_product(const struct smo *smo, size_t i)
 {
+    if (i == smo->n)
+        return 0;
     const struct smo_example *e = &smo->example[i];
     return -smo->s[i] - e->y * conjugate_slope(&smo->loss, e->alpha, e->cost);
 }
 
 /* ---- a step ---- */
 
-/* Raise beta_i, lower beta_j for i = *next, which becomes the next i. False if
- * rounding leaves no step to make. */
-static bool smo_step(struct smo *smo, size_t *next, size_t j, const void *row_i,
-                     const void *row_j)
+/* smo1: a tenth of tau, Keerthi, after (5.1). */
+static double smo_accuracy(const struct smo *smo)
 {
-    size_t i = *next;
-    struct smo_example *ei = &smo->example[i], *ej = &smo->example[j];
-    double kij = smo_entry(row_i, smo->precision, j);
-    double room_i = smo_room(smo, ei, 1), room_j = smo_room(smo, ej, -1);
+    return (smo->first_order ? 0.05 : 0.01) * smo->eps;
+}
+
+static bool smo_step(struct smo *smo, size_t *next, size_t j)
+{
+    size_t i = *next, n = smo->n;
+    const struct smo_example none = {.cost = 0};
+    const struct smo_example ei = i < n ? smo->example[i] : none;
+    const struct smo_example ej = j < n ? smo->example[j] : none;
+    const void *row_i = smo_row(smo, i), *row_j = smo_row(smo, j);
+    double kij = j < n ? smo_entry(row_i, smo->precision, j) : 0;
+    double room_i = smo_room(smo, &ei, 1), room_j = smo_room(smo, &ej, -1);
     struct smo_line line = {
         .loss = &smo->loss,
-        .i = *ei,
-        .j = *ej,
-        .eta = ei->diagonal + ej->diagonal - 2 * kij,
+        .i = ei,
+        .j = ej,
+        .eta = ei.diagonal + ej.diagonal - 2 * kij,
         .slope = smo_product(smo, i) - smo_product(smo, j),
-        .psi_i = conjugate_value(&smo->loss, ei->alpha, ei->cost),
-        .psi_j = conjugate_value(&smo->loss, ej->alpha, ej->cost),
+        .psi_i = conjugate_value(&smo->loss, ei.alpha, ei.cost),
+        .psi_j = conjugate_value(&smo->loss, ej.alpha, ej.cost),
     };
-    double t = line_step(&line, fmin(room_i, room_j), 0.01 * smo->eps);
-    double before_i = ei->alpha, before_j = ej->alpha;
-    smo_move(smo, i, t, room_i);
-    smo_move(smo, j, -t, room_j);
-    if (ei->alpha == before_i && ej->alpha == before_j)
-        return false;
-    *next = smo_update(smo, t, row_i, row_j);
-    return true;
+    double t = line_step(&line, fmin(room_i, room_j), smo_accuracy(smo));
+    bool moved = smo_move(smo, i, t, room_i);
+    moved |= smo_move(smo, j, -t, room_j);
+    if (moved) {
+        *next = smo_update(smo, t, row_i, row_j);
+        smo->progress.iterations++;
+    }
+    return moved;
 }
 
 /* ---- objectives ---- */
@@ -129,7 +152,8 @@ static void smo_objectives(const struct smo *smo, double *u, double *y,
     }
     smo_extremes(smo, &most, &least);
     /* svm: on the margin y f = 1, that is rho = -s; between them otherwise */
-    double rho = smo->loss.model != KLR_MODEL_SVM
+    double rho = smo->single ? 0
+                 : smo->loss.model != KLR_MODEL_SVM
                      ? best_rho(&smo->loss, n, y, cost, u)
                  : free_count > 0 ? -free_sum / (double)free_count
                                   : -0.5 * (most + least);
@@ -197,6 +221,16 @@ static enum klr_precision smo_choose_precision(const struct smo *smo)
     return error > 0.1 * smo->eps ? KLR_DOUBLE : KLR_FLOAT;
 }
 
+/* Keerthi's tau bounds half the violation, (3.11). A gap is of second order in
+ * the violation. */
+static double smo_tolerance(const struct klr_params *params)
+{
+    double eps = params->eps;
+    if (params->gap > 0)
+        eps = fmin(eps, sqrt(params->gap));
+    return params->model != KLR_MODEL_SVM ? 2 * eps : eps;
+}
+
 /* The cost of each example and what follows from it. *kept tells that cached
  * rows, and products, are good for it. */
 static int smo_set_cost(struct smo *smo, double c, bool *kept,
@@ -204,6 +238,7 @@ static int smo_set_cost(struct smo *smo, double c, bool *kept,
 {
     const struct binary *problem = smo->problem;
     smo->loss = loss_of(problem->params, c);
+    smo->eps = smo_tolerance(problem->params);
     int code = loss_check(&smo->loss, problem, c, err);
     for (size_t k = 0; k < smo->n; k++)
         smo->example[k].cost = c * problem->weight[k];
@@ -221,20 +256,33 @@ static int smo_set_cost(struct smo *smo, double c, bool *kept,
                             params_budget(problem->params), err);
 }
 
-/* alpha = 0 for the hinge; for the logistic loss near the solution for K = 0,
- * alpha_i = C_i p_i with p the same within a class and sum beta = 0: so far
- * along from lower to upper_i that both classes have the same total. */
+/* The total of alpha of each class to start with, given that of C_i: at the
+ * solution for K = 0; for smo1 as printed, C, Keerthi, section 6, or 1, Consolo,
+ * section 5.1. */
+static double smo_total(const struct smo *smo, const double *weight, double c)
+{
+    double least = fmin(weight[0], weight[1]);
+    if (!smo->first_order)
+        return weight[0] / (weight[0] + weight[1]) * weight[1];
+    return fmin(smo->loops ? c : 1, 0.5 * least);
+}
+
+/* alpha = 0 for the hinge; for the logistic loss the same within a class and
+ * sum beta = 0: so far along from lower to upper_i that both classes have the
+ * same total. */
 static void smo_start(struct smo *smo)
 {
-    double lower[2] = {0, 0}, upper[2] = {0, 0}, weight[2] = {0, 0}, total;
+    double lower[2] = {0, 0}, upper[2] = {0, 0}, weight[2] = {0, 0};
+    double total, least = INFINITY;
     bool hinge = smo->loss.model == KLR_MODEL_SVM;
     for (size_t k = 0; k < smo->n; k++) {
         const struct smo_example *e = &smo->example[k];
         lower[e->y > 0] += smo_lower(smo, e);
         upper[e->y > 0] += smo_upper(smo, e);
         weight[e->y > 0] += e->cost;
+        least = fmin(least, e->cost);
     }
-    total = weight[0] / (weight[0] + weight[1]) * weight[1];
+    total = smo_total(smo, weight, least);
     total =
         fmin(fmax(total, fmax(lower[0], lower[1])), fmin(upper[0], upper[1]));
     for (size_t k = 0; k < smo->n; k++) {
@@ -307,7 +355,7 @@ static void smo_finish_at_start(const struct smo *smo,
         weight[smo->example[k].y > 0] += smo->example[k].cost;
         solution->beta[k] = 0;
     }
-    solution->rho = log(weight[0] / weight[1]);
+    solution->rho = smo->single ? 0 : log(weight[0] / weight[1]);
     solution->primal = 0;
     for (size_t k = 0; k < smo->n; k++)
         solution->primal +=
@@ -325,9 +373,9 @@ static int smo_create(struct smo *smo, struct smo *spare,
     memset(smo, 0, sizeof *smo);
     memset(spare, 0, sizeof *spare);
     smo->problem = problem;
-    /* Keerthi's tau bounds half the violation, (3.11). */
-    smo->eps = problem->params->eps *
-               (problem->params->model != KLR_MODEL_SVM ? 2 : 1);
+    smo->first_order = problem->params->solver == KLR_SOLVER_SMO1;
+    smo->loops = smo->first_order && problem->params->model == KLR_MODEL_KLR;
+    smo->single = problem->params->no_bias;
     smo->n = n;
     smo->fill = 1 + SMO_FILL_BYTES / (n * sizeof(double));
     smo->cpu = klr_cpu();
@@ -338,7 +386,8 @@ static int smo_create(struct smo *smo, struct smo *spare,
         !(smo->unused = klr_zalloc(n, 1, err)) ||
         !(smo->column = klr_alloc(n, sizeof *smo->column, err)) ||
         !(smo->missing_range = klr_alloc(n, sizeof *smo->missing_range, err)) ||
-        !(smo->missing_row = klr_alloc(smo->fill * n, sizeof(double), err)))
+        !(smo->missing_row = klr_alloc(smo->fill * n, sizeof(double), err)) ||
+        !(smo->zero = klr_zalloc(n, sizeof(double), err)))
         return KLR_E_MEMORY;
     operator_diagonal(problem->op, problem->set, smo->s);
     for (size_t i = 0; i < n; i++)
@@ -356,7 +405,6 @@ static int smo_create(struct smo *smo, struct smo *spare,
                 .diagonal = smo->s[k],
             };
         }
-    smo->progress.target = smo->eps;
     return 0;
 }
 
@@ -370,31 +418,75 @@ static void smo_free(struct smo *smo)
     klr_free(smo->column);
     klr_free(smo->missing_range);
     klr_free(smo->missing_row);
+    klr_free(smo->zero);
     klr_cache_free(smo->cache);
 }
 
 /* ---- the loop ---- */
 
-/* The partner j of i; false if no pair in work violates by more than eps. */
-static bool smo_choose(struct smo *smo, size_t i, const void **row_i, size_t *j)
+/* The partner j of i, the first; without bias the one of both that is farther
+ * from s = 0 moves alone, Keerthi (7.1), as if its mirror image had -s. False if
+ * no pair in work violates by more than eps. */
+static bool smo_choose(struct smo *smo, size_t *i, size_t *j)
 {
-    double least = INFINITY, most = -INFINITY;
-    *j = smo->n;
-    if (i < smo->n) {
-        most = smo->s[i];
-        *row_i = smo_row(smo, i);
-        *j = smo_second(smo, i, *row_i, &least);
+    size_t n = smo->n, first = smo->single ? n : *i;
+    double least = INFINITY, most = *i < n ? smo->s[*i] : -INFINITY;
+    *j = n;
+    if (*i < n || smo->single)
+        *j = smo_second(smo, first, smo->first_order ? NULL : smo_row(smo, *i),
+                        &least);
+    if (smo->single) {
+        *(most < -least ? i : j) = n;
+        most = fmax(most, -least);
+        least = -most;
     }
     smo->most = most;
     smo->least = least;
     smo->progress.violation = most - least;
-    return *j < smo->n && most - least > smo->eps;
+    smo->progress.target = smo->eps;
+    return (*j < n || smo->single) && most - least > smo->eps;
 }
 
-/* Every n steps: set more examples aside; once, near the end, look at all. */
+static enum klr_status smo_clock(struct smo *smo)
+{
+    return clock_check(smo->problem->clock, smo->problem->params,
+                       &smo->progress, smo_gap, smo);
+}
+
+/* Keerthi (3.13) */
+static bool smo_gap_reached(struct smo *smo)
+{
+    return smo_gap(smo) <= smo->problem->params->gap;
+}
+
+/* Where nothing violates by more than eps, with all in work: whether that is the
+ * end. If it is the gap that counts, eps falls until that is reached. */
+static bool smo_settled(struct smo *smo, enum klr_status *status)
+{
+    bool by_gap = smo->problem->params->gap > 0;
+    if (by_gap && smo_gap_reached(smo))
+        return true;
+    bool changed = smo->loops && smo_outer(smo, status);
+    if (!changed && by_gap) {
+        smo_restore_rows(smo);
+        smo->eps /= 10;
+        changed = true;
+    }
+    if (smo->eps < smo_least_eps && *status == KLR_CONVERGED)
+        *status = KLR_PRECISION_LIMIT;
+    return !changed || *status != KLR_CONVERGED;
+}
+
+/* Every n steps: see whether the gap is reached; set more examples aside; once,
+ * near the end, look at all. */
 static int smo_regroup(struct smo *smo, bool *resumed, bool *optimal,
                        struct klr_error *err)
 {
+    const struct klr_params *params = smo->problem->params;
+    if (smo->active == smo->n && params->gap > 0)
+        *optimal = smo_gap_reached(smo);
+    if (*optimal || smo->loss.model != KLR_MODEL_SVM || !params->shrinking)
+        return 0;
     if (!*resumed && smo->most - smo->least <= 10 * smo->eps) {
         *resumed = true;
         return smo_resume(smo, optimal, err);
@@ -407,36 +499,28 @@ static int smo_regroup(struct smo *smo, bool *resumed, bool *optimal,
 static int smo_descend(struct smo *smo, enum klr_status *status,
                        struct klr_error *err)
 {
-    const struct binary *problem = smo->problem;
-    bool shrinking =
-        smo->loss.model == KLR_MODEL_SVM && problem->params->shrinking;
-    bool resumed = false, optimal = false;
+    bool resumed = false, end = false;
     size_t due = smo->n, i = smo_first(smo), j;
-    const void *row_i = NULL;
     int code = 0;
-    while (!code && !optimal) {
-        if (!smo_choose(smo, i, &row_i, &j)) {
-            if (smo->active == smo->n)
-                return 0;
-            code = smo_resume(smo, &optimal, err);
-            i = smo_first(smo);
-            continue;
-        }
-        *status = clock_check(problem->clock, problem->params, &smo->progress,
-                              smo_gap, smo);
-        if (*status != KLR_CONVERGED)
-            return smo_restore(smo, err);
-        if (shrinking && --due == 0) {
+    while (!code && !end) {
+        bool optimal = false;
+        if (!smo_choose(smo, &i, &j)) {
+            optimal = smo->active == smo->n;
+            if (!optimal)
+                code = smo_resume(smo, &optimal, err);
+        } else if (--due == 0) {
             due = smo->n;
             code = smo_regroup(smo, &resumed, &optimal, err);
-            i = smo_first(smo);
+        } else {
+            *status = smo_clock(smo);
+            if (*status == KLR_CONVERGED && !smo_step(smo, &i, j))
+                *status = KLR_PRECISION_LIMIT;
+            if (*status != KLR_CONVERGED)
+                return smo_restore(smo, err);
             continue;
         }
-        if (!smo_step(smo, &i, j, row_i, smo_row(smo, j))) {
-            *status = KLR_PRECISION_LIMIT;
-            return smo_restore(smo, err);
-        }
-        smo->progress.iterations++;
+        end = !code && optimal && smo_settled(smo, status);
+        i = smo_first(smo);
     }
     return code;
 }

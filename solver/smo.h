@@ -21,6 +21,9 @@ struct smo {
     const struct binary *problem;
     struct loss loss;
     double eps;         /* stop when max s_i - min s_j <= eps */
+    bool first_order;   /* j of the smallest s_j: smo1 */
+    bool loops;         /* the two loops of smo1.c in place of the box */
+    bool single;        /* no bias: one variable a step */
     double most, least; /* s that can rise, and fall: in the last step */
     size_t n, active;   /* examples; those in work stand first */
     enum klr_cpu cpu;
@@ -37,6 +40,7 @@ struct smo {
     struct klr_set missing;          /* positions that they did not have */
     size_t fill;                     /* rows completed together, at most */
     void *missing_row;               /* (fill, n) */
+    void *zero;                      /* (n) the row of no example */
     struct klr_cache *cache;
     unsigned char *unused; /* (n) by local index: the row came unasked and has
                               not been asked for since */
@@ -53,10 +57,10 @@ struct smo {
 /* f(t) - f(0) along beta_i + t, beta_j - t. */
 struct smo_line {
     const struct loss *loss;
-    struct smo_example i, j;
-    double eta;          /* K_ii + K_jj - 2 K_ij */
-    double slope;        /* of the quadratic part at 0 */
-    double psi_i, psi_j; /* psi at 0 */
+    struct smo_example i, j; /* of cost 0: there is none */
+    double eta;              /* K_ii + K_jj - 2 K_ij */
+    double slope;            /* of the quadratic part at 0 */
+    double psi_i, psi_j;     /* psi at 0 */
 };
 
 /* The step for slope(0) < 0 and ends at t = room: the minimiser if f is convex
@@ -68,8 +72,8 @@ static double line_step(const struct smo_line *line, double room,
 /* ---- rows: see smo_rows.c ---- */
 
 static size_t smo_element(const struct smo *smo); /* bytes of an entry */
-/* The row of i, with the columns in work. It stays until another row but one
- * has been asked for. */
+/* The row of i, with the columns in work; zeros for n. It stays until another
+ * row but one has been asked for. */
 static const void *smo_row(struct smo *smo, size_t i);
 
 /* The rows of examples that have none in the cache, no more than there is room
@@ -86,12 +90,34 @@ static size_t smo_first(const struct smo *smo);
 /* s -= t (K_i - K_j); returns smo_first of it. */
 static size_t smo_update(struct smo *smo, double t, const void *row_i,
                          const void *row_j);
-/* The partner that promises most to i, whose row is given; n if there is none.
- * *least is the smallest s that can fall. */
+/* The partner that promises most to i; n if none violates by more than eps. By
+ * the row of i, or, if that is NULL, to first order: the smallest s. For i = n,
+ * against 0 and half of eps. *least is the smallest s that can fall. */
 static size_t smo_second(const struct smo *smo, size_t i, const void *row,
                          double *least);
 /* The largest s that can rise and the smallest that can fall. */
 static void smo_extremes(const struct smo *smo, double *most, double *least);
+
+/* ---- the step: see smo.c ---- */
+
+/* How far beta_i can go in the direction sign; of no example, without end. */
+static double smo_room(const struct smo *smo, const struct smo_example *e,
+                       double sign);
+/* The sides of an example; in two loops none for one near its boundary. */
+static unsigned char smo_side(const struct smo *smo,
+                              const struct smo_example *e);
+/* The slope that a step may leave. */
+static double smo_accuracy(const struct smo *smo);
+/* Raise beta_i, lower beta_j for i = *next, which becomes the next i; one of
+ * them may be n, none. False if rounding leaves no step to make. */
+static bool smo_step(struct smo *smo, size_t *next, size_t j);
+/* Why to stop, if there is a reason. */
+static enum klr_status smo_clock(struct smo *smo);
+
+/* ---- the outer loop: see smo1.c ---- */
+
+/* Try to move each example near its boundary. True if any moved, or may. */
+static bool smo_outer(struct smo *smo, enum klr_status *status);
 
 /* ---- shrinking: see smo_shrink.c ---- */
 
@@ -104,7 +130,8 @@ static int smo_restore(struct smo *smo, struct klr_error *err);
 /* After that: their columns in the cached rows, too. */
 static void smo_restore_rows(struct smo *smo);
 /* Look at all examples again and go on with those that matter. *optimal tells
- * that nothing violates by more than eps: then all stay in work. */
+ * that nothing violates by more than eps: then all stay in work, but cached rows
+ * are without their columns. */
 static int smo_resume(struct smo *smo, bool *optimal, struct klr_error *err);
 
 #endif

@@ -8,28 +8,34 @@
 
 #include "solver/smo.h"
 
+/* psi, psi' and psi'' of the example e with beta moved by t. */
+typedef double line_conjugate(const struct loss *, double, double);
+
+static double line_end(const struct smo_line *line, line_conjugate *of,
+                       const struct smo_example *e, double t)
+{
+    return e->cost > 0 ? of(line->loss, e->alpha + e->y * t, e->cost) : 0;
+}
+
 static double line_slope(const struct smo_line *line, double t)
 {
     const struct smo_example *i = &line->i, *j = &line->j;
     return line->slope + t * line->eta +
-           i->y * conjugate_slope(line->loss, i->alpha + i->y * t, i->cost) -
-           j->y * conjugate_slope(line->loss, j->alpha - j->y * t, j->cost);
+           i->y * line_end(line, conjugate_slope, i, t) -
+           j->y * line_end(line, conjugate_slope, j, -t);
 }
 
 static double line_curvature(const struct smo_line *line, double t)
 {
-    const struct smo_example *i = &line->i, *j = &line->j;
-    return line->eta +
-           conjugate_curvature(line->loss, i->alpha + i->y * t, i->cost) +
-           conjugate_curvature(line->loss, j->alpha - j->y * t, j->cost);
+    return line->eta + line_end(line, conjugate_curvature, &line->i, t) +
+           line_end(line, conjugate_curvature, &line->j, -t);
 }
 
 static double line_value(const struct smo_line *line, double t)
 {
-    const struct smo_example *i = &line->i, *j = &line->j;
     return t * (line->slope + 0.5 * t * line->eta) - line->psi_i - line->psi_j +
-           conjugate_value(line->loss, i->alpha + i->y * t, i->cost) +
-           conjugate_value(line->loss, j->alpha - j->y * t, j->cost);
+           line_end(line, conjugate_value, &line->i, t) +
+           line_end(line, conjugate_value, &line->j, -t);
 }
 
 /* A root of the slope in (0, high), given slope(0) < 0 < slope(high):

@@ -91,6 +91,8 @@ static void smo_fetch(struct smo *smo, size_t i)
 
 static const void *smo_row(struct smo *smo, size_t i)
 {
+    if (i == smo->n)
+        return smo->zero;
     size_t key = smo->example[i].local;
     bool hit;
     if (!klr_cache_holds(smo->cache, key))

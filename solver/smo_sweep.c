@@ -25,14 +25,21 @@ static inline double smo_entry(const void *row, enum klr_precision precision,
                                   : ((const double *)row)[k];
 }
 
-/* What the pair (i, k) promises, (s_i - s_k)^2 / curvature, Consolo (34), (35);
- * 0 if it violates by no more than eps: near 0 and C the logistic curvature is
- * so large that a pair at its optimum could promise more. */
+/* What the pair (i, k) promises, (s_i - s_k)^2 / curvature, Consolo (34), (35),
+ * or, without a row, s_i - s_k, (32); 0 if it violates by no more than eps: near
+ * 0 and C the logistic curvature is so large that a pair at its optimum could
+ * promise more. */
 static inline double smo_gain(const struct smo_pick *pick, double s,
-                              double hessian, double entry)
+                              double hessian, const void *row,
+                              enum klr_precision precision, size_t k)
 {
-    double v = pick->s - s, q = pick->hessian + hessian - 2 * entry;
-    return v > pick->eps ? v * v / (q > smo_tiny ? q : smo_tiny) : 0;
+    double v = pick->s - s;
+    if (!(v > pick->eps))
+        return 0;
+    if (!row)
+        return v;
+    double q = pick->hessian + hessian - 2 * smo_entry(row, precision, k);
+    return v * v / (q > smo_tiny ? q : smo_tiny);
 }
 
 #if defined __x86_64__
@@ -121,24 +128,25 @@ static size_t smo_second(const struct smo *smo, size_t i, const void *row,
                          double *least)
 {
     const struct smo_sweep sweep = smo_sweeps(smo);
-    struct smo_pick pick = {smo->s[i], smo->hessian[i], smo->eps};
+    struct smo_pick pick = {0, 0, 0.5 * smo->eps};
+    if (i < smo->n)
+        pick = (struct smo_pick){smo->s[i], smo->hessian[i], smo->eps};
     size_t element = smo_element(smo), n = smo->active, best = n;
     double most = 0;
     *least = INFINITY;
     for (size_t k = 0; k < n; k += SMO_PART) {
-        double here =
-            sweep.gain(&pick, n - k < SMO_PART ? n - k : SMO_PART,
-                       (const char *)row + k * element, smo->precision,
-                       smo->s + k, smo->hessian + k, smo->side + k, least);
+        double here = sweep.gain(&pick, n - k < SMO_PART ? n - k : SMO_PART,
+                                 row ? (const char *)row + k * element : NULL,
+                                 smo->precision, smo->s + k, smo->hessian + k,
+                                 smo->side + k, least);
         if (here > most) {
             most = here;
             best = k;
         }
     }
-    while (best < n &&
-           !((smo->side[best] & SMO_CAN_FALL) &&
-             smo_gain(&pick, smo->s[best], smo->hessian[best],
-                      smo_entry(row, smo->precision, best)) == most))
+    while (best < n && !((smo->side[best] & SMO_CAN_FALL) &&
+                         smo_gain(&pick, smo->s[best], smo->hessian[best], row,
+                                  smo->precision, best) == most))
         best++;
     return best < n ? best : smo->n;
 }

@@ -96,10 +96,12 @@ LOCAL double gain_part(const struct smo_pick *pick, size_t count,
         doubles x = *(const doubles *)(s + k);
         integers can = side_mask(side + k, SMO_CAN_FALL);
         below = (doubles)MAX(masked(-x, can, -INFINITY), below);
-        doubles v = pick->s - x;
-        doubles q = pick->hessian + *(const doubles *)(hessian + k) -
-                    2 * row_load(row, precision, k);
-        doubles gain = v * v / (doubles)MAX(q, tiny);
+        doubles v = pick->s - x, gain = v;
+        if (row) {
+            doubles q = pick->hessian + *(const doubles *)(hessian + k) -
+                        2 * row_load(row, precision, k);
+            gain = v * v / (doubles)MAX(q, tiny);
+        }
         can &= v > pick->eps;
         most = (doubles)MAX(masked(gain, can, 0), most);
     }
@@ -107,8 +109,7 @@ LOCAL double gain_part(const struct smo_pick *pick, size_t count,
     for (; k < count; k++) {
         if (!(side[k] & SMO_CAN_FALL))
             continue;
-        double gain =
-            smo_gain(pick, s[k], hessian[k], smo_entry(row, precision, k));
+        double gain = smo_gain(pick, s[k], hessian[k], row, precision, k);
         over = -s[k] > over ? -s[k] : over;
         best = gain > best ? gain : best;
     }
@@ -132,6 +133,8 @@ TARGET static double NAME(sweep_gain)(const struct smo_pick *pick, size_t count,
                                       const double *s, const double *hessian,
                                       const unsigned char *side, double *least)
 {
+    if (!row)
+        return gain_part(pick, count, NULL, KLR_FLOAT, s, hessian, side, least);
     return precision == KLR_FLOAT
                ? gain_part(pick, count, row, KLR_FLOAT, s, hessian, side, least)
                : gain_part(pick, count, row, KLR_DOUBLE, s, hessian, side,

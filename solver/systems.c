@@ -15,6 +15,7 @@ static const struct system systems[] = {
      .regularizer = KLR_REGULARIZER_KERNEL,
      .needs_psd = true,
      .bias = BIAS_EITHER,
+     .gap = GAP_IS_EPS,
      .eps = 1e-6,
      .solve = newton_solve,
      .bytes = newton_bytes},
@@ -22,12 +23,21 @@ static const struct system systems[] = {
      .solver = KLR_SOLVER_SMO,
      .regularizer = KLR_REGULARIZER_KERNEL,
      .bias = BIAS_ALWAYS,
+     .gap = GAP_STOPS,
+     .eps = 1e-3,
+     .solve = smo_solve},
+    {.model = KLR_MODEL_KLR,
+     .solver = KLR_SOLVER_SMO1,
+     .regularizer = KLR_REGULARIZER_KERNEL,
+     .bias = BIAS_EITHER,
+     .gap = GAP_STOPS,
      .eps = 1e-3,
      .solve = smo_solve},
     {.model = KLR_MODEL_KLR,
      .solver = KLR_SOLVER_NEWTON,
      .regularizer = KLR_REGULARIZER_COEF,
      .bias = BIAS_EITHER,
+     .gap = GAP_IS_EPS,
      .eps = 1e-6,
      .solve = coef_newton_solve,
      .bytes = coef_bytes},
@@ -35,6 +45,7 @@ static const struct system systems[] = {
      .solver = KLR_SOLVER_CG,
      .regularizer = KLR_REGULARIZER_COEF,
      .bias = BIAS_EITHER,
+     .gap = GAP_IS_EPS,
      .eps = 1e-6,
      .solve = coef_cg_solve,
      .bytes = coef_bytes},
@@ -51,6 +62,7 @@ static const struct system systems[] = {
      .regularizer = KLR_REGULARIZER_KERNEL,
      .needs_psd = true,
      .bias = BIAS_EITHER,
+     .gap = GAP_IS_EPS,
      .eps = 1e-6,
      .solve = newton_solve,
      .bytes = newton_bytes},
@@ -58,12 +70,21 @@ static const struct system systems[] = {
      .solver = KLR_SOLVER_SMO,
      .regularizer = KLR_REGULARIZER_KERNEL,
      .bias = BIAS_ALWAYS,
+     .gap = GAP_STOPS,
+     .eps = 1e-3,
+     .solve = smo_solve},
+    {.model = KLR_MODEL_SKLR,
+     .solver = KLR_SOLVER_SMO1,
+     .regularizer = KLR_REGULARIZER_KERNEL,
+     .bias = BIAS_EITHER,
+     .gap = GAP_STOPS,
      .eps = 1e-3,
      .solve = smo_solve},
     {.model = KLR_MODEL_SVM,
      .solver = KLR_SOLVER_SMO,
      .regularizer = KLR_REGULARIZER_KERNEL,
      .bias = BIAS_ALWAYS,
+     .gap = GAP_STOPS,
      .eps = 1e-3,
      .solve = smo_solve},
     {.model = KLR_MODEL_IVM,
@@ -115,6 +136,7 @@ enum demand {
     DEMAND_SOLVER,
     DEMAND_REGULARIZER,
     DEMAND_KERNEL,
+    DEMAND_GAP,
     DEMAND_BIAS,
     DEMANDS
 };
@@ -150,6 +172,11 @@ static bool system_meets(const struct system *system, enum demand demand,
         return system->regularizer == system_regularizer(params);
     case DEMAND_KERNEL:
         return !system->needs_psd || klr_kernel_is_psd(&kernel);
+    case DEMAND_GAP:
+        return params->gap == 0 ||
+               (system->gap != GAP_NONE &&
+                (system->regularizer == KLR_REGULARIZER_COEF ||
+                 klr_kernel_is_psd(&kernel)));
     default:
         return !params->no_bias || system->bias != BIAS_ALWAYS;
     }
@@ -211,6 +238,11 @@ static int system_refuse(const struct system *closest, enum demand demand,
                         "option -t: %s needs a positive semidefinite kernel; "
                         "what takes any: %s",
                         solver, others);
+    case DEMAND_GAP:
+        return klr_fail(err, KLR_E_USAGE,
+                        "option --gap: %s by %s has no dual bound with this "
+                        "kernel; what has: %s",
+                        model, solver, others);
     default:
         return klr_fail(err, KLR_E_USAGE,
                         "option --no-bias: %s always has a bias; what trains "

@@ -156,19 +156,26 @@ my @values = (
     ['-s svm --no-bias', 'option --no-bias: smo always has a bias; what trains '
         . 'without: none'],
     ['-a smo --no-bias', 'option --no-bias: smo always has a bias; what trains '
-        . 'without: newton, trirls'],
+        . 'without: newton, smo1, trirls'],
     ['-s svm --regularizer coef', 'option --regularizer: svm by smo has not '
         . 'coef; what has: none'],
     ['-t sigmoid -a newton', 'option -t: newton needs a positive semidefinite '
-        . 'kernel; what takes any: smo'],
-    ['-t sigmoid --no-bias', 'option --no-bias: smo always has a bias; what '
-        . 'trains without: newton, trirls'],
+        . 'kernel; what takes any: smo, smo1'],
+    ['-t sigmoid -a smo --no-bias', 'option --no-bias: smo always has a bias; what '
+        . 'trains without: newton, smo1, trirls'],
     ['-a cg --regularizer kernel', 'option --regularizer: klr by cg has not '
-        . 'kernel; what has: newton, smo, trirls'],
+        . 'kernel; what has: newton, smo, smo1, trirls'],
     ['-s sklr -a trirls', 'option -a: trirls does not train sklr; what does: '
-        . 'newton, smo'],
+        . 'newton, smo, smo1'],
     ['-a trirls --regularizer coef', 'option --regularizer: klr by trirls has '
         . 'not coef; what has: newton, cg'],
+    ['-t sigmoid --gap 0.1', 'option --gap: klr by smo has no dual bound with '
+        . 'this kernel; what has: none'],
+    ['-s ivm --gap 0.1', 'option --gap: ivm by greedy has no dual bound with '
+        . 'this kernel; what has: none'],
+    ['--keep-bounded', 'option --keep-bounded: only an sklr model has a box'],
+    ['--lambda-bound', 'option --lambda-bound: only an sklr model has a lambda'],
+    ['-s svm -a smo1', 'option -a: smo1 does not train svm; what does: smo'],
     ['-s sklr --regularizer coef', 'option --regularizer: sklr by newton has '
         . 'not coef; what has: none'],
     ['-s svm -a cg', 'option -a: cg does not train svm; what does: smo'],

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * How far lambda of an sklr makes sense: Consolo et al., Proposition 1. With
+ * alpha(0) the solution for lambda = 0 and M the class with fewer examples, from
+ *
+ *   lambda = max over i in M of  y_i sum_j (C_j - box - alpha_j(0)) y_j K_ij
+ *
+ * on, (36), all alpha_i of M are said to be at the upper end of the box. (36) is
+ * printed without y_i, which its proof has. The proof leaves out the threshold,
+ * and what a logistic alpha needs to come to its end: so it is a guide.
+ */
+#include "solver/internal.h"
+
+/* At the value `c` of C, given beta of alpha(0); rest and product (n) are
+ * workspace. */
+static double bound_at(const struct binary *problem, double c,
+                       const double *beta, double *rest, double *product)
+{
+    size_t n = problem->n, positive = 0;
+    double bound = -INFINITY;
+    for (size_t j = 0; j < n; j++) {
+        positive += problem->y[j] > 0;
+        rest[j] =
+            problem->y[j] * (c * problem->weight[j] - problem->params->box) -
+            beta[j];
+    }
+    operator_apply(problem->op, problem->set, problem->set, rest, 1, KLR_DOUBLE,
+                   product);
+    double fewer = 2 * positive <= n ? 1 : -1;
+    for (size_t i = 0; i < n; i++)
+        if (problem->y[i] == fewer)
+            bound = fmax(bound, fewer * product[i]);
+    return bound;
+}
+
+static int lambda_bound(const struct binary *problem, solve_fn *solve,
+                        struct solution *solution, struct klr_error *err)
+{
+    size_t n = problem->n, count = problem->params->cost.count;
+    struct klr_params params = *problem->params;
+    struct binary unshifted = *problem;
+    struct solution *zero = klr_zalloc(count, sizeof *zero, err);
+    double *beta = klr_alloc(count * n, sizeof *beta, err);
+    double *work = klr_alloc(2 * n, sizeof *work, err);
+    int code = zero && beta && work ? 0 : KLR_E_MEMORY;
+    params.lambda = 0;
+    unshifted.params = &params;
+    for (size_t t = 0; t < count && !code; t++)
+        zero[t].beta = beta + t * n;
+    if (!code)
+        code = solve(&unshifted, zero, err);
+    for (size_t t = 0; t < count && !code; t++)
+        solution[t].lambda_bound = bound_at(problem, params.cost.value[t],
+                                            zero[t].beta, work, work + n);
+    klr_free(zero);
+    klr_free(beta);
+    klr_free(work);
+    return code;
+}

@@ -35,7 +35,7 @@ enum {
     TRIRLS_HALVINGS = 40
 };
 
-/* epsilon_2, or this part of -e where that is less: of 2.5 it is just that. */
+/* epsilon_2, or this part of -e where that is less; of 2.5 it is the same. */
 static const double trirls_residual = 0.005, trirls_part = 0.002;
 
 struct trirls {
@@ -43,7 +43,7 @@ struct trirls {
     size_t n;
     bool linear;     /* TR-IRLS */
     bool indefinite; /* K is not positive semidefinite */
-    double goal;     /* square of the residual to reach, in units of P */
+    double goal;     /* norm of the residual to reach, in units of P */
     double noise;    /* the least eigenvalue of K that rounding explains */
     struct loss loss;
     double *store;         /* all vectors below, (n) each */
@@ -70,6 +70,7 @@ static void trirls_evaluate(struct trirls *tr)
     tr->primal = primal_value(&tr->loss, tr->n, tr->problem->y, tr->cost,
                               tr->beta, tr->u, 0);
     tr->losses = tr->primal - 0.5 * dot(tr->n, tr->beta, tr->u);
+    tr->progress.objective = tr->primal;
 }
 
 /* What there is to know of a gap before the end. */

@@ -151,7 +151,7 @@ static int check_model(struct predict *predict, struct klr_error *err)
 static int batch_create(struct batch *batch, const struct klr_model *model,
                         struct klr_error *err)
 {
-    size_t pairs = klr_model_pairs(model), classes = klr_model_classes(model);
+    size_t pairs = klr_model_machines(model), classes = klr_model_classes(model);
     size_t rows = BATCH_VALUES / pairs, size = sizeof(double);
     bool probable = klr_model_has_probabilities(model);
     rows = rows > BATCH_ROWS ? BATCH_ROWS : rows ? rows : 1;
@@ -299,7 +299,7 @@ static void write_row(struct predict *predict, size_t i)
 {
     const struct batch *batch = &predict->batch;
     size_t classes = klr_model_classes(predict->model);
-    size_t pairs = klr_model_pairs(predict->model);
+    size_t pairs = klr_model_machines(predict->model);
     write_label(predict, batch->label[i]);
     if (predict->options.probability == WITH)
         for (size_t c = 0; c < classes; c++)
@@ -317,7 +317,7 @@ static int judge_row(struct predict *predict, size_t i, struct klr_error *err)
 {
     const struct batch *batch = &predict->batch;
     size_t classes = klr_model_classes(predict->model);
-    size_t pairs = klr_model_pairs(predict->model);
+    size_t pairs = klr_model_machines(predict->model);
     if (isnan(batch->truth[i]))
         return 0;
     return klr_metrics_add(predict->metrics, batch->truth[i], batch->label[i],

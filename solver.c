@@ -43,7 +43,9 @@
 #include "solver/model_save.c" /* ... to a file */
 #include "solver/model_keys.c" /* ... from a file: lines of keys and values */
 #include "solver/model_load.c" /* ... all of it, checked */
-#include "solver/multiclass.c" /* one problem per pair of classes */
+#include "solver/multiclass.c" /* several classes as binary problems */
+#include "solver/calibrate.c"  /* links fitted on decision values */
+#include "solver/train.c"      /* a model for each C */
 #include "solver/predict.c"    /* labels, decision values, probabilities */
 #include "solver/metrics.c"    /* accuracy, log loss, AUC and others */
 #include "solver/validate.c"   /* cross validation */

@@ -125,6 +125,31 @@ enum klr_regularizer {
 };
 enum klr_selection { KLR_SELECTION_OBJECTIVE, KLR_SELECTION_INFEASIBILITY };
 enum klr_threshold { KLR_THRESHOLD_MODEL, KLR_THRESHOLD_SVM };
+enum klr_multiclass {
+    KLR_OVO,  /* one machine for each pair of classes */
+    KLR_OVA,  /* one machine for each class against the rest */
+    KLR_DDAG, /* as KLR_OVO, answers by elimination of classes */
+};
+/* What makes probabilities of decision values f. */
+enum klr_link {
+    KLR_LINK_AUTO,       /* by the model: see params.c */
+    KLR_LINK_NONE,       /* no probabilities */
+    KLR_LINK_SIGMA,      /* 1 / (1 + e^-f) */
+    KLR_LINK_SHRUNK,     /* sklr: f / (1 + lambda/2) in place of f */
+    KLR_LINK_CONSISTENT, /* sklr: what its loss estimates */
+    KLR_LINK_FITTED,     /* a slope */
+    KLR_LINK_PLATT,      /* a slope and an intercept */
+    KLR_LINK_GAUSSIAN    /* normal densities of f in either class */
+};
+/* The decision values that a link is fitted on. */
+enum klr_calibration {
+    KLR_CALIBRATION_CV,      /* of examples that are held out in turn */
+    KLR_CALIBRATION_HOLDOUT, /* of the first of these parts alone */
+    KLR_CALIBRATION_TRAINING /* of the training set by its own model */
+};
+extern const char *const klr_multiclass_names[];  /* "ovo", ..., NULL */
+extern const char *const klr_link_names[];        /* "auto", ..., NULL */
+extern const char *const klr_calibration_names[]; /* "cv", ..., NULL */
 extern const char *const klr_model_names[];       /* "klr", ..., NULL */
 extern const char *const klr_solver_names[];      /* "auto", ..., NULL */
 extern const char *const klr_regularizer_names[]; /* "auto", ..., NULL */
@@ -189,9 +214,12 @@ struct klr_params {
     long long candidates;  /* --candidates, for the next one; 0: all, less:
                               59 */
     long long window;      /* --window, greedy: steps, for eps; 0: 1, kfd 5 */
-    int probability;       /* -b; accepted for LIBSVM's sake */
+    int multiclass;        /* enum klr_multiclass, --multiclass */
+    int probability;       /* -b; svm: 1 asks for KLR_LINK_PLATT */
+    int link;              /* enum klr_link, --link */
+    int calibration;       /* enum klr_calibration, --calibrate */
     long long folds;       /* -v; 0: none */
-    long long seed;        /* --seed: folds, candidates */
+    long long seed;        /* --seed: folds, parts for links, candidates */
     int metric;            /* enum klr_metric, --metric: see klr_best_values;
                               klr_cross_validate refuses one that has no value
                               for the model or the classes */
@@ -267,7 +295,7 @@ int klr_model_load(struct klr_model **out, const char *path,
 
 size_t klr_model_classes(const struct klr_model *model);
 const double *klr_model_labels(const struct klr_model *model); /* (classes) */
-size_t klr_model_pairs(const struct klr_model *model); /* binary problems */
+size_t klr_model_machines(const struct klr_model *model); /* binary problems */
 size_t klr_model_n_sv(const struct klr_model *model);
 bool klr_model_has_probabilities(const struct klr_model *model);
 int klr_model_reader_flags(const struct klr_model *model); /* for test data */
@@ -282,14 +310,16 @@ int klr_predictor_create(struct klr_predictor **out,
                          struct klr_error *err);
 struct klr_predictor *klr_predictor_free(struct klr_predictor *); /* NULL */
 
-/* For every row of x: the predicted label; decision values, one per pair of
- * classes in the order (0,1), (0,2) .. (k-2,k-1), positive for the first; and
- * class probabilities. Any output may be NULL. Models with probabilities
- * answer with the most probable class, others by votes; ties go to the class
- * first in the model. KLR_E_USAGE for probabilities of a model without. */
+/* For every row of x: the predicted label; decision values, one per machine:
+ * pairs of classes in the order (0,1), (0,2) .. (k-2,k-1), positive for the
+ * first; or classes, positive for that one and not the rest; and class
+ * probabilities. Any output may be NULL. Models with probabilities answer with
+ * the most probable class, others by votes, by the largest decision value, or
+ * by elimination; ties go to the class first in the model. KLR_E_USAGE for
+ * probabilities of a model without. */
 int klr_predict(struct klr_predictor *predictor, const struct klr_features *x,
                 double *label,       /* (n) */
-                double *decision,    /* (n, pairs), row-major */
+                double *decision,    /* (n, machines), row-major */
                 double *probability, /* (n, classes), row-major */
                 struct klr_error *err);
 

@@ -49,6 +49,26 @@ static int line_features(const struct klr_line *line, const char **at,
 static double sigmoid(double z);  /* 1 / (1 + e^-z) */
 static double softplus(double z); /* log(1 + e^z) */
 
+enum link_kind { LINK_LOGISTIC, LINK_CONSISTENT, LINK_GAUSSIAN };
+
+/* The log-odds of decision value f, with z = -(a f + b):
+ *   logistic    z, so that p = 1 / (1 + exp(a f + b)), as LIBSVM has it
+ *   consistent  log sigma(c + z) - log sigma(c - z)
+ *   gaussian    z - c f^2 */
+struct link {
+    enum link_kind kind;
+    double a, b, c;
+};
+
+/* As model files call them: "logistic", ..., NULL */
+static const char *const model_link_names[] = {"logistic", "consistent",
+                                               "gaussian", NULL};
+/* The log-odds themselves, in the kind of an enum klr_link. */
+static struct link link_neutral(int link);
+static double link_log_odds(const struct link *link, double f);
+/* How fast they change with f, about. */
+static double link_slope(const struct link *link, double f);
+
 /* Class probabilities p (k) from pairwise ones, r (k, k) with r_ij + r_ji = 1:
  * the second method of Wu, Lin & Weng (2004), solved exactly. `work` has
  * (k + 1)^2 + (k + 1) elements. */
@@ -56,29 +76,50 @@ static void couple_pairwise(size_t k, const double *r, double *p, double *work);
 
 /* ---- layout: the order in which examples are worked on ---- */
 
-/* Examples stably sorted by class, in the model's order of labels, and within
- * a class by fold. A class pair is two ranges, a fold one range per class. */
+/* How examples are dealt: into folds of the cross validation, which do not
+ * depend on the parts, and each fold into parts; 1 where there is no need. */
+struct deal {
+    size_t folds, parts;
+    uint64_t seed;
+};
+
+/* What a training does without: the examples of fold `fold` (folds: none), and
+ * part `part` of all the other folds (parts: none). */
+struct hole {
+    size_t fold, part;
+};
+
+/* Examples stably sorted by class, in the model's order of labels, within a
+ * class by fold, and within a fold by part. What is left beside a hole is a
+ * short list of ranges. */
 struct layout {
     size_t n, k;   /* examples, classes */
     double *label; /* (k): two classes: positive first; more: ascending */
     size_t *order; /* (n) row of the problem at each position */
-    size_t folds;  /* 1 without cross validation */
-    size_t *begin; /* (k * folds + 1) first position of class c, fold f:
-                             begin[c * folds + f] */
+    size_t folds, parts;
+    size_t *begin; /* (k * folds * parts + 1) first position of class c, fold
+                      f, part p: begin[(c * folds + f) * parts + p] */
 };
 
-/* `positive` may be NULL; folds = 1, or the number of folds to be dealt
- * stratified and seeded. Errors as klr_train. */
+/* `positive` may be NULL. Folds are dealt stratified and seeded. Errors as
+ * klr_train. */
 static int layout_create(struct layout *layout, const struct klr_problem *,
-                         const char *positive, size_t folds, uint64_t seed,
+                         const char *positive, struct deal deal,
                          struct klr_error *err);
 static void layout_free(struct layout *layout);
+static const struct deal deal_none = {.folds = 1, .parts = 1};
+/* The first position of class c. */
+static size_t layout_begin(const struct layout *layout, size_t c);
 
-/* Ranges of class `c` without fold `leave_out` (>= folds: none left out) are
- * appended to range[*count]; at most two. Returns their size. */
-static size_t layout_class(const struct layout *layout, size_t c,
-                           size_t leave_out, struct klr_range *range,
-                           size_t *count);
+/* Ranges of class `c` that a training without the hole has, or that the part
+ * of the hole has, if it has one, else its fold, are appended to
+ * range[*count]: at most folds + 1. Returns their size. */
+static size_t layout_kept(const struct layout *layout, size_t c,
+                          struct hole hole, struct klr_range *range,
+                          size_t *count);
+static size_t layout_held(const struct layout *layout, size_t c,
+                          struct hole hole, struct klr_range *range,
+                          size_t *count);
 
 /* splitmix64; and uniform in 0..bound-1. */
 static uint64_t random_next(uint64_t *state);
@@ -450,20 +491,22 @@ static double best_rho(const struct loss *loss, size_t n, const double *y,
 
 enum { MODEL_FORMAT = 1 }; /* version of our own section of the file */
 
-/* LIBSVM's arrangement: support vectors grouped by class; the coefficients of
- * class a's vectors in the problem of classes (a, b) stand in row b - 1 if
+/* Support vectors are grouped by class, and have a coefficient for each machine
+ * in which their class takes part. One against the rest: that is a coefficient
+ * for each machine, in their order. Pairs, in LIBSVM's arrangement: that of
+ * class a's vectors in the problem of classes (a, b) stands in row b - 1 if
  * a < b, in row b if a > b. */
 struct klr_model {
     enum klr_model_type type;
+    enum klr_multiclass multiclass; /* KLR_OVO for two classes */
     struct klr_kernel kernel;
-    size_t k, pairs; /* classes, binary problems k(k-1)/2 */
-    double *label;   /* (k) */
-    double *rho;     /* (pairs) */
-    double *prob_a;  /* (pairs) p = 1 / (1 + exp(a f + b)), or NULL */
-    double *prob_b;  /* (pairs) or NULL */
+    size_t k, machines, columns; /* classes; see multiclass.c */
+    double *label;               /* (k) */
+    double *rho;                 /* (machines) */
+    struct link *link;           /* (machines), of one kind, or NULL */
     size_t n_sv;
     size_t *class_sv; /* (k) support vectors of each class */
-    double *coef;     /* (k - 1, n_sv) row-major */
+    double *coef;     /* (columns, n_sv) row-major */
     size_t *start;    /* (n_sv + 1) the vectors' features, rows in CSR */
     int *index;
     double *value;
@@ -482,47 +525,104 @@ struct klr_model {
     } record;
 };
 
-/* ---- one problem per pair of classes: see multiclass.c ---- */
+/* ---- several classes as binary problems: see multiclass.c ---- */
 
-/* What all binary problems of a training share. */
+/* What all machines of a training share. */
 struct training {
-    const struct klr_params *params;
+    const struct klr_params *params; /* settled */
     const struct system *system;
     const struct layout *layout;
     struct klr_operator *op;
-    double *weight; /* (k) C of each class, over C */
+    enum klr_multiclass multiclass;
+    double *weight;   /* (k) C of each class, over C */
+    double *diagonal; /* (n) K_ii */
+    double most;      /* max |K_ii| */
     struct clock clock;
 };
 
-/* One binary problem: class a (y = +1) against class b without the examples of
- * fold `leave_out`. */
-struct pair {
-    struct klr_range range[4];
-    struct klr_set set;        /* class a's examples, then class b's */
-    size_t size[2];            /* how many of each */
-    double *y, *weight;        /* (n) */
+/* Machines that work on the same examples, and what came of them. */
+struct group {
+    size_t first, machines; /* of the model's machines */
+    size_t classes;         /* in the group */
+    size_t *class;          /* (classes); y = +1 for class[m] in machine m */
+    struct klr_range *range;
+    struct klr_set set;        /* its examples, class by class */
+    size_t stride;             /* of y and beta: all examples there are */
+    double *y;                 /* (machines, stride) */
+    double *weight;            /* (n) C_i / C */
     size_t count;              /* values of C */
-    double *beta;              /* (count, n), of the solutions */
-    struct solution *solution; /* (count) */
+    double *beta;              /* (machines, count, stride) */
+    struct solution *solution; /* (machines, count) */
+    struct link *link;         /* (machines, count) */
 };
 
+/* All machines of a model for each C, by position of the examples. */
+struct ensemble {
+    size_t count, machines, columns; /* values of C; as struct klr_model */
+    struct group group;              /* in work */
+    double *coef;      /* (n, count, columns) as struct klr_model, transposed */
+    double *rho;       /* (count, machines) */
+    struct link *link; /* (count, machines) */
+    double scale;      /* max of sum_j beta_j^2 |K_jj| over machines and C */
+};
+
+/* `params` are settled. */
 static int training_create(struct training *training, struct klr_operator *op,
                            const struct klr_params *params,
                            const struct layout *layout, struct klr_error *err);
 static void training_free(struct training *training);
-/* Fill in the pair, solved for each C. */
-static int pair_solve(struct training *training, size_t a, size_t b,
-                      size_t leave_out, struct pair *pair,
-                      struct klr_error *err);
-/* Room for n examples and `count` values of C. */
-static int pair_alloc(struct pair *pair, size_t n, size_t count,
-                      struct klr_error *err);
-static void pair_free(struct pair *pair);
+/* Of the entries of K for decision values by coefficients of that scale. */
+static enum klr_precision training_precision(const struct training *training,
+                                             double scale);
+
+static size_t machine_count(enum klr_multiclass multiclass, size_t k);
+/* Coefficients that a support vector has. */
+static size_t machine_columns(enum klr_multiclass multiclass, size_t k);
+/* The problem of classes a < b among the k(k-1)/2, and back. */
+static size_t pair_index(size_t k, size_t a, size_t b);
+static void pair_classes(size_t k, size_t index, size_t *a, size_t *b);
+
+static size_t group_count(const struct training *training);
+static int group_create(struct group *group, const struct training *training,
+                        struct klr_error *err);
+static void group_free(struct group *group);
+/* Work on the g-th group of the model. */
+static void group_choose(struct group *group, const struct training *training,
+                         size_t g);
+/* y of class c in a machine. */
+static double group_sign(const struct group *group, size_t machine, size_t c);
+/* Solve for each C, without the examples of the hole. */
+static int group_solve(struct group *group, struct training *training,
+                       struct hole hole, struct klr_error *err);
+
+static int ensemble_create(struct ensemble *ensemble,
+                           const struct training *training,
+                           struct klr_error *err);
+static void ensemble_free(struct ensemble *ensemble);
+/* All machines, without the examples of the fold; report (count) gets what
+ * their solutions add. */
+static int ensemble_train(struct ensemble *ensemble, struct training *training,
+                          size_t fold, struct klr_report *report,
+                          struct klr_error *err);
+
 static void report_start(struct klr_report *report);
 static void report_add(struct klr_report *report, const struct solution *);
 static void report_finish(struct klr_report *report, const struct training *);
 
-/* The parameters with what they leave open: the solver, and its eps. */
+/* ---- links fitted on decision values: see calibrate.c ---- */
+
+enum { CALIBRATION_PARTS = 5 };
+
+static bool link_is_fitted(int link);
+/* Into how many parts a training set is dealt for its links. */
+static size_t calibration_parts(const struct klr_params *params);
+/* group_solve without a fold, and the links. */
+static int group_train(struct group *group, struct training *training,
+                       size_t fold, struct klr_error *err);
+
+/* ---- parameters: see params.c ---- */
+
+/* With what they leave open: the solver, its eps, the link. */
 static struct klr_params params_settle(const struct klr_params *params);
 /* Bytes that solvers may use for K. */
 static size_t params_budget(const struct klr_params *params);
@@ -530,11 +630,8 @@ static size_t params_budget(const struct klr_params *params);
 static struct klr_kernel params_kernel(const struct klr_params *params,
                                        int dimension);
 
-/* Whether the type of model has probabilities: a logistic loss's own. */
-static bool model_has_link(enum klr_model_type type);
-/* p = 1 / (1 + exp(a f + b)) for every pair, of a loss shifted by `shift`. */
-static int model_add_probabilities(struct klr_model *model, double shift,
-                                   struct klr_error *err);
+/* ---- training: see train.c ---- */
+
 static struct klr_features problem_features(const struct klr_problem *problem);
 /* operator_create on a problem, within the memory of the parameters; errors
  * name the line of its file, or the MB that are needed. */
@@ -547,12 +644,12 @@ static int problem_operator(struct klr_operator *op,
 
 /* ---- answers: see predict.c ---- */
 
-/* Add products (n, k - 1) of class c's coefficients, one column per problem
- * with c in LIBSVM's arrangement, to decision (n, pairs). */
+/* Add products (n, columns) of class c's coefficients to decision
+ * (n, machines), for machines that are pairs. */
 static void add_class_products(size_t k, size_t c, size_t n,
                                const double *product, double *decision);
-/* The label for decision (pairs); the class probabilities (k) too unless NULL.
- * `work` has model_answer_work(k) elements. */
+/* The label for decision (machines); the class probabilities (k) too unless
+ * NULL. `work` has model_answer_work(k) elements. */
 static double model_answer(const struct klr_model *model,
                            const double *decision, double *probability,
                            double *work);
@@ -564,8 +661,5 @@ static size_t model_answer_work(size_t k);
  * no probabilities. */
 static int metric_check(enum klr_metric metric, size_t k, bool probable,
                         struct klr_error *err);
-
-/* The problem of classes a < b among the k(k-1)/2. */
-static size_t pair_index(size_t k, size_t a, size_t b);
 
 #endif

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The order of the examples: stably sorted by class, in the order of the
- * model's labels, and within a class by fold of the cross validation. Every
- * subset that a solver works on is then a short list of ranges.
+ * model's labels, within a class by fold of the cross validation, and within a
+ * fold by part: models of a fold's complement are calibrated on models without
+ * one part of it. Every subset that a solver works on is then a short list of
+ * ranges.
  */
 #include "solver/internal.h"
 
@@ -89,18 +91,19 @@ static size_t random_below(uint64_t *state, size_t bound)
     return (size_t)(z % bound);
 }
 
-/* Turn class numbers cell[i] into cell numbers, class * folds + fold: each
- * class is shuffled and dealt like cards, the next class going on where the
- * last one ended, so that folds differ by one example at most. */
+/* Turn class numbers cell[i], times the cells of a class, into cell numbers:
+ * each class is shuffled and dealt like cards to the folds, and what a fold
+ * gets to its parts, the next class going on where the last one ended, so that
+ * folds differ by one example at most. */
 static void layout_deal(const struct layout *layout, uint64_t seed,
                         size_t *cell, size_t *member)
 {
-    size_t next = 0;
+    size_t next = 0, folds = layout->folds, parts = layout->parts;
     uint64_t state = seed;
     for (size_t c = 0; c < layout->k; c++) {
         size_t count = 0;
         for (size_t i = 0; i < layout->n; i++)
-            if (cell[i] == c * layout->folds)
+            if (cell[i] == c * folds * parts)
                 member[count++] = i;
         for (size_t left = count; left > 1; left--) {
             size_t pick = random_below(&state, left), last = member[left - 1];
@@ -108,14 +111,14 @@ static void layout_deal(const struct layout *layout, uint64_t seed,
             member[pick] = last;
         }
         for (size_t i = 0; i < count; i++, next++)
-            cell[member[i]] += next % layout->folds;
+            cell[member[i]] += next % folds * parts + next / folds % parts;
     }
 }
 
 /* Counting sort of the examples by cell: stable. */
 static void layout_sort(struct layout *layout, const size_t *cell)
 {
-    size_t cells = layout->k * layout->folds;
+    size_t cells = layout->k * layout->folds * layout->parts;
     for (size_t i = 0; i < layout->n; i++)
         layout->begin[cell[i] + 1]++;
     for (size_t c = 0; c < cells; c++)
@@ -129,14 +132,16 @@ static void layout_sort(struct layout *layout, const size_t *cell)
 
 static int layout_create(struct layout *layout,
                          const struct klr_problem *problem,
-                         const char *positive, size_t folds, uint64_t seed,
+                         const char *positive, struct deal deal,
                          struct klr_error *err)
 {
-    size_t n = problem->n, *cell = NULL;
+    size_t n = problem->n, folds = deal.folds, *cell = NULL;
+    size_t cells = folds * deal.parts; /* of a class */
     int code = KLR_E_MEMORY;
     memset(layout, 0, sizeof *layout);
     layout->n = n;
     layout->folds = folds;
+    layout->parts = deal.parts;
     if (!(layout->label = klr_alloc(n, sizeof *layout->label, err)) ||
         !(layout->order = klr_alloc(n, sizeof *layout->order, err)) ||
         !(cell = klr_alloc(n, sizeof *cell, err)))
@@ -154,13 +159,13 @@ static int layout_create(struct layout *layout,
     }
     code = KLR_E_MEMORY;
     layout->begin =
-        klr_zalloc(layout->k * folds + 1, sizeof *layout->begin, err);
+        klr_zalloc(layout->k * cells + 1, sizeof *layout->begin, err);
     if (!layout->begin)
         goto done;
     for (size_t i = 0; i < n; i++)
-        cell[i] = layout_class_of(layout, problem->label[i]) * folds;
-    if (folds > 1)
-        layout_deal(layout, seed, cell, layout->order);
+        cell[i] = layout_class_of(layout, problem->label[i]) * cells;
+    if (cells > 1)
+        layout_deal(layout, deal.seed, cell, layout->order);
     layout_sort(layout, cell);
     code = 0;
 done:
@@ -178,20 +183,52 @@ static void layout_free(struct layout *layout)
     memset(layout, 0, sizeof *layout);
 }
 
-static size_t layout_class(const struct layout *layout, size_t c,
-                           size_t leave_out, struct klr_range *range,
-                           size_t *count)
+static size_t layout_begin(const struct layout *layout, size_t c)
 {
-    const size_t *begin = layout->begin + c * layout->folds;
-    size_t hole = leave_out < layout->folds ? leave_out : layout->folds;
-    size_t hole_end = hole < layout->folds ? hole + 1 : hole;
-    struct klr_range part[2] = {{begin[0], begin[hole]},
-                                {begin[hole_end], begin[layout->folds]}};
-    size_t size = 0;
-    for (int i = 0; i < 2; i++)
-        if (part[i].end > part[i].begin) {
-            range[(*count)++] = part[i];
-            size += part[i].end - part[i].begin;
+    return layout->begin[c * layout->folds * layout->parts];
+}
+
+static bool hole_has(const struct layout *layout, struct hole hole, size_t fold,
+                     size_t part)
+{
+    if (hole.part == layout->parts)
+        return fold == hole.fold;
+    return fold != hole.fold && part == hole.part;
+}
+
+/* Append the cells of class c inside or outside the hole; neighbours become
+ * one range. */
+static size_t layout_cells(const struct layout *layout, size_t c,
+                           struct hole hole, bool inside,
+                           struct klr_range *range, size_t *count)
+{
+    const size_t *begin = layout->begin + c * layout->folds * layout->parts;
+    size_t size = 0, first = *count;
+    for (size_t f = 0; f < layout->folds; f++)
+        for (size_t p = 0; p < layout->parts; p++, begin++) {
+            bool within = hole_has(layout, hole, f, p);
+            if (begin[0] == begin[1] || within != inside ||
+                (!inside && f == hole.fold))
+                continue;
+            size += begin[1] - begin[0];
+            if (*count > first && range[*count - 1].end == begin[0])
+                range[*count - 1].end = begin[1];
+            else
+                range[(*count)++] = (struct klr_range){begin[0], begin[1]};
         }
     return size;
+}
+
+static size_t layout_kept(const struct layout *layout, size_t c,
+                          struct hole hole, struct klr_range *range,
+                          size_t *count)
+{
+    return layout_cells(layout, c, hole, false, range, count);
+}
+
+static size_t layout_held(const struct layout *layout, size_t c,
+                          struct hole hole, struct klr_range *range,
+                          size_t *count)
+{
+    return layout_cells(layout, c, hole, true, range, count);
 }

@@ -26,6 +26,34 @@ static double softplus(double z)
     return fmax(z, 0) + log1p(exp(-fabs(z)));
 }
 
+static struct link link_neutral(int link)
+{
+    enum link_kind kind = link == KLR_LINK_GAUSSIAN     ? LINK_GAUSSIAN
+                          : link == KLR_LINK_CONSISTENT ? LINK_CONSISTENT
+                                                        : LINK_LOGISTIC;
+    return (struct link){kind, -1, 0, 0};
+}
+
+static double link_log_odds(const struct link *link, double f)
+{
+    double z = -(link->a * f + link->b);
+    switch (link->kind) {
+    case LINK_CONSISTENT:
+        return softplus(z - link->c) - softplus(-z - link->c);
+    case LINK_GAUSSIAN:
+        return z - link->c * f * f;
+    default:
+        return z;
+    }
+}
+
+static double link_slope(const struct link *link, double f)
+{
+    double step = 1e-6 * fmax(1, fabs(f));
+    double rise = link_log_odds(link, f + step) - link_log_odds(link, f - step);
+    return fabs(rise) / (2 * step);
+}
+
 /* A (m, m) x = b by Gaussian elimination with partial pivoting; x replaces
  * b. */
 static void couple_solve(size_t m, double *a, double *b)

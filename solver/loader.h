@@ -18,7 +18,8 @@ struct counts {
     size_t count, capacity;
 };
 
-/* Keys of the header, in LIBSVM's order, then those of our own section. */
+/* Keys of the header, in LIBSVM's order, then those of our own section. Some
+ * of the header are ours: they come with svm_type klr only. */
 enum key {
     KEY_SVM_TYPE,
     KEY_KERNEL_TYPE,
@@ -27,10 +28,13 @@ enum key {
     KEY_COEF0,
     KEY_NR_CLASS,
     KEY_TOTAL_SV,
+    KEY_MULTICLASS,
     KEY_RHO,
     KEY_LABEL,
+    KEY_LINK,
     KEY_PROB_A,
     KEY_PROB_B,
+    KEY_PROB_C,
     KEY_NR_SV,
     KEY_SV,
     KEY_FORMAT,
@@ -56,12 +60,13 @@ struct loader {
     struct klr_line line;
     const char *at;     /* what of the line is still to be read */
     long line_of[KEYS]; /* where a key stood; 0: it has not come yet */
-    int svm_type, kernel_type, model, solver, status, bias;
+    int svm_type, kernel_type, multiclass, link, model, solver, status, bias;
     size_t degree, nr_class, total_sv, format, iterations;
     double gamma, coef0, eps, cost, lambda, box, gap;
-    struct reals rho, label, prob_a, prob_b;
+    struct reals rho, label, prob_a, prob_b, prob_c;
     struct counts nr_sv, sv_indices;
-    struct reals coef; /* (total_sv, nr_class - 1), row-major */
+    size_t columns;
+    struct reals coef; /* (total_sv, columns), row-major */
     struct counts start;
     struct rows rows; /* features of the support vectors */
     int dimension;

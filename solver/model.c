@@ -10,8 +10,7 @@ struct klr_model *klr_model_free(struct klr_model *model)
         return NULL;
     klr_free(model->label);
     klr_free(model->rho);
-    klr_free(model->prob_a);
-    klr_free(model->prob_b);
+    klr_free(model->link);
     klr_free(model->class_sv);
     klr_free(model->coef);
     klr_free(model->start);
@@ -19,11 +18,6 @@ struct klr_model *klr_model_free(struct klr_model *model)
     klr_free(model->value);
     klr_free(model->sv_row);
     return klr_free(model);
-}
-
-static bool model_has_link(enum klr_model_type type)
-{
-    return type != KLR_MODEL_SVM && type != KLR_MODEL_KFD;
 }
 
 size_t klr_model_classes(const struct klr_model *model)
@@ -36,9 +30,9 @@ const double *klr_model_labels(const struct klr_model *model)
     return model->label;
 }
 
-size_t klr_model_pairs(const struct klr_model *model)
+size_t klr_model_machines(const struct klr_model *model)
 {
-    return model->pairs;
+    return model->machines;
 }
 
 size_t klr_model_n_sv(const struct klr_model *model)
@@ -48,15 +42,10 @@ size_t klr_model_n_sv(const struct klr_model *model)
 
 bool klr_model_has_probabilities(const struct klr_model *model)
 {
-    return model->prob_a != NULL;
+    return model->link != NULL;
 }
 
 int klr_model_reader_flags(const struct klr_model *model)
 {
     return model->kernel.type == KLR_PRECOMPUTED ? KLR_READ_INDEX_ZERO : 0;
-}
-
-static size_t pair_index(size_t k, size_t a, size_t b)
-{
-    return a * (2 * k - a - 1) / 2 + b - a - 1;
 }

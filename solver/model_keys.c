@@ -24,7 +24,7 @@ struct field {
     const char *const *choices; /* names, ended by NULL */
 };
 
-static const char *const load_svm_types[] = {"c_svc", NULL};
+static const char *const load_svm_types[] = {"c_svc", "klr", NULL};
 static const char *const load_switch[] = {"0", "1", NULL};
 
 /* clang-format off */
@@ -42,10 +42,14 @@ static const struct field model_fields[KEYS] = {
     [KEY_COEF0] = FIELD_OF("coef0", FIELD_REAL, coef0),
     [KEY_NR_CLASS] = FIELD_OF("nr_class", FIELD_COUNT, nr_class),
     [KEY_TOTAL_SV] = FIELD_OF("total_sv", FIELD_COUNT, total_sv),
+    [KEY_MULTICLASS] = FIELD_NAMES("multiclass", multiclass,
+                                   klr_multiclass_names),
     [KEY_RHO] = FIELD_OF("rho", FIELD_REALS, rho),
     [KEY_LABEL] = FIELD_OF("label", FIELD_REALS, label),
+    [KEY_LINK] = FIELD_NAMES("link", link, model_link_names),
     [KEY_PROB_A] = FIELD_OF("probA", FIELD_REALS, prob_a),
     [KEY_PROB_B] = FIELD_OF("probB", FIELD_REALS, prob_b),
+    [KEY_PROB_C] = FIELD_OF("probC", FIELD_REALS, prob_c),
     [KEY_NR_SV] = FIELD_OF("nr_sv", FIELD_COUNTS, nr_sv),
     [KEY_SV] = {"SV", FIELD_NONE, 0, NULL},
     [KEY_FORMAT] = FIELD_OF("klr_format", FIELD_COUNT, format),

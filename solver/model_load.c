@@ -87,21 +87,43 @@ static int load_check_counts(struct loader *in)
 
 static int load_check_classes(struct loader *in)
 {
-    const size_t k = in->nr_class, pairs = k * (k - 1) / 2;
+    enum klr_multiclass multiclass = (enum klr_multiclass)in->multiclass;
+    const size_t k = in->nr_class, machines = machine_count(multiclass, k);
     const struct {
         enum key key;
         size_t have, need;
-    } list[] = {{KEY_RHO, in->rho.count, pairs},
+    } list[] = {{KEY_RHO, in->rho.count, machines},
                 {KEY_NR_SV, in->nr_sv.count, k},
-                {KEY_PROB_A, in->prob_a.count, pairs},
-                {KEY_PROB_B, in->prob_b.count, pairs}};
-    bool probable = in->line_of[KEY_PROB_A] || in->line_of[KEY_PROB_B];
-    for (size_t i = 0; i < (probable ? 4 : 2); i++)
+                {KEY_PROB_A, in->prob_a.count, machines},
+                {KEY_PROB_B, in->prob_b.count, machines},
+                {KEY_PROB_C, in->prob_c.count, machines}};
+    bool probable = in->line_of[KEY_PROB_A] || in->line_of[KEY_PROB_B] ||
+                    in->line_of[KEY_LINK];
+    in->columns = machine_columns(multiclass, k);
+    for (size_t i = 0; i < (!probable                   ? 2
+                            : in->link == LINK_LOGISTIC ? 4
+                                                        : 5);
+         i++)
         if (load_require(in, list[i].key) ||
             load_require_length(in, list[i].key, list[i].have, KEY_NR_CLASS, k,
                                 list[i].need))
             return KLR_E_MODEL;
     return 0;
+}
+
+/* What LIBSVM's own type has not. */
+static int load_check_type(struct loader *in)
+{
+    static const enum key ours[] = {KEY_MULTICLASS, KEY_LINK, KEY_PROB_C};
+    bool own = in->svm_type == 1;
+    for (size_t i = 0; i < 3; i++)
+        if (in->line_of[ours[i]] && !own)
+            return LOAD_FAIL(in, in->line_of[ours[i]], 1,
+                             "key '%s' needs svm_type klr", load_name(ours[i]));
+    if (in->line_of[KEY_PROB_C] && in->link == LINK_LOGISTIC)
+        return LOAD_FAIL(in, in->line_of[KEY_PROB_C], 1,
+                         "key 'probC' needs another link than logistic");
+    return own ? load_require(in, KEY_MULTICLASS) : 0;
 }
 
 /* Once its last line has come. */
@@ -112,7 +134,7 @@ static int load_check_header(struct loader *in)
         KEY_RHO,      KEY_LABEL,       KEY_NR_SV};
     size_t k = in->nr_class;
     if (load_require_all(in, needed, sizeof needed / sizeof *needed) ||
-        load_check_kernel(in))
+        load_check_kernel(in) || load_check_type(in))
         return KLR_E_MODEL;
     if (k < 2)
         return LOAD_FAIL_KEY(in, KEY_NR_CLASS,
@@ -163,7 +185,7 @@ static int load_vector(struct loader *in)
 {
     struct load_slice token;
     int code = counts_add(in, &in->start, in->rows.count);
-    for (size_t i = 0; !code && i + 1 < in->nr_class; i++) {
+    for (size_t i = 0; !code && i < in->columns; i++) {
         double coef = 0;
         if (!load_token(in, &token))
             return load_refuse_end(in, "a coefficient", "");
@@ -219,11 +241,6 @@ static int load_check_record(struct loader *in)
     if (in->lambda < 0 || in->box < 0)
         return LOAD_FAIL_KEY(in, in->lambda < 0 ? KEY_LAMBDA : KEY_BOX,
                              "it must not be below 0");
-    if (model_has_link((enum klr_model_type)in->model) &&
-        !in->line_of[KEY_PROB_A])
-        return LOAD_FAIL_KEY(in, KEY_MODEL,
-                             "the model %s needs probA and probB in its header",
-                             klr_model_names[in->model]);
     return load_check_indices(in);
 }
 
@@ -299,10 +316,29 @@ static struct record load_take_record(const struct loader *in)
     };
 }
 
+static int load_build_links(struct loader *in, struct klr_model *model)
+{
+    if (!in->line_of[KEY_PROB_A])
+        return 0;
+    model->link = klr_alloc(in->rho.count, sizeof *model->link, in->err);
+    if (!model->link)
+        return KLR_E_MEMORY;
+    for (size_t m = 0; m < in->rho.count; m++)
+        model->link[m] = (struct link){
+            .kind = (enum link_kind)in->link,
+            .a = in->prob_a.item[m],
+            .b = in->prob_b.item[m],
+            .c = in->link == LINK_LOGISTIC ? 0 : in->prob_c.item[m],
+        };
+    return 0;
+}
+
 /* Hand over what was read; the lists are empty afterwards. */
 static int load_build(struct loader *in, struct klr_model *model)
 {
-    size_t n_sv = in->total_sv, rows = in->nr_class - 1;
+    size_t n_sv = in->total_sv, rows = in->columns;
+    if (load_build_links(in, model))
+        return KLR_E_MEMORY;
     model->coef = klr_alloc(rows * n_sv, sizeof *model->coef, in->err);
     if (!model->coef)
         return KLR_E_MEMORY;
@@ -314,13 +350,13 @@ static int load_build(struct loader *in, struct klr_model *model)
     model->kernel.gamma = in->gamma;
     model->kernel.coef0 = in->coef0;
     model->k = in->nr_class;
-    model->pairs = in->rho.count;
+    model->multiclass = (enum klr_multiclass)in->multiclass;
+    model->machines = in->rho.count;
+    model->columns = rows;
     model->n_sv = n_sv;
     model->dimension = in->dimension;
     model->label = reals_take(&in->label);
     model->rho = reals_take(&in->rho);
-    model->prob_a = reals_take(&in->prob_a);
-    model->prob_b = reals_take(&in->prob_b);
     model->class_sv = counts_take(&in->nr_sv);
     model->start = counts_take(&in->start);
     model->sv_row = counts_take(&in->sv_indices);
@@ -342,6 +378,7 @@ static void loader_free(struct loader *in)
     klr_free(in->label.item);
     klr_free(in->prob_a.item);
     klr_free(in->prob_b.item);
+    klr_free(in->prob_c.item);
     klr_free(in->nr_sv.item);
     klr_free(in->sv_indices.item);
     klr_free(in->coef.item);

@@ -17,12 +17,41 @@ static void save_reals(struct klr_output *out, const char *key,
     klr_put(out, "\n", 1);
 }
 
+/* probA, probB or probC: the member at that offset of every link. */
+static void save_links(struct klr_output *out, const char *key,
+                       const struct klr_model *model, size_t offset)
+{
+    klr_puts(out, key);
+    for (size_t m = 0; m < model->machines; m++) {
+        const char *link = (const char *)&model->link[m];
+        double value;
+        memcpy(&value, link + offset, sizeof value);
+        klr_put(out, " ", 1);
+        klr_put_real(out, value);
+    }
+    klr_put(out, "\n", 1);
+}
+
+static void save_probabilities(const struct klr_model *model,
+                               struct klr_output *out)
+{
+    enum link_kind kind = model->link->kind;
+    if (kind != LINK_LOGISTIC)
+        klr_putf(out, "link %s\n", model_link_names[kind]);
+    save_links(out, "probA", model, offsetof(struct link, a));
+    save_links(out, "probB", model, offsetof(struct link, b));
+    if (kind != LINK_LOGISTIC)
+        save_links(out, "probC", model, offsetof(struct link, c));
+}
+
 static void save_header(const struct klr_model *model, struct klr_output *out)
 {
+    bool libsvm = model->multiclass == KLR_OVO &&
+                  (!model->link || model->link->kind == LINK_LOGISTIC);
     const struct klr_kernel *kernel = &model->kernel;
     bool polynomial = kernel->type == KLR_POLYNOMIAL;
     bool has_coef0 = polynomial || kernel->type == KLR_SIGMOID;
-    klr_putf(out, "svm_type c_svc\nkernel_type %s\n",
+    klr_putf(out, "svm_type %s\nkernel_type %s\n", libsvm ? "c_svc" : "klr",
              klr_kernel_names[kernel->type]);
     if (polynomial)
         klr_putf(out, "degree %d\n", kernel->degree);
@@ -31,12 +60,13 @@ static void save_header(const struct klr_model *model, struct klr_output *out)
     if (has_coef0)
         save_reals(out, "coef0", &kernel->coef0, 1);
     klr_putf(out, "nr_class %zu\ntotal_sv %zu\n", model->k, model->n_sv);
-    save_reals(out, "rho", model->rho, model->pairs);
+    if (!libsvm)
+        klr_putf(out, "multiclass %s\n",
+                 klr_multiclass_names[model->multiclass]);
+    save_reals(out, "rho", model->rho, model->machines);
     save_reals(out, "label", model->label, model->k);
-    if (model->prob_a) {
-        save_reals(out, "probA", model->prob_a, model->pairs);
-        save_reals(out, "probB", model->prob_b, model->pairs);
-    }
+    if (model->link)
+        save_probabilities(model, out);
     klr_puts(out, "nr_sv");
     for (size_t c = 0; c < model->k; c++)
         klr_putf(out, " %zu", model->class_sv[c]);
@@ -111,7 +141,7 @@ static int save_vectors(const struct klr_model *model, struct klr_output *out,
     struct window window = {0};
     int code = 0;
     for (size_t sv = 0; sv < model->n_sv; sv++) {
-        for (size_t row = 0; row + 1 < model->k; row++) {
+        for (size_t row = 0; row < model->columns; row++) {
             klr_put_real(out, model->coef[row * model->n_sv + sv]);
             klr_put(out, " ", 1);
         }

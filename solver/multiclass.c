@@ -1,11 +1,43 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One binary problem per pair of classes (a, b), a before b in the model's
- * order, with y = +1 for a; two classes are the case of one pair. All pairs
- * share one operator: a pair is a set of positions of the layout. A pair is
- * solved for all values of C in one go; each value makes a model.
+ * Several classes as binary problems, here called machines: one for each pair
+ * of classes (a, b), a before b in the model's order, y = +1 for a; or one for
+ * each class, y = +1, against all the others. Two classes are one pair.
+ *
+ * Machines that work on the same examples form a group and are solved together:
+ * a pair is a group of its own, the machines of one against the rest are one
+ * group. All share one operator. A machine is solved for all values of C in one
+ * go.
  */
 #include "solver/internal.h"
+
+/* ---- Machines and classes ---- */
+
+static size_t machine_count(enum klr_multiclass multiclass, size_t k)
+{
+    return multiclass == KLR_OVA ? k : k * (k - 1) / 2;
+}
+
+static size_t machine_columns(enum klr_multiclass multiclass, size_t k)
+{
+    return multiclass == KLR_OVA ? k : k - 1;
+}
+
+static size_t pair_index(size_t k, size_t a, size_t b)
+{
+    return a * (2 * k - a - 1) / 2 + b - a - 1;
+}
+
+/* The classes of the pair with that index. */
+static void pair_classes(size_t k, size_t index, size_t *a, size_t *b)
+{
+    *a = 0;
+    while (index >= k - 1 - *a)
+        index -= k - 1 - (*a)++;
+    *b = *a + 1 + index;
+}
+
+/* ---- What all machines share ---- */
 
 static int class_weights(const struct klr_params *params,
                          const struct layout *layout, double *weight,
@@ -32,24 +64,46 @@ static int training_create(struct training *training, struct klr_operator *op,
                            const struct klr_params *params,
                            const struct layout *layout, struct klr_error *err)
 {
+    struct klr_range all = {0, layout->n};
     training->params = params;
-    training->system = system_of(params, NULL);
+    training->system = system_of(params, err);
     training->layout = layout;
     training->op = op;
-    training->weight = klr_alloc(layout->k, sizeof *training->weight, err);
-    if (!training->weight)
+    training->multiclass =
+        layout->k > 2 ? (enum klr_multiclass)params->multiclass : KLR_OVO;
+    if (!training->system)
+        return KLR_E_USAGE;
+    training->weight = klr_alloc(layout->k, sizeof(double), err);
+    training->diagonal = klr_alloc(layout->n, sizeof(double), err);
+    if (!training->weight || !training->diagonal)
         return KLR_E_MEMORY;
-    clock_start(&training->clock, layout->k * (layout->k - 1) / 2 *
-                                      (layout->folds > 1 ? layout->folds : 1));
+    operator_diagonal(op, set_of(&all, 1), training->diagonal);
+    for (size_t i = 0; i < layout->n; i++)
+        training->most = fmax(training->most, fabs(training->diagonal[i]));
+    clock_start(&training->clock,
+                machine_count(training->multiclass, layout->k) * layout->folds *
+                    (layout->parts > 1 ? layout->parts + 1 : 1));
     return class_weights(params, layout, training->weight, err);
 }
 
 static void training_free(struct training *training)
 {
-    training->weight = klr_free(training->weight);
+    klr_free(training->weight);
+    klr_free(training->diagonal);
 }
 
-/* ---- reports ---- */
+/* Float entries err by some 2^-22 sqrt(K_ii K_jj), independently of each other,
+ * hence a decision value by 2^-22 sqrt(K_ii sum_j beta_j^2 K_jj). That must be
+ * less than what solvers leave undecided, and than what the metrics show. */
+static enum klr_precision training_precision(const struct training *training,
+                                             double scale)
+{
+    double allowed = fmin(1e-5, 10 * training->params->eps);
+    return ldexp(sqrt(training->most * scale), -22) <= allowed ? KLR_FLOAT
+                                                               : KLR_DOUBLE;
+}
+
+/* ---- Reports ---- */
 
 static void report_start(struct klr_report *report)
 {
@@ -76,44 +130,126 @@ static void report_add(struct klr_report *report,
         report->gap = gap;
 }
 
-/* ---- pairs ---- */
-
-static int pair_alloc(struct pair *pair, size_t n, size_t count,
-                      struct klr_error *err)
+/* What the report has besides the sums over the problems. */
+static void report_finish(struct klr_report *report,
+                          const struct training *training)
 {
-    memset(pair, 0, sizeof *pair);
-    pair->count = count;
-    if (!(pair->y = klr_alloc(n, sizeof *pair->y, err)) ||
-        !(pair->weight = klr_alloc(n, sizeof *pair->weight, err)) ||
-        !(pair->beta = klr_alloc(n * count, sizeof *pair->beta, err)) ||
-        !(pair->solution = klr_zalloc(count, sizeof *pair->solution, err)))
+    if (training->system->regularizer == KLR_REGULARIZER_KERNEL &&
+        !klr_kernel_is_psd(&training->op->kernel))
+        report->gap = NAN;
+    report->solver = (enum klr_solver_type)training->params->solver;
+    report->passes = training->op->passes;
+    report->precond_flops /= 2.0 * (double)training->op->n;
+    report->precond_flops /= (double)training->op->n;
+    report->kernel_evals = training->op->evaluations;
+    report->seconds = klr_seconds() - training->clock.begin;
+}
+
+/* ---- Groups ---- */
+
+static size_t group_count(const struct training *training)
+{
+    return training->multiclass == KLR_OVA
+               ? 1
+               : machine_count(training->multiclass, training->layout->k);
+}
+
+static int group_create(struct group *group, const struct training *training,
+                        struct klr_error *err)
+{
+    const struct layout *layout = training->layout;
+    size_t n = layout->n, k = layout->k;
+    memset(group, 0, sizeof *group);
+    group->machines = training->multiclass == KLR_OVA ? k : 1;
+    group->count = training->params->cost.count;
+    group->stride = n;
+    size_t solutions = group->machines * group->count;
+    if (!(group->class = klr_alloc(k, sizeof *group->class, err)) ||
+        !(group->range =
+              klr_alloc(k, (layout->folds + 1) * sizeof *group->range, err)) ||
+        !(group->y = klr_alloc(n, group->machines * sizeof(double), err)) ||
+        !(group->weight = klr_alloc(n, sizeof(double), err)) ||
+        !(group->beta = klr_alloc(n, solutions * sizeof(double), err)) ||
+        !(group->solution =
+              klr_zalloc(solutions, sizeof *group->solution, err)) ||
+        !(group->link = klr_zalloc(solutions, sizeof *group->link, err)))
         return KLR_E_MEMORY;
-    for (size_t t = 0; t < count; t++)
-        pair->solution[t].beta = pair->beta + t * n;
+    for (size_t s = 0; s < solutions; s++)
+        group->solution[s].beta = group->beta + s * n;
     return 0;
 }
 
-static void pair_free(struct pair *pair)
+static void group_free(struct group *group)
 {
-    klr_free(pair->y);
-    klr_free(pair->weight);
-    klr_free(pair->beta);
-    klr_free(pair->solution);
+    klr_free(group->class);
+    klr_free(group->range);
+    klr_free(group->y);
+    klr_free(group->weight);
+    klr_free(group->beta);
+    klr_free(group->solution);
+    klr_free(group->link);
+}
+
+static void group_choose(struct group *group, const struct training *training,
+                         size_t g)
+{
+    size_t k = training->layout->k;
+    group->first = training->multiclass == KLR_OVA ? 0 : g;
+    group->classes = training->multiclass == KLR_OVA ? k : 2;
+    if (training->multiclass == KLR_OVA)
+        for (size_t c = 0; c < k; c++)
+            group->class[c] = c;
+    else
+        pair_classes(k, g, &group->class[0], &group -> class[1]);
+}
+
+static double group_sign(const struct group *group, size_t machine, size_t c)
+{
+    return c == group->class[machine] ? 1 : -1;
+}
+
+/* The examples beside the hole, their signs and weights. */
+static void group_fill(struct group *group, const struct training *training,
+                       struct hole hole)
+{
+    size_t count = 0, n = 0;
+    for (size_t j = 0; j < group->classes; j++) {
+        size_t c = group->class[j];
+        size_t end =
+            n + layout_kept(training->layout, c, hole, group->range, &count);
+        for (; n < end; n++) {
+            group->weight[n] = training->weight[c];
+            for (size_t m = 0; m < group->machines; m++)
+                group->y[m * group->stride + n] = group_sign(group, m, c);
+        }
+    }
+    group->set = set_of(group->range, count);
+}
+
+/* The sign that all examples of the machine have; 0 if they differ. */
+static double group_lone_sign(const struct group *group, size_t machine)
+{
+    const double *y = group->y + machine * group->stride;
+    for (size_t i = 1; i < group->set.size; i++)
+        if (y[i] != y[0])
+            return 0;
+    return group->set.size > 0 ? y[0] : 1;
 }
 
 /* With one class alone no finite threshold is optimal: the answer is the rule
- * of succession, (n + 1) : 1 for that class, through the model's link. */
-static void pair_one_sided(struct pair *pair, const struct klr_params *params)
+ * of succession, (n + 1) : 1 for that class. */
+static void group_succeed(struct group *group, size_t machine, double sign,
+                          int link)
 {
-    double sign = pair->size[0] > 0 ? 1 : -1;
-    for (size_t t = 0; t < pair->count; t++) {
-        double *beta = pair->solution[t].beta;
-        double shift = loss_of(params, params->cost.value[t]).shift;
-        memset(beta, 0, pair->set.size * sizeof *beta);
-        pair->solution[t] = (struct solution){
+    for (size_t t = 0; t < group->count; t++) {
+        size_t s = machine * group->count + t;
+        double *beta = group->solution[s].beta;
+        memset(beta, 0, group->set.size * sizeof *beta);
+        group->solution[s] = (struct solution){
             .beta = beta,
-            .rho = -sign * log((double)pair->set.size + 1) * (1 + shift / 2),
+            .rho = -sign * log((double)group->set.size + 1),
         };
+        group->link[s] = link_neutral(link);
     }
 }
 
@@ -121,8 +257,8 @@ static void pair_one_sided(struct pair *pair, const struct klr_params *params)
  * the box: Consolo, section 3. rho and the primal objective are then those of
  * what is left; the dual point stays. Entries are as before, so that terms of
  * first order cancel in the gap. u and cost (n) are workspace. */
-static void pair_drop(const struct binary *binary, double c,
-                      struct solution *solution, double *u, double *cost)
+static void solution_drop(const struct binary *binary, double c,
+                          struct solution *solution, double *u, double *cost)
 {
     struct loss loss = loss_of(binary->params, c);
     double *beta = solution->beta;
@@ -139,325 +275,166 @@ static void pair_drop(const struct binary *binary, double c,
         primal_value(&loss, binary->n, binary->y, cost, beta, u, solution->rho);
 }
 
-static int pair_drop_all(const struct binary *binary, struct solution *solution,
-                         struct klr_error *err)
+static int solution_drop_all(const struct binary *binary,
+                             struct solution *solution, struct klr_error *err)
 {
     const struct klr_reals *path = &binary->params->cost;
     double *work = klr_alloc(2 * binary->n, sizeof *work, err);
     if (!work)
         return KLR_E_MEMORY;
     for (size_t t = 0; t < path->count; t++)
-        pair_drop(binary, path->value[t], &solution[t], work, work + binary->n);
+        solution_drop(binary, path->value[t], &solution[t], work,
+                      work + binary->n);
     klr_free(work);
     return 0;
 }
 
-static int pair_solve(struct training *training, size_t a, size_t b,
-                      size_t leave_out, struct pair *pair,
-                      struct klr_error *err)
+/* `count` binary problems with their solutions for each C; of the whole training
+ * set or of a part. */
+static int system_solve(const struct system *system, struct binary *binary,
+                        struct solution **solution, size_t count, bool whole,
+                        struct klr_error *err)
 {
-    const struct layout *layout = training->layout;
+    const struct klr_params *params = count > 0 ? binary->params : NULL;
+    int code = 0;
+    if (system->solve_all && count > 0)
+        code = system->solve_all(binary, count, solution, err);
+    for (size_t m = 0; m < count && !code; m++) {
+        if (!system->solve_all)
+            code = system->solve(&binary[m], solution[m], err);
+        if (!code && params->lambda_bound && whole)
+            code = lambda_bound(&binary[m], system->solve, solution[m], err);
+        if (!code && system->model == KLR_MODEL_SKLR && !params->keep_bounded)
+            code = solution_drop_all(&binary[m], solution[m], err);
+        for (size_t t = 0; !code && t < params->cost.count; t++)
+            if (!isfinite(solution[m][t].primal))
+                code = klr_fail(err, KLR_E_DATA,
+                                "the objective overflows: scale the features");
+    }
+    return code;
+}
+
+static int group_solve(struct group *group, struct training *training,
+                       struct hole hole, struct klr_error *err)
+{
+    struct binary *binary = klr_alloc(group->machines, sizeof *binary, err);
+    struct solution **solution =
+        klr_alloc(group->machines, sizeof *solution, err);
     size_t count = 0;
-    pair->size[0] = layout_class(layout, a, leave_out, pair->range, &count);
-    pair->size[1] = layout_class(layout, b, leave_out, pair->range, &count);
-    pair->set = set_of(pair->range, count);
-    training->clock.problem++;
-    if (pair->size[0] == 0 || pair->size[1] == 0) {
-        pair_one_sided(pair, training->params);
-        return 0;
+    int code = KLR_E_MEMORY;
+    if (!binary || !solution)
+        goto done;
+    group_fill(group, training, hole);
+    for (size_t m = 0; m < group->machines; m++) {
+        double sign = group_lone_sign(group, m);
+        training->clock.problem++;
+        if (sign != 0) {
+            group_succeed(group, m, sign, training->params->link);
+            continue;
+        }
+        solution[count] = group->solution + m * group->count;
+        binary[count++] = (struct binary){
+            .op = training->op,
+            .set = group->set,
+            .n = group->set.size,
+            .y = group->y + m * group->stride,
+            .weight = group->weight,
+            .params = training->params,
+            .clock = &training->clock,
+        };
     }
-    for (size_t i = 0; i < pair->set.size; i++) {
-        bool first = i < pair->size[0];
-        pair->y[i] = first ? 1 : -1;
-        pair->weight[i] = training->weight[first ? a : b];
-    }
-    struct binary binary = {
-        .op = training->op,
-        .set = pair->set,
-        .n = pair->set.size,
-        .y = pair->y,
-        .weight = pair->weight,
-        .params = training->params,
-        .clock = &training->clock,
-    };
-    int code = training->system->solve(&binary, pair->solution, err);
-    if (!code && training->params->lambda_bound && leave_out >= layout->folds)
-        code =
-            lambda_bound(&binary, training->system->solve, pair->solution, err);
-    if (!code && training->params->model == KLR_MODEL_SKLR &&
-        !training->params->keep_bounded)
-        code = pair_drop_all(&binary, pair->solution, err);
-    for (size_t t = 0; !code && t < training->params->cost.count; t++)
-        if (!isfinite(pair->solution[t].primal))
-            code = klr_fail(err, KLR_E_DATA,
-                            "the objective overflows: scale the features");
+    code = system_solve(training->system, binary, solution, count,
+                        hole.fold == training->layout->folds &&
+                            hole.part == training->layout->parts,
+                        err);
+done:
+    klr_free(binary);
+    klr_free(solution);
     return code;
 }
 
-/* ---- models ---- */
+/* ---- Ensembles: all machines of a model ---- */
 
-/* A model whose coefficients have a column for every position: coef is
- * (k - 1, n), n_sv = n until model_keep_support drops the zero columns. */
-static struct klr_model *model_create(const struct klr_params *params,
-                                      const struct klr_kernel *kernel,
-                                      const struct layout *layout,
-                                      struct klr_error *err)
-{
-    size_t k = layout->k, pairs = k * (k - 1) / 2;
-    struct klr_model *model = klr_zalloc(1, sizeof *model, err);
-    if (!model)
-        return NULL;
-    model->type = (enum klr_model_type)params->model;
-    model->kernel = *kernel;
-    model->k = k;
-    model->pairs = pairs;
-    if (!(model->label = klr_alloc(k, sizeof *model->label, err)) ||
-        !(model->rho = klr_alloc(pairs, sizeof *model->rho, err)) ||
-        !(model->class_sv = klr_zalloc(k, sizeof *model->class_sv, err)) ||
-        !(model->sv_row = klr_alloc(layout->n, sizeof *model->sv_row, err)) ||
-        !(model->coef =
-              klr_zalloc((k - 1) * layout->n, sizeof *model->coef, err)))
-        return klr_model_free(model);
-    memcpy(model->label, layout->label, k * sizeof *model->label);
-    return model;
-}
-
-/* The decision value of klr is its log-odds, p = 1/(1 + exp(-f)). Where the
- * loss is shifted by lambda, f lies beyond +-lambda for examples that are not
- * near the boundary, and is shrunk by 1 + lambda/2. */
-static int model_add_probabilities(struct klr_model *model, double shift,
-                                   struct klr_error *err)
-{
-    if (!(model->prob_a = klr_alloc(model->pairs, sizeof(double), err)) ||
-        !(model->prob_b = klr_alloc(model->pairs, sizeof(double), err)))
-        return KLR_E_MEMORY;
-    for (size_t p = 0; p < model->pairs; p++) {
-        model->prob_a[p] = -1 / (1 + shift / 2);
-        model->prob_b[p] = 0;
-    }
-    return 0;
-}
-
-/* Class a's coefficients in the problem (a, b) stand in row b - 1, class b's
- * in row a. */
-static void model_set_pair(struct klr_model *model, const struct layout *layout,
-                           size_t a, size_t b, const struct pair *pair,
-                           const struct solution *solution)
-{
-    size_t n = layout->n;
-    memcpy(model->coef + (b - 1) * n + layout->begin[a], solution->beta,
-           pair->size[0] * sizeof *model->coef);
-    memcpy(model->coef + a * n + layout->begin[b],
-           solution->beta + pair->size[0], pair->size[1] * sizeof *model->coef);
-    model->rho[pair_index(layout->k, a, b)] = solution->rho;
-}
-
-static bool is_support(const struct klr_model *model, size_t n, size_t position)
-{
-    for (size_t row = 0; row + 1 < model->k; row++)
-        if (model->coef[row * n + position] != 0)
-            return true;
-    return false;
-}
-
-/* Keep the columns with a coefficient other than zero: the support vectors. */
-static void model_keep_support(struct klr_model *model,
-                               const struct layout *layout)
-{
-    size_t n = layout->n, count = 0;
-    for (size_t c = 0; c < layout->k; c++)
-        for (size_t p = layout->begin[c]; p < layout->begin[c + 1]; p++)
-            if (is_support(model, n, p)) {
-                model->sv_row[count++] = p;
-                model->class_sv[c]++;
-            }
-    for (size_t row = 0; row + 1 < model->k; row++)
-        for (size_t i = 0; i < count; i++)
-            model->coef[row * count + i] =
-                model->coef[row * n + model->sv_row[i]];
-    for (size_t i = 0; i < count; i++)
-        model->sv_row[i] = layout->order[model->sv_row[i]];
-    model->n_sv = count;
-}
-
-/* The support vectors' features, copied from the problem. */
-static int model_copy_features(struct klr_model *model,
-                               const struct klr_problem *problem,
-                               struct klr_error *err)
-{
-    size_t total = 0, *start;
-    start = klr_alloc(model->n_sv + 1, sizeof *start, err);
-    if (!(model->start = start))
-        return KLR_E_MEMORY;
-    start[0] = 0;
-    for (size_t i = 0; i < model->n_sv; i++) {
-        size_t row = model->sv_row[i];
-        total += problem->start[row + 1] - problem->start[row];
-        start[i + 1] = total;
-    }
-    if (!(model->index = klr_alloc(total, sizeof *model->index, err)) ||
-        !(model->value = klr_alloc(total, sizeof *model->value, err)))
-        return KLR_E_MEMORY;
-    for (size_t i = 0; i < model->n_sv; i++) {
-        size_t from = problem->start[model->sv_row[i]];
-        size_t count = start[i + 1] - start[i];
-        memcpy(model->index + start[i], problem->index + from,
-               count * sizeof *model->index);
-        memcpy(model->value + start[i], problem->value + from,
-               count * sizeof *model->value);
-    }
-    model->dimension = problem->dimension;
-    model->problem = problem;
-    return 0;
-}
-
-/* model, report (cost.count) */
-static int train_pairs(struct training *training, struct klr_model **model,
-                       struct klr_report *report, struct klr_error *err)
+static int ensemble_create(struct ensemble *ensemble,
+                           const struct training *training,
+                           struct klr_error *err)
 {
     const struct layout *layout = training->layout;
-    struct pair pair;
-    int code = pair_alloc(&pair, layout->n, training->params->cost.count, err);
-    for (size_t a = 0; !code && a < layout->k; a++)
-        for (size_t b = a + 1; !code && b < layout->k; b++) {
-            code = pair_solve(training, a, b, layout->folds, &pair, err);
-            for (size_t t = 0; !code && t < pair.count; t++) {
-                model_set_pair(model[t], layout, a, b, &pair,
-                               &pair.solution[t]);
-                report_add(&report[t], &pair.solution[t]);
-            }
-        }
-    pair_free(&pair);
-    return code;
-}
-
-/* What the report has besides the sums over the problems. */
-static void report_finish(struct klr_report *report,
-                          const struct training *training)
-{
-    if (training->system->regularizer == KLR_REGULARIZER_KERNEL &&
-        !klr_kernel_is_psd(&training->op->kernel))
-        report->gap = NAN;
-    report->solver = (enum klr_solver_type)training->params->solver;
-    report->passes = training->op->passes;
-    report->precond_flops /= 2.0 * (double)training->op->n;
-    report->precond_flops /= (double)training->op->n;
-    report->kernel_evals = training->op->evaluations;
-    report->seconds = klr_seconds() - training->clock.begin;
-}
-
-/* The model of one C, once its coefficients are there. */
-static int model_finish(struct klr_model *model, double cost,
-                        const struct training *training,
-                        const struct klr_problem *problem,
-                        struct klr_report *report, struct klr_error *err)
-{
-    const struct klr_params *params = training->params;
-    double shift = loss_of(params, cost).shift;
-    model_keep_support(model, training->layout);
-    int code = model_copy_features(model, problem, err);
-    if (!code && model_has_link(model->type))
-        code = model_add_probabilities(model, shift, err);
-    report_finish(report, training);
-    report->n_sv = model->n_sv;
-    model->has_record = true;
-    model->record = (struct record){
-        .solver = report->solver,
-        .status = report->status,
-        .eps = params->eps,
-        .cost = cost,
-        .lambda = shift,
-        .box = params->box,
-        .bias = !params->no_bias,
-        .gap = report->gap,
-        .iterations = report->iterations,
-    };
-    return code;
-}
-
-static struct klr_features problem_features(const struct klr_problem *problem)
-{
-    return (struct klr_features){
-        .n = problem->n,
-        .dimension = problem->dimension,
-        .start = problem->start,
-        .index = problem->index,
-        .value = problem->value,
-    };
-}
-
-/* Some solvers keep tiles of K, others a cache of its rows. What the former
- * allocate beyond what -m leaves to a program comes off the tiles. */
-static int tile_budget(const struct klr_params *params, size_t n,
-                       size_t *budget, struct klr_error *err)
-{
-    const struct system *system = system_of(params, NULL);
-    const double room = 48 * 1048576.0;
-    double bytes = (double)params_budget(params);
-    double beyond = system->bytes ? fmax(system->bytes(n) - room, 0) : bytes;
-    *budget = 0;
-    if (bytes < beyond)
-        return klr_fail(err, KLR_E_LIMIT,
-                        "%zu examples need at least %.0f MB (-m)", n,
-                        ceil(beyond / 1048576));
-    *budget = (size_t)(bytes - beyond);
+    size_t count = training->params->cost.count;
+    memset(ensemble, 0, sizeof *ensemble);
+    ensemble->count = count;
+    ensemble->machines = machine_count(training->multiclass, layout->k);
+    ensemble->columns = machine_columns(training->multiclass, layout->k);
+    if (group_create(&ensemble->group, training, err) ||
+        !(ensemble->coef = klr_zalloc(
+              layout->n * count, ensemble->columns * sizeof(double), err)) ||
+        !(ensemble->rho =
+              klr_alloc(count, ensemble->machines * sizeof(double), err)) ||
+        !(ensemble->link = klr_alloc(
+              count, ensemble->machines * sizeof *ensemble->link, err)))
+        return KLR_E_MEMORY;
     return 0;
 }
 
-static int problem_operator(struct klr_operator *op,
-                            const struct klr_problem *problem,
-                            const struct klr_params *params,
-                            const struct klr_kernel *kernel,
-                            const size_t *order, struct klr_pool *pool,
-                            struct klr_error *err)
+static void ensemble_free(struct ensemble *ensemble)
 {
-    struct klr_features x = problem_features(problem);
-    size_t budget;
-    int code = tile_budget(params, problem->n, &budget, err);
-    if (!code)
-        code = operator_create(op, kernel, &x, order, pool, budget, err);
-    if (code && err && err->line > 0 && problem->line)
-        err->line = problem->line[err->line - 1];
-    return code;
+    group_free(&ensemble->group);
+    klr_free(ensemble->coef);
+    klr_free(ensemble->rho);
+    klr_free(ensemble->link);
 }
 
-int klr_train(const struct klr_problem *problem, const struct klr_params *given,
-              struct klr_model **model, struct klr_report *report,
-              struct klr_error *err)
+/* The column of the coefficients of class c in a machine: of a pair that of the
+ * other class among the k - 1 others. */
+static size_t machine_column(const struct group *group, size_t machine,
+                             size_t c)
 {
-    const struct klr_params settled = params_settle(given), *params = &settled;
-    struct klr_kernel kernel = params_kernel(params, problem->dimension);
-    struct layout layout = {0};
-    struct klr_pool *pool = NULL;
-    struct klr_operator op = {0};
-    struct training training = {0};
-    size_t count = params->cost.count;
-    for (size_t t = 0; t < count; t++) {
-        model[t] = NULL;
-        report_start(&report[t]);
+    if (group->machines > 1)
+        return machine;
+    return c == group->class[0] ? group->class[1] - 1 : group->class[0];
+}
+
+static void ensemble_keep_one(struct ensemble *ensemble, size_t machine,
+                              size_t t, const struct training *training)
+{
+    const struct group *group = &ensemble->group;
+    const struct layout *layout = training->layout;
+    size_t s = machine * group->count + t;
+    const double *beta = group->solution[s].beta;
+    double scale = 0;
+    size_t c = 0;
+    for (size_t r = 0; r < group->set.count; r++) {
+        struct klr_range range = group->range[r];
+        while (layout_begin(layout, c + 1) <= range.begin)
+            c++;
+        size_t column = machine_column(group, machine, c);
+        for (size_t p = range.begin; p < range.end; p++, beta++) {
+            size_t row = p * ensemble->count + t;
+            ensemble->coef[row * ensemble->columns + column] = *beta;
+            scale += *beta * *beta * fabs(training->diagonal[p]);
+        }
     }
-    int code = klr_params_check(given, err);
-    if (code ||
-        (code = layout_create(&layout, problem, params->positive, 1, 0, err)) ||
-        (code = klr_pool_create(&pool, params->threads, err)) ||
-        (code = problem_operator(&op, problem, params, &kernel, layout.order,
-                                 pool, err)) ||
-        (code = training_create(&training, &op, params, &layout, err)))
-        goto done;
-    for (size_t t = 0; t < count && !code; t++)
-        if (!(model[t] = model_create(params, &kernel, &layout, err)))
-            code = KLR_E_MEMORY;
-    if (!code)
-        code = train_pairs(&training, model, report, err);
-    for (size_t t = 0; t < count && !code; t++)
-        code = model_finish(model[t], params->cost.value[t], &training, problem,
-                            &report[t], err);
-done:
-    training_free(&training);
-    operator_free(&op);
-    klr_pool_free(pool);
-    layout_free(&layout);
-    for (size_t t = 0; t < count && code; t++)
-        model[t] = klr_model_free(model[t]);
+    size_t at = t * ensemble->machines + group->first + machine;
+    ensemble->rho[at] = group->solution[s].rho;
+    ensemble->link[at] = group->link[s];
+    ensemble->scale = fmax(ensemble->scale, scale);
+}
+
+static int ensemble_train(struct ensemble *ensemble, struct training *training,
+                          size_t fold, struct klr_report *report,
+                          struct klr_error *err)
+{
+    struct group *group = &ensemble->group;
+    int code = 0;
+    ensemble->scale = 0;
+    for (size_t g = 0; g < group_count(training) && !code; g++) {
+        group_choose(group, training, g);
+        code = group_train(group, training, fold, err);
+        for (size_t m = 0; m < group->machines && !code; m++)
+            for (size_t t = 0; t < group->count; t++) {
+                ensemble_keep_one(ensemble, m, t, training);
+                report_add(&report[t], &group->solution[m * group->count + t]);
+            }
+    }
     return code;
 }

@@ -24,6 +24,19 @@ const char *const klr_solver_names[] = {
     "cg",   "exact", "greedy", "threshold", NULL,
 };
 
+/* In the order of their enums. */
+const char *const klr_multiclass_names[] = {"ovo", "ova", "ddag", NULL};
+const char *const klr_link_names[] = {
+    "auto",   "none",  "sigma",    "shrunk", "consistent",
+    "fitted", "platt", "gaussian", NULL,
+};
+const char *const klr_calibration_names[] = {
+    "cv",
+    "holdout",
+    "training",
+    NULL,
+};
+
 /* In the order of enum klr_regularizer. */
 const char *const klr_regularizer_names[] = {"auto", "kernel", "coef", NULL};
 
@@ -116,8 +129,37 @@ const struct klr_option klr_train_options[] = {
      .argument = "0|1",
      .offset = KLR_PARAM(probability),
      .choices = params_switch,
-     .help = "accepted for LIBSVM's sake: klr and sklr models always have "
-             "probabilities"},
+     .help = "1: an svm with probabilities, --link platt; the other models "
+             "have them anyway"},
+    {.type = KLR_CHOICE,
+     .name = "link",
+     .argument = "LINK",
+     .offset = KLR_PARAM(link),
+     .choices = klr_link_names,
+     .help = "from decision values f to log-odds (default %s: klr sigma, "
+             "sklr fitted, kfd gaussian, svm none):\n"
+             "none        no probabilities\n"
+             "sigma       f\n"
+             "shrunk      sklr: f / (1 + lambda/2)\n"
+             "consistent  sklr: what its loss estimates\n"
+             "fitted      a slope times f\n"
+             "platt       a slope times f, and an intercept\n"
+             "gaussian    f is normally distributed in each class"},
+    {.type = KLR_CHOICE,
+     .name = "calibrate",
+     .argument = "HOW",
+     .offset = KLR_PARAM(calibration),
+     .choices = klr_calibration_names,
+     .help = "fitted links see decision values by cross validation (cv), of "
+             "a fifth held out (holdout), of the training set by its own model "
+             "(training) (default %s)"},
+    {.type = KLR_CHOICE,
+     .name = "multiclass",
+     .argument = "HOW",
+     .offset = KLR_PARAM(multiclass),
+     .choices = klr_multiclass_names,
+     .help = "several classes: each pair (ovo), each against the rest (ova), "
+             "pairs by elimination (ddag) (default %s)"},
     {.type = KLR_CHOICE,
      .letter = 't',
      .name = "kernel",
@@ -342,6 +384,20 @@ static struct klr_kernel params_kernel(const struct klr_params *params,
     };
 }
 
+static int params_default_link(const struct klr_params *params)
+{
+    switch (params->model) {
+    case KLR_MODEL_SVM:
+        return params->probability ? KLR_LINK_PLATT : KLR_LINK_NONE;
+    case KLR_MODEL_SKLR:
+        return KLR_LINK_FITTED;
+    case KLR_MODEL_KFD:
+        return KLR_LINK_GAUSSIAN;
+    default:
+        return KLR_LINK_SIGMA;
+    }
+}
+
 static struct klr_params params_settle(const struct klr_params *params)
 {
     struct klr_params settled = *params;
@@ -362,6 +418,8 @@ static struct klr_params params_settle(const struct klr_params *params)
         settled.candidates = LLONG_MAX;
     if (!params->window)
         settled.window = params->model == KLR_MODEL_KFD ? 5 : 1;
+    if (params->link == KLR_LINK_AUTO)
+        settled.link = params_default_link(params);
     return settled;
 }
 
@@ -373,16 +431,26 @@ static size_t params_budget(const struct klr_params *params)
     return (size_t)fmin(bytes, (double)(SIZE_MAX / 2));
 }
 
+/* Links of a loss belong to the models that minimise it. */
+static int params_check_link(const struct klr_params *params,
+                             struct klr_error *err)
+{
+    bool logistic =
+        params->model != KLR_MODEL_SVM && params->model != KLR_MODEL_KFD;
+    bool shifted =
+        params->link == KLR_LINK_SHRUNK || params->link == KLR_LINK_CONSISTENT;
+    if ((shifted && params->model != KLR_MODEL_SKLR) ||
+        (params->link == KLR_LINK_SIGMA && !logistic))
+        return klr_fail(
+            err, KLR_E_USAGE, "option --link: %s is not a link of %s",
+            klr_link_names[params->link], klr_model_names[params->model]);
+    return 0;
+}
+
 /* Options that mean nothing to the model, or that no solver of it honours. */
 static int params_check_model(const struct klr_params *params,
                               struct klr_error *err)
 {
-    if (!model_has_link((enum klr_model_type)params->model) &&
-        params->probability)
-        return klr_fail(err, KLR_E_USAGE,
-                        "option -b: %s has no probabilities of its own; "
-                        "-s klr has",
-                        klr_model_names[params->model]);
     if (params->model != KLR_MODEL_SKLR && !isnan(params->lambda))
         return klr_fail(err, KLR_E_USAGE,
                         "option -l: only an sklr model has a lambda");
@@ -392,7 +460,8 @@ static int params_check_model(const struct klr_params *params,
                         "option --%s: only an sklr model has a %s",
                         params->keep_bounded ? "keep-bounded" : "lambda-bound",
                         params->keep_bounded ? "box" : "lambda");
-    const struct system *system = system_of(params, err);
+    int code = params_check_link(params, err);
+    const struct system *system = code ? NULL : system_of(params, err);
     if (!system)
         return KLR_E_USAGE;
     bool greedy = system->solver == KLR_SOLVER_GREEDY;

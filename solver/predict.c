@@ -42,45 +42,113 @@ static void add_class_products(size_t k, size_t c, size_t n,
 }
 
 /* Probabilities or votes (k), pairwise probabilities (k, k), and what
- * couple_pairwise needs. */
+ * couple_pairwise needs, or the nodes of a graph of eliminations (k, k). */
 static size_t model_answer_work(size_t k)
 {
     return k + k * k + (k + 1) * (k + 2);
 }
 
-static void answer_probable(const struct klr_model *model,
-                            const double *decision, double *probability,
-                            double *work)
+/* r_ab (k, k): the probability of a, of the classes a and b. */
+static void answer_pairs(const struct klr_model *model, const double *decision,
+                         double *r)
 {
     size_t k = model->k;
     for (size_t a = 0, pair = 0; a < k; a++)
         for (size_t b = a + 1; b < k; b++, pair++) {
-            double z =
-                model->prob_a[pair] * decision[pair] + model->prob_b[pair];
-            work[a * k + b] = sigmoid(-z);
-            work[b * k + a] = sigmoid(z);
+            double z = link_log_odds(&model->link[pair], decision[pair]);
+            r[a * k + b] = sigmoid(z);
+            r[b * k + a] = sigmoid(-z);
         }
-    couple_pairwise(k, work, probability, work + k * k);
 }
 
-static void answer_votes(size_t k, const double *decision, double *votes)
+/* Without probabilities, those of a pair are 0, 1, or at 0 the first one's. */
+static void answer_signs(const struct klr_model *model, const double *decision,
+                         double *r)
 {
-    memset(votes, 0, k * sizeof *votes);
+    size_t k = model->k;
     for (size_t a = 0, pair = 0; a < k; a++)
-        for (size_t b = a + 1; b < k; b++, pair++)
-            votes[decision[pair] > 0 ? a : b]++;
+        for (size_t b = a + 1; b < k; b++, pair++) {
+            r[a * k + b] = decision[pair] > 0;
+            r[b * k + a] = !(decision[pair] > 0);
+        }
+}
+
+static void answer_votes(size_t k, const double *r, double *votes)
+{
+    for (size_t a = 0; a < k; a++) {
+        votes[a] = 0;
+        for (size_t b = 0; b < k; b++)
+            if (b != a)
+                votes[a] += r[a * k + b];
+    }
+}
+
+/* The graph of Platt, Cristianini & Shawe-Taylor (2000): the first and the last
+ * of the classes left are compared, and one of them is eliminated. A class has
+ * the probability with which it is the one that is left; node (a, b) has that
+ * of the classes a..b being left at some time. */
+static void answer_eliminate(size_t k, const double *r, double *p, double *node)
+{
+    memset(node, 0, k * k * sizeof *node);
+    node[k - 1] = 1;
+    for (size_t width = k - 1; width > 0; width--)
+        for (size_t a = 0; a + width < k; a++) {
+            size_t b = a + width;
+            double here = node[a * k + b];
+            node[a * k + b - 1] += here * r[a * k + b];
+            node[(a + 1) * k + b] += here * r[b * k + a];
+        }
+    for (size_t a = 0; a < k; a++)
+        p[a] = node[a * k + a];
+}
+
+/* Of each class against the rest; their sum becomes 1. */
+static void answer_rest(const struct klr_model *model, const double *decision,
+                        double *p)
+{
+    double most = -HUGE_VAL, sum = 0;
+    for (size_t c = 0; c < model->k; c++) { /* log p, where p underflows */
+        p[c] = -softplus(-link_log_odds(&model->link[c], decision[c]));
+        most = fmax(most, p[c]);
+    }
+    for (size_t c = 0; c < model->k; c++)
+        sum += p[c] = exp(p[c] - most);
+    for (size_t c = 0; c < model->k; c++)
+        p[c] /= sum;
+}
+
+/* score (k): probabilities; or what else is largest for the answer. */
+static void answer_score(const struct klr_model *model, const double *decision,
+                         double *score, double *work)
+{
+    size_t k = model->k;
+    double *r = work, *rest = work + k * k;
+    if (model->multiclass == KLR_OVA) {
+        if (model->link)
+            answer_rest(model, decision, score);
+        else
+            memcpy(score, decision, k * sizeof *score);
+        return;
+    }
+    if (model->link)
+        answer_pairs(model, decision, r);
+    else
+        answer_signs(model, decision, r);
+    if (model->multiclass == KLR_DDAG)
+        answer_eliminate(k, r, score, rest);
+    else if (model->link)
+        couple_pairwise(k, r, score, rest);
+    else
+        answer_votes(k, r, score);
 }
 
 static double model_answer(const struct klr_model *model,
                            const double *decision, double *probability,
                            double *work)
 {
-    double *score = model->prob_a && probability ? probability : work;
+    double *score = model->link && probability ? probability : work;
     size_t best = 0;
-    if (model->prob_a)
-        answer_probable(model, decision, score, work + model->k);
-    else
-        answer_votes(model->k, decision, score);
+    answer_score(model, decision, score, work + model->k);
     for (size_t c = 1; c < model->k; c++)
         if (score[c] > score[best])
             best = c;
@@ -96,23 +164,24 @@ struct klr_predictor {
     struct klr_range *range; /* (k) the vectors of each class */
     enum klr_precision precision;
     size_t rows;      /* of a block */
-    double *coef;     /* (n_sv, k - 1) */
-    double *product;  /* (rows, k - 1) */
-    double *decision; /* (rows, pairs) where the caller wants none */
+    double *coef;     /* (n_sv, columns) */
+    double *product;  /* (rows, columns) */
+    double *decision; /* (rows, machines) where the caller wants none */
     size_t work_size;
     double *work; /* (threads, work_size) of model_answer */
 };
 
 static bool predictor_alloc(struct klr_predictor *p, struct klr_error *err)
 {
-    size_t k = p->model->k, pairs = p->model->pairs, n = p->model->n_sv;
-    size_t rows = PREDICT_VALUES / pairs, size = sizeof(double);
+    size_t machines = p->model->machines, n = p->model->n_sv;
+    size_t rows = PREDICT_VALUES / machines, size = sizeof(double);
+    size_t k = p->model->k, columns = p->model->columns;
     p->rows = rows > PREDICT_ROWS ? PREDICT_ROWS : rows ? rows : 1;
     p->work_size = model_answer_work(k);
     return (p->range = klr_alloc(k, sizeof *p->range, err)) &&
-           (p->coef = klr_alloc(n, (k - 1) * size, err)) &&
-           (p->product = klr_alloc(p->rows, (k - 1) * size, err)) &&
-           (p->decision = klr_alloc(p->rows, pairs * size, err)) &&
+           (p->coef = klr_alloc(n, columns * size, err)) &&
+           (p->product = klr_alloc(p->rows, columns * size, err)) &&
+           (p->decision = klr_alloc(p->rows, machines * size, err)) &&
            (p->work =
                 klr_alloc(klr_pool_size(p->pool), p->work_size * size, err));
 }
@@ -121,7 +190,7 @@ static bool predictor_alloc(struct klr_predictor *p, struct klr_error *err)
 static void predictor_arrange(struct klr_predictor *p)
 {
     const struct klr_model *model = p->model;
-    size_t rows = model->k - 1, first = 0;
+    size_t rows = model->columns, first = 0;
     for (size_t c = 0; c < model->k; c++) {
         size_t end = first + model->class_sv[c];
         p->range[c] = (struct klr_range){first, end};
@@ -132,24 +201,42 @@ static void predictor_arrange(struct klr_predictor *p)
             p->coef[sv * rows + row] = model->coef[row * model->n_sv + sv];
 }
 
-/* decision (x.n, pairs) of prepared rows. */
+/* Add products with the vectors of class c, or of all of them where each has a
+ * coefficient in every machine. */
+static void predictor_add(struct klr_predictor *p, const struct klr_points *x,
+                          struct klr_range range, size_t c,
+                          enum klr_precision precision, double *decision)
+{
+    const struct klr_model *model = p->model;
+    size_t columns = model->columns, n = klr_points_count(x);
+    if (range.begin == range.end)
+        return;
+    operator_cross(&p->op, x, set_of(&range, 1),
+                   p->coef + range.begin * columns, columns, precision,
+                   p->product);
+    if (columns < model->machines)
+        add_class_products(model->k, c, n, p->product, decision);
+    else
+        for (size_t i = 0; i < n * columns; i++)
+            decision[i] += p->product[i];
+}
+
+/* decision (x.n, machines) of prepared rows. */
 static void predictor_decide(struct klr_predictor *p,
                              const struct klr_points *x,
                              enum klr_precision precision, double *decision)
 {
     const struct klr_model *model = p->model;
-    size_t k = model->k, pairs = model->pairs, n = klr_points_count(x);
+    size_t machines = model->machines, n = klr_points_count(x);
     for (size_t i = 0; i < n; i++)
-        for (size_t pair = 0; pair < pairs; pair++)
-            decision[i * pairs + pair] = -model->rho[pair];
-    for (size_t c = 0; c < k; c++) {
-        struct klr_set cols = set_of(&p->range[c], 1);
-        if (!cols.size)
-            continue;
-        operator_cross(&p->op, x, cols, p->coef + cols.range->begin * (k - 1),
-                       k - 1, precision, p->product);
-        add_class_products(k, c, n, p->product, decision);
-    }
+        for (size_t m = 0; m < machines; m++)
+            decision[i * machines + m] = -model->rho[m];
+    if (model->columns == machines)
+        predictor_add(p, x, (struct klr_range){0, model->n_sv}, 0, precision,
+                      decision);
+    else
+        for (size_t c = 0; c < model->k; c++)
+            predictor_add(p, x, p->range[c], c, precision, decision);
 }
 
 static struct klr_features model_vectors(const struct klr_model *model)
@@ -174,7 +261,7 @@ static int predictor_compare(struct klr_predictor *p, size_t first,
     const struct klr_model *model = p->model;
     struct klr_features x = model_vectors(model);
     struct klr_points *points = NULL;
-    size_t size = count * model->pairs;
+    size_t size = count * model->machines;
     double *exact = klr_alloc(size, sizeof *exact, err);
     int code = KLR_E_MEMORY;
     if (!exact)
@@ -188,8 +275,9 @@ static int predictor_compare(struct klr_predictor *p, size_t first,
     predictor_decide(p, points, KLR_FLOAT, p->decision);
     for (size_t i = 0; i < size; i++) {
         double change = fabs(p->decision[i] - exact[i]);
-        if (model->prob_a)
-            change *= fmax(1, fabs(model->prob_a[i % model->pairs]));
+        if (model->link)
+            change *= fmax(
+                1, link_slope(&model->link[i % model->machines], exact[i]));
         *too_much = *too_much || !(change <= PREDICT_CHANGE);
     }
 done:
@@ -258,20 +346,20 @@ struct klr_predictor *klr_predictor_free(struct klr_predictor *p)
 
 /* ---- Predicting ---- */
 
-/* decision (n, pairs) of at most p->rows rows. */
+/* decision (n, machines) of at most p->rows rows. */
 static int predict_block(struct klr_predictor *p, const struct klr_features *x,
                          double *decision, struct klr_error *err)
 {
-    size_t pairs = p->model->pairs;
+    size_t machines = p->model->machines;
     struct klr_points *points;
     int code = klr_points_create_like(&points, p->op.points, x, err);
     if (code)
         return code;
     predictor_decide(p, points, p->precision, decision);
     klr_points_free(points);
-    for (size_t i = 0; i < x->n * pairs; i++)
+    for (size_t i = 0; i < x->n * machines; i++)
         if (!isfinite(decision[i]))
-            return klr_fail_at(err, KLR_E_DATA, (long)(i / pairs) + 1, 0,
+            return klr_fail_at(err, KLR_E_DATA, (long)(i / machines) + 1, 0,
                                "the decision value overflows");
     return 0;
 }
@@ -280,7 +368,7 @@ static int predict_block(struct klr_predictor *p, const struct klr_features *x,
 struct answers {
     const struct klr_predictor *predictor;
     size_t n;
-    const double *decision; /* (n, pairs) */
+    const double *decision; /* (n, machines) */
     double *label;          /* (n) or NULL */
     double *probability;    /* (n, k) or NULL */
 };
@@ -293,7 +381,7 @@ static void answer_turn(void *context, size_t index, size_t thread)
     size_t end = (index + 1) * PREDICT_CHUNK;
     for (size_t i = index * PREDICT_CHUNK; i < end && i < a->n; i++) {
         double label =
-            model_answer(model, a->decision + i * model->pairs,
+            model_answer(model, a->decision + i * model->machines,
                          a->probability ? a->probability + i * model->k : NULL,
                          p->work + thread * p->work_size);
         if (a->label)
@@ -305,15 +393,15 @@ int klr_predict(struct klr_predictor *p, const struct klr_features *x,
                 double *label, double *decision, double *probability,
                 struct klr_error *err)
 {
-    size_t pairs = p->model->pairs, k = p->model->k;
-    if (probability && !p->model->prob_a)
+    size_t machines = p->model->machines, k = p->model->k;
+    if (probability && !p->model->link)
         return klr_fail(err, KLR_E_USAGE, "the model has no probabilities");
     for (size_t first = 0; first < x->n; first += p->rows) {
         struct klr_features block = *x;
         size_t left = x->n - first;
         block.n = left < p->rows ? left : p->rows;
         block.start = x->start + first;
-        double *values = decision ? decision + first * pairs : p->decision;
+        double *values = decision ? decision + first * machines : p->decision;
         int code = predict_block(p, &block, values, err);
         if (code && err && err->line)
             err->line += (long)first; /* a row of x, not of the block */

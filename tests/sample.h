@@ -138,20 +138,22 @@ static struct solution solve_within(const struct sample *s,
     struct layout layout;
     struct klr_operator op = {0};
     struct training training = {0};
-    struct pair pair;
+    struct group group = {0};
     struct klr_error err = {0};
     struct klr_kernel kernel = params_kernel(params, FEATURES);
     struct klr_features x = problem_features(&s->problem);
-    if (layout_create(&layout, &s->problem, NULL, 1, 0, &err) ||
+    if (layout_create(&layout, &s->problem, NULL, deal_none, &err) ||
         operator_create(&op, &kernel, &x, layout.order, NULL, budget, &err) ||
         training_create(&training, &op, params, &layout, &err) ||
-        pair_alloc(&pair, s->problem.n, params->cost.count, &err) ||
-        pair_solve(&training, 0, 1, 1, &pair, &err))
+        group_create(&group, &training, &err))
+        printf("Bail out! %s\n", err.message);
+    group_choose(&group, &training, 0);
+    if (group_solve(&group, &training, (struct hole){1, 1}, &err))
         printf("Bail out! %s\n", err.message);
     for (size_t p = 0; p < s->problem.n; p++)
-        beta[layout.order[p]] = pair.solution[0].beta[p];
-    struct solution solution = pair.solution[0];
-    pair_free(&pair);
+        beta[layout.order[p]] = group.beta[p];
+    struct solution solution = group.solution[0];
+    group_free(&group);
     training_free(&training);
     operator_free(&op);
     layout_free(&layout);

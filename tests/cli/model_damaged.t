@@ -46,21 +46,40 @@ sub with { my ($from, $to) = @_;
     return sub { $_[0] =~ s/$from/$to/ or die $from } }
 sub cut  { my ($text) = @_;
     return sub { $_[0] =~ s/\Q$text\E.*//s or die $text } }
+sub own { my ($multiclass, $more) = @_; # what LIBSVM's type has not
+    return sub { $_[0] =~ s/c_svc/klr/; $_[0] =~ s/^rho/multiclass $multiclass\nrho/m;
+                 $_[0] =~ s/^nr_sv/${more}nr_sv/m } }
 sub libsvm { my ($edit) = @_; # without our own section
     return sub { $_[0] =~ s/^klr_format.*//ms or die; $edit->($_[0]) } }
 
 my @cases = (
     # the header, line by line
     [ to(1, "svm_type nu_svc\n"),
-        "1:10: svm_type 'nu_svc' is not supported here; known: c_svc" ],
+        "1:10: svm_type 'nu_svc' is not supported here; known: c_svc klr" ],
     [ to(1, "svm_type one_class\n"),
-        "1:10: svm_type 'one_class' is not supported here; known: c_svc" ],
+        "1:10: svm_type 'one_class' is not supported here; known: c_svc klr" ],
     [ to(1, "svm_type epsilon_svr\n"),
-        "1:10: svm_type 'epsilon_svr' is not supported here; known: c_svc" ],
+        "1:10: svm_type 'epsilon_svr' is not supported here; known: c_svc klr" ],
     [ to(1, "solver_type L2R_LR\n"), "1:1: unknown key 'solver_type'" ],
     [ to(1, "svm_type\n"),
         "1:9: the value of svm_type is missing at the end of the line" ],
     [ to(1, ''), "10: key 'svm_type' is missing before this line" ],
+    [ to(1, "svm_type klr\n"), "11: key 'multiclass' is missing before this line" ],
+    [ to(6, "multiclass ova\n" . line(6)),
+        "6:1: key 'multiclass' needs svm_type klr" ],
+    [ to(6, line(6) . "link gaussian\n"), "7:1: key 'link' needs svm_type klr" ],
+    [ to(9, line(9) . "probC 0 0 0\n"), "10:1: key 'probC' needs svm_type klr" ],
+    [ own('ovo', "probC 0 0 0\n"),
+        "11:1: key 'probC' needs another link than logistic" ],
+    [ own('all', ''), "6:12: multiclass 'all' is not supported here; known: ovo"
+        . ' ova ddag' ],
+    [ own('ovo', "link gaussian\n"),
+        "13: key 'probC' is missing before this line" ],
+    [ own('ovo', "link gaussian\nprobC 1 2\n"),
+        "12:7: probC has 2 values, nr_class 3 needs 3" ],
+    [ own('ovo', "link logit\n"), "11:6: link 'logit' is not supported here; "
+        . 'known: logistic consistent gaussian' ],
+    [ own('ova', ''), "13:7: '1:0.5' is not a number" ],
     [ to(2, "kernel_type gaussian\n"),
         "2:13: kernel_type 'gaussian' is not supported here; known: linear"
         . " polynomial rbf sigmoid precomputed laplacian" ],
@@ -151,19 +170,15 @@ my @cases = (
     [ to(16, "klr_format 2\n"),
         "16:12: format 2 is not known to this version, which reads format 1" ],
     [ to(17, "model gp\n"),
-        "17:7: model 'gp' is not supported here; known: klr sklr svm" ],
+        "17:7: model 'gp' is not supported here; known: klr sklr svm"
+        . ' kfd ivm lhalf' ],
     [ to(17, ''), "24: key 'model' is missing before this line" ],
-    [ sub { $_[0] =~ s/prob.*\n//g },
-        "15:7: the model klr needs probA and probB in its header" ],
     [ to(17, "model sklr\n"), "25: key 'lambda' is missing before this line" ],
     [ to(17, "model sklr\nlambda 0.1\n"),
         "26: key 'box' is missing before this line" ],
     [ to(17, "model sklr\nlambda -0.1\nbox 0\n"),
         "18:8: it must not be below 0" ],
     [ to(17, "model sklr\nlambda 0\nbox -1\n"), "19:5: it must not be below 0" ],
-    [ sub { $_[0] =~ s/prob.*\n//g;
-            $_[0] =~ s/model klr/model sklr\nlambda 0\nbox 0/ },
-        "15:7: the model sklr needs probA and probB in its header" ],
     [ to(17, "model klr\nbias 2\n"),
         "18:6: bias '2' is not supported here; known: 0 1" ],
     [ to(23, "iterations many\n"), "23:12: 'many' is not a count" ],

@@ -202,16 +202,20 @@ my @values = (
     ['-a newtan', "option -a: 'newtan' is not one of auto, smo, newton, smo1, trirls, "
         . "cg, exact, greedy, threshold (did you mean 'newton'?)"],
     ['-b 2', "option -b: '2' is not one of 0, 1"],
-    ['-s svm -b 1', 'option -b: svm has no probabilities of its own; '
-        . '-s klr has'],
-    ['-s kfd -b 1', 'option -b: kfd has no probabilities of its own; '
-        . '-s klr has'],
     ['-s kfd -a newton', 'option -a: newton does not train kfd; what does: '
         . 'exact, greedy'],
     ['-s kfd --no-bias', 'option --no-bias: exact always has a bias; what '
         . 'trains without: none'],
     ['-s kfd --regularizer kernel -t sigmoid', 'option -t: exact needs a '
         . 'positive semidefinite kernel; what takes any: none'],
+    ['-s svm --link sigma', 'option --link: sigma is not a link of svm'],
+    ['--link shrunk', 'option --link: shrunk is not a link of klr'],
+    ['--link sgima', "option --link: 'sgima' is not one of auto, none, sigma, "
+        . "shrunk, consistent, fitted, platt, gaussian (did you mean 'sigma'?)"],
+    ['--multiclass all', "option --multiclass: 'all' is not one of ovo, ova, "
+        . 'ddag'],
+    ['--calibrate no', "option --calibrate: 'no' is not one of cv, holdout, "
+        . 'training'],
     ['--max-iter -5', 'option --max-iter: must be at least 1, got -5'],
     ['--max-iter 1e3', "option --max-iter: '1e3' is not an integer"],
     ['--time-limit -1', 'option --time-limit: must be greater than 0, got -1'],

@@ -74,7 +74,7 @@ enum { ROWS = 4 };
 static void check_answers(const struct klr_model *model, const double *label,
                           const double *decision, const double *probability)
 {
-    size_t k = klr_model_classes(model), pairs = klr_model_pairs(model);
+    size_t k = klr_model_classes(model), pairs = klr_model_machines(model);
     for (size_t i = 0; i < ROWS * pairs; i++)
         FUZZ_CHECK(isfinite(decision[i]), "decision %g", decision[i]);
     for (size_t i = 0; i < ROWS; i++) {
@@ -105,7 +105,7 @@ static void check_predictions(const struct klr_model *model,
 {
     static const uint8_t rows[] = "\n\n\n";
     struct klr_error err = {.code = -1, .line = -1, .column = -1};
-    size_t k = klr_model_classes(model), pairs = klr_model_pairs(model);
+    size_t k = klr_model_classes(model), pairs = klr_model_machines(model);
     /* Index 0 is known to precomputed kernels only: leave it out of row 1. */
     size_t start[ROWS + 1], skip = !klr_model_reader_flags(model);
     memcpy(start, row_start, sizeof start);

@@ -44,26 +44,26 @@ static void test_labels(void)
     struct klr_problem problem = problem_of(two, 5);
     struct layout layout;
     struct klr_error err;
-    ok(layout_create(&layout, &problem, NULL, 1, 0, &err) == 0 &&
+    ok(layout_create(&layout, &problem, NULL, deal_none, &err) == 0 &&
            layout.label[0] == 1 && layout.label[1] == -1,
        "two classes: the larger label is first");
     ok(is_permutation(layout.order, 5) && is_sorted(&layout, two),
        "sorted by class, stably");
     layout_free(&layout);
-    ok(layout_create(&layout, &problem, "-1", 1, 0, &err) == 0 &&
+    ok(layout_create(&layout, &problem, "-1", deal_none, &err) == 0 &&
            layout.label[0] == -1 && layout.label[1] == 1 &&
            is_sorted(&layout, two),
        "--positive comes first");
     layout_free(&layout);
-    ok(layout_create(&layout, &problem, "7", 1, 0, &err) == KLR_E_USAGE,
+    ok(layout_create(&layout, &problem, "7", deal_none, &err) == KLR_E_USAGE,
        "--positive must occur: %s", err.message);
     problem = problem_of(three, 7);
-    ok(layout_create(&layout, &problem, NULL, 1, 0, &err) == 0 &&
+    ok(layout_create(&layout, &problem, NULL, deal_none, &err) == 0 &&
            layout.k == 4 && layout.label[0] == 1 && layout.label[2] == 2.5 &&
            is_sorted(&layout, three),
        "more classes: ascending, decimals allowed");
     layout_free(&layout);
-    ok(layout_create(&layout, &problem, "1", 1, 0, &err) == KLR_E_USAGE,
+    ok(layout_create(&layout, &problem, "1", deal_none, &err) == KLR_E_USAGE,
        "--positive with four classes: %s", err.message);
 }
 
@@ -73,21 +73,22 @@ static void test_refusals(void)
     struct klr_problem problem = problem_of(same, 3);
     struct layout layout;
     struct klr_error err;
-    ok(layout_create(&layout, &problem, NULL, 1, 0, &err) == KLR_E_DATA,
+    ok(layout_create(&layout, &problem, NULL, deal_none, &err) == KLR_E_DATA,
        "one class: %s", err.message);
     for (size_t i = 0; i < N; i++)
         target[i] = (double)(i % 40);
     problem = problem_of(target, N);
-    ok(layout_create(&layout, &problem, NULL, 1, 0, &err) == KLR_E_DATA,
+    ok(layout_create(&layout, &problem, NULL, deal_none, &err) == KLR_E_DATA,
        "regression targets: %s", err.message);
     for (size_t i = 0; i < N; i++)
         target[i] = (double)(i % 34);
-    ok(layout_create(&layout, &problem, NULL, 1, 0, &err) == 0,
+    ok(layout_create(&layout, &problem, NULL, deal_none, &err) == 0,
        "n/3 classes are accepted");
     layout_free(&layout);
     double few[] = {1, 2, 1};
     problem = problem_of(few, 3);
-    ok(layout_create(&layout, &problem, NULL, 4, 0, &err) == KLR_E_USAGE,
+    ok(layout_create(&layout, &problem, NULL, (struct deal){4, 1, 0}, &err) ==
+           KLR_E_USAGE,
        "more folds than examples: %s", err.message);
 }
 
@@ -119,17 +120,18 @@ static void test_folds(void)
     struct klr_error err;
     for (size_t i = 0; i < N; i++)
         label[i] = i % 7 == 0 ? 2 : i % 3 == 0 ? 1 : 0;
-    layout_create(&a, &problem, NULL, 5, 1, &err);
-    layout_create(&b, &problem, NULL, 5, 1, &err);
-    layout_create(&c, &problem, NULL, 5, 2, &err);
+    layout_create(&a, &problem, NULL, (struct deal){5, 1, 1}, &err);
+    layout_create(&b, &problem, NULL, (struct deal){5, 1, 1}, &err);
+    layout_create(&c, &problem, NULL, (struct deal){5, 1, 2}, &err);
     ok(is_permutation(a.order, N) && is_sorted(&a, label),
        "folds: sorted by class and fold");
     ok(is_balanced(&a) && is_balanced(&c), "folds are stratified");
     ok(memcmp(a.order, b.order, sizeof label) == 0, "same seed, same folds");
     ok(memcmp(a.order, c.order, sizeof label) != 0, "other seed, other folds");
     for (size_t leave = 0; leave <= a.folds; leave++) {
-        struct klr_range range[2];
-        size_t count = 0, size = layout_class(&a, 1, leave, range, &count);
+        struct klr_range range[6];
+        size_t count = 0, size = layout_kept(&a, 1, (struct hole){leave, 1},
+                                             range, &count);
         size_t whole = a.begin[2 * 5] - a.begin[5];
         size_t hole =
             leave < 5 ? a.begin[5 + leave + 1] - a.begin[5 + leave] : 0;
@@ -144,10 +146,67 @@ static void test_folds(void)
     layout_free(&c);
 }
 
+/* Positions that ranges of all classes have, counted. */
+static void count_positions(const struct layout *layout, struct hole hole,
+                            bool held, int *times)
+{
+    struct klr_range range[8];
+    for (size_t c = 0; c < layout->k; c++) {
+        size_t count = 0;
+        if (held)
+            layout_held(layout, c, hole, range, &count);
+        else
+            layout_kept(layout, c, hole, range, &count);
+        for (size_t r = 0; r < count; r++)
+            for (size_t p = range[r].begin; p < range[r].end; p++)
+                times[p]++;
+    }
+}
+
+/* The complement of a fold is the union of its parts, each of which is held
+ * once and kept beside all others; folds are those without parts. */
+static void test_parts(void)
+{
+    double label[N];
+    struct klr_problem problem = problem_of(label, N);
+    struct layout a, b;
+    struct klr_error err;
+    for (size_t i = 0; i < N; i++)
+        label[i] = i % 7 == 0 ? 2 : i % 3 == 0 ? 1 : 0;
+    layout_create(&a, &problem, NULL, (struct deal){4, 3, 9}, &err);
+    layout_create(&b, &problem, NULL, (struct deal){4, 1, 9}, &err);
+    bool fold_of[2][4][N] = {{{false}}};
+    for (size_t cell = 0; cell < a.k * 4 * 3; cell++)
+        for (size_t p = a.begin[cell]; p < a.begin[cell + 1]; p++)
+            fold_of[0][cell / 3 % 4][a.order[p]] = true;
+    for (size_t cell = 0; cell < b.k * 4; cell++)
+        for (size_t p = b.begin[cell]; p < b.begin[cell + 1]; p++)
+            fold_of[1][cell % 4][b.order[p]] = true;
+    ok(memcmp(fold_of[0], fold_of[1], sizeof fold_of[0]) == 0,
+       "folds do not depend on parts");
+    for (size_t f = 0; f <= 4; f++) {
+        int held[N] = {0}, kept[N] = {0}, own[N] = {0};
+        bool good = true;
+        for (size_t p = 0; p < 3; p++) {
+            count_positions(&a, (struct hole){f, p}, true, held);
+            count_positions(&a, (struct hole){f, p}, false, kept);
+        }
+        count_positions(&a, (struct hole){f, 3}, false, own);
+        for (size_t p = 0; p < N; p++) {
+            bool in = f == 4 || !fold_of[0][f][a.order[p]];
+            good = good && held[p] == in && kept[p] == 2 * in && own[p] == in;
+        }
+        ok(good, "parts of the complement of fold %zu", f);
+    }
+    layout_free(&a);
+    layout_free(&b);
+}
+
 int main(void)
 {
     test_labels();
     test_refusals();
     test_folds();
+    test_parts();
     return done_testing();
 }

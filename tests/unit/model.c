@@ -52,7 +52,9 @@ static void spit(const char *name, const char *text)
 /* Three classes, one of them without support vectors, awkward numbers. */
 static double label[] = {-1.5, 2, 1e10};
 static double rho[] = {0.1, -1.0 / 3, 5e-324};
-static double prob_a[] = {-1, -1.0 / 7, -1}, prob_b[] = {0, 1e-17, -0.0};
+static struct link links[] = {{LINK_LOGISTIC, -1, 0, 0},
+                              {LINK_LOGISTIC, -1.0 / 7, 1e-17, 0},
+                              {LINK_LOGISTIC, -1, -0.0, 0}};
 static size_t class_sv[] = {2, 0, 1};
 static double coef[] = {0.1 + 0.2, 1, -1, 1.7976931348623157e308, 4e-320, -2};
 static size_t start[] = {0, 2, 2, 3};
@@ -66,11 +68,11 @@ static struct klr_model sample(void)
         .type = KLR_MODEL_KLR,
         .kernel = {KLR_POLYNOMIAL, 4, 1.0 / 3, -0.7},
         .k = 3,
-        .pairs = 3,
+        .machines = 3,
+        .columns = 2,
         .label = label,
         .rho = rho,
-        .prob_a = prob_a,
-        .prob_b = prob_b,
+        .link = links,
         .n_sv = 3,
         .class_sv = class_sv,
         .coef = coef,
@@ -95,6 +97,17 @@ static bool same(const void *a, const void *b, size_t count, size_t size)
     return a && b && memcmp(a, b, count * size) == 0;
 }
 
+/* Bytes between members do not count. */
+static bool same_links(const struct link *a, const struct link *b, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (a[i].kind != b[i].kind || memcmp(&a[i].a, &b[i].a, sizeof a->a) ||
+            memcmp(&a[i].b, &b[i].b, sizeof a->b) ||
+            memcmp(&a[i].c, &b[i].c, sizeof a->c))
+            return false;
+    return true;
+}
+
 static void test_round_trip(void)
 {
     struct klr_model model = sample(), *back = NULL;
@@ -107,11 +120,10 @@ static void test_round_trip(void)
            back->kernel.degree == 4 && back->kernel.gamma == 1.0 / 3 &&
            back->kernel.coef0 == -0.7,
        "type and kernel");
-    ok(back->k == 3 && back->pairs == 3 && back->n_sv == 3 &&
+    ok(back->k == 3 && back->machines == 3 && back->n_sv == 3 &&
            same(back->label, label, 3, sizeof *label) &&
            same(back->rho, rho, 3, sizeof *rho) &&
-           same(back->prob_a, prob_a, 3, sizeof *prob_a) &&
-           same(back->prob_b, prob_b, 3, sizeof *prob_b) &&
+           same_links(back->link, links, 3) &&
            same(back->class_sv, class_sv, 3, sizeof *class_sv),
        "classes, bit for bit");
     ok(same(back->coef, coef, 6, sizeof *coef) &&
@@ -137,9 +149,11 @@ static void test_round_trip(void)
 static void test_sparse(void)
 {
     struct klr_model model = sample(), *back = NULL;
-    double slope[] = {-0.75, -0.5, -1.0 / 3};
+    struct link slope[] = {{LINK_LOGISTIC, -0.75, 0, 0},
+                           {LINK_LOGISTIC, -0.5, 0, 0},
+                           {LINK_LOGISTIC, -1.0 / 3, 0, 0}};
     model.type = KLR_MODEL_SKLR;
-    model.prob_a = slope;
+    model.link = slope;
     model.record.lambda = 2.0 / 3;
     model.record.box = 1e-5;
     model.record.bias = false;
@@ -150,7 +164,7 @@ static void test_sparse(void)
     ok(!klr_model_load(&back, in_folder("model"), &err) &&
            back->type == KLR_MODEL_SKLR && back->record.lambda == 2.0 / 3 &&
            back->record.box == 1e-5 && !back->record.bias &&
-           same(back->prob_a, slope, 3, sizeof *slope),
+           same_links(back->link, slope, 3),
        "comes back: %s", err.message);
     klr_model_free(back);
     model.type = KLR_MODEL_KLR;
@@ -163,6 +177,37 @@ static void test_sparse(void)
     back = NULL;
     ok(!klr_model_load(&back, in_folder("model"), &err) && back->record.bias,
        "without the key there is a bias");
+    klr_model_free(back);
+}
+
+/* What LIBSVM cannot express: it is told by the first line. */
+static void test_own_type(void)
+{
+    struct klr_model model = sample(), *back = NULL;
+    struct link gauss[] = {{LINK_GAUSSIAN, -1, 0.5, 1.0 / 3},
+                           {LINK_GAUSSIAN, -1, 0, 0},
+                           {LINK_GAUSSIAN, 1e-300, -3, -7}};
+    double wide[] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+    model.multiclass = KLR_OVA;
+    model.columns = 3;
+    model.coef = wide;
+    save(&model, "model", 0);
+    ok(strstr(contents("model"), "svm_type klr\n") == contents("model") &&
+           strstr(contents("model"), "\nmulticlass ova\nrho") &&
+           !strstr(contents("model"), "link"),
+       "one against the rest");
+    ok(!klr_model_load(&back, in_folder("model"), &err) &&
+           back->multiclass == KLR_OVA && back->columns == 3 &&
+           same(back->coef, wide, 9, sizeof *wide),
+       "comes back: %s", err.message);
+    klr_model_free(back);
+    model = sample();
+    back = NULL;
+    model.link = gauss;
+    save(&model, "model", 0);
+    ok(!klr_model_load(&back, in_folder("model"), &err) &&
+           back->multiclass == KLR_OVO && same_links(back->link, gauss, 3),
+       "a gaussian link comes back: %s", err.message);
     klr_model_free(back);
 }
 
@@ -183,8 +228,7 @@ static void test_text(void)
            !strstr(text, "\ngap ") && !strstr(text, "\nsv_indices") &&
            !strcmp(text + strlen(text) - 5, "\nend\n"),
        "an unknown gap and unwanted rows are left out");
-    model.prob_a = NULL;
-    model.prob_b = NULL;
+    model.link = NULL;
     model.type = KLR_MODEL_SVM;
     model.has_record = false;
     save(&model, "model", 0);
@@ -214,7 +258,8 @@ static void test_kernels(void)
     struct klr_model model = sample(), *back;
     size_t counts[] = {1, 1};
     model.k = 2;
-    model.pairs = 1;
+    model.machines = 1;
+    model.columns = 1;
     model.n_sv = 2;
     model.class_sv = counts;
     model.value = two_value;
@@ -256,7 +301,8 @@ static void test_verbatim(void)
        "a training file");
     size_t counts[] = {ROWS / 2, 3}, n = ROWS / 2 + 3;
     model.k = 2;
-    model.pairs = 1;
+    model.machines = 1;
+    model.columns = 1;
     model.n_sv = n;
     model.class_sv = counts;
     model.problem = &problem;
@@ -330,10 +376,14 @@ static void test_libsvm(void)
 static void test_pairs(void)
 {
     size_t next = 0;
+    size_t first, second;
     bool good = true;
     for (size_t a = 0; a < 7; a++)
-        for (size_t b = a + 1; b < 7; b++)
-            good &= pair_index(7, a, b) == next++;
+        for (size_t b = a + 1; b < 7; b++) {
+            good &= pair_index(7, a, b) == next;
+            pair_classes(7, next++, &first, &second);
+            good &= first == a && second == b;
+        }
     ok(good && next == 21, "pairs are counted (0,1), (0,2) .. (5,6)");
 }
 
@@ -344,6 +394,7 @@ int main(void)
     test_pairs();
     test_round_trip();
     test_sparse();
+    test_own_type();
     test_text();
     test_kernels();
     test_verbatim();

@@ -329,7 +329,7 @@ static void parameters(void)
     ok(klr_params_check(&params, &err) == KLR_E_USAGE, "%s", err.message);
     params.n_weights = 0;
     params.model = KLR_MODEL_SVM;
-    params.probability = 1;
+    params.link = KLR_LINK_SIGMA;
     ok(klr_params_check(&params, &err) == KLR_E_USAGE, "%s", err.message);
     klr_params_init(&params);
     params.no_bias = 1;

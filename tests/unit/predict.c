@@ -54,7 +54,7 @@ static struct klr_features features(size_t first, size_t n)
 
 /* k classes of unequal sizes; coefficients about `size` large. */
 static double coef[(MOST_CLASSES - 1) * VECTORS], rho[MOST_PAIRS];
-static double prob_a[MOST_PAIRS], prob_b[MOST_PAIRS];
+static struct link links[MOST_PAIRS];
 static double labels[MOST_CLASSES] = {7, -2, 3, 0.5};
 static size_t class_sv[MOST_CLASSES];
 
@@ -65,19 +65,19 @@ static struct klr_model make_model(enum klr_kernel_type type, size_t k,
         coef[t] = size * (2 * uniform() - 1);
     for (size_t pair = 0; pair < MOST_PAIRS; pair++) {
         rho[pair] = size * (uniform() - 0.5);
-        prob_a[pair] = -1 - uniform();
-        prob_b[pair] = uniform() - 0.5;
+        double slope = -1 - uniform();
+        links[pair] = (struct link){LINK_LOGISTIC, slope, uniform() - 0.5, 0};
     }
     for (size_t c = 0, left = n_sv; c < k; left -= class_sv[c++])
         class_sv[c] = c + 1 < k ? left / 3 : left;
     return (struct klr_model){
         .kernel = {type, 3, 0.4, 1},
         .k = k,
-        .pairs = k * (k - 1) / 2,
+        .machines = k * (k - 1) / 2,
+        .columns = k - 1,
         .label = labels,
         .rho = rho,
-        .prob_a = prob_a,
-        .prob_b = prob_b,
+        .link = links,
         .n_sv = n_sv,
         .class_sv = class_sv,
         .coef = coef,
@@ -128,8 +128,9 @@ static double largest_error(const struct klr_model *model,
     for (size_t i = 0; i < ROWS; i += 61)
         for (size_t a = 0, pair = 0; a < model->k; a++)
             for (size_t b = a + 1; b < model->k; b++, pair++)
-                largest = fmax(largest, fabs(decision[i * model->pairs + pair] -
-                                             decide(model, a, b, pair, i)));
+                largest =
+                    fmax(largest, fabs(decision[i * model->machines + pair] -
+                                       decide(model, a, b, pair, i)));
     return largest;
 }
 
@@ -152,7 +153,7 @@ static bool predict(const struct klr_model *model, long long threads,
     for (size_t i = 0; good && i < ROWS; i += step) {
         struct klr_features x = features(i, ROWS - i < step ? ROWS - i : step);
         good = !klr_predict(p, &x, answer->label + i,
-                            answer->decision + i * model->pairs,
+                            answer->decision + i * model->machines,
                             answer->probability + i * model->k, &err);
     }
     if (good)
@@ -203,7 +204,7 @@ static void test_answers(void)
     double apart = 0;
     size_t wrong = 0;
     for (size_t i = 0; i < ROWS; i++) {
-        double z = prob_a[0] * whole.decision[i] + prob_b[0];
+        double z = links[0].a * whole.decision[i] + links[0].b;
         double p = 1 / (1 + exp(z));
         apart = fmax(apart, fabs(whole.probability[2 * i] - p));
         apart = fmax(apart, fabs(whole.probability[2 * i + 1] - (1 - p)));

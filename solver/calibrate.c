@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Links: from the decision value of a machine to the log-odds of its two sides.
+ * Some follow from the loss; others are fitted on decision values of examples
+ * that the machine was not trained on: each part of the training set is decided
+ * by machines trained on the other parts, on the same operator, before the
+ * machine itself is trained on all of it.
+ *
+ *   sigma       f: what the logistic loss estimates
+ *   shrunk      f / (1 + lambda/2): beyond the boundary an S-KLR decision value
+ *               lies further out by some lambda
+ *   consistent  log sigma(lambda + f) - log sigma(lambda - f): what the loss
+ *               shifted by lambda estimates
+ *   fitted      a slope times f
+ *   platt       a slope times f, and an intercept
+ *   gaussian    f is normally distributed on either side: Mika et al. (2001),
+ *               section 5
+ */
+#include "solver/internal.h"
+
+static bool link_is_fitted(int link)
+{
+    return link == KLR_LINK_FITTED || link == KLR_LINK_PLATT ||
+           link == KLR_LINK_GAUSSIAN;
+}
+
+static size_t calibration_parts(const struct klr_params *params)
+{
+    return link_is_fitted(params->link) &&
+                   params->calibration != KLR_CALIBRATION_TRAINING
+               ? CALIBRATION_PARTS
+               : 1;
+}
+
+/* ---- Links of the loss ---- */
+
+static struct link link_of_loss(const struct klr_params *params, double cost)
+{
+    double shift = loss_of(params, cost).shift;
+    struct link link = link_neutral(params->link);
+    if (params->link == KLR_LINK_SHRUNK)
+        link.a = -1 / (1 + shift / 2);
+    if (params->link == KLR_LINK_CONSISTENT)
+        link.c = shift;
+    return link;
+}
+
+/* ---- Fits ---- */
+
+/* Examples of two sides with their decision values. */
+struct sides {
+    size_t n;
+    const double *f, *y, *weight; /* (n) */
+};
+
+/* u = slope f + intercept are the log-odds, t the targets of Platt (1999),
+ * which H.-T. Lin, C.-J. Lin & R. C. Weng, "A note on Platt's probabilistic
+ * outputs for support vector machines" (2007) keep: minimise
+ * sum_i w_i (log(1 + e^u_i) - t_i u_i). */
+struct platt {
+    const struct sides *sides;
+    double target[2]; /* of the negative and the positive side */
+    double slope, intercept, value;
+    double gradient[2], hessian[3];
+};
+
+static void platt_evaluate(struct platt *p)
+{
+    const struct sides *s = p->sides;
+    p->value = 0;
+    memset(p->gradient, 0, sizeof p->gradient);
+    memset(p->hessian, 0, sizeof p->hessian);
+    for (size_t i = 0; i < s->n; i++) {
+        double f = s->f[i], t = p->target[s->y[i] > 0];
+        double u = p->slope * f + p->intercept, q = sigmoid(u);
+        double g = s->weight[i] * (q - t), h = s->weight[i] * q * sigmoid(-u);
+        p->value += s->weight[i] * (softplus(u) - t * u);
+        p->gradient[0] += g * f;
+        p->gradient[1] += g;
+        p->hessian[0] += h * f * f;
+        p->hessian[1] += h * f;
+        p->hessian[2] += h;
+    }
+}
+
+/* The Newton step; of the slope alone without an intercept. */
+static void platt_step(const struct platt *p, bool intercept, double step[2])
+{
+    const double *g = p->gradient, *h = p->hessian;
+    double ridge = 1e-12 * (h[0] + h[2]) + 1e-300;
+    double det = (h[0] + ridge) * (h[2] + ridge) - h[1] * h[1];
+    step[0] = -g[0] / (h[0] + ridge);
+    step[1] = 0;
+    if (intercept) {
+        step[0] = -((h[2] + ridge) * g[0] - h[1] * g[1]) / det;
+        step[1] = -((h[0] + ridge) * g[1] - h[1] * g[0]) / det;
+    }
+}
+
+/* Newton's method with step halving on a strictly convex function. */
+static void platt_minimise(struct platt *p, bool intercept)
+{
+    platt_evaluate(p);
+    for (int round = 0; round < 100; round++) {
+        double step[2], t = 1;
+        struct platt next = *p;
+        platt_step(p, intercept, step);
+        double fall = p->gradient[0] * step[0] + p->gradient[1] * step[1];
+        for (; t > 1e-10; t /= 2) {
+            next.slope = p->slope + t * step[0];
+            next.intercept = p->intercept + t * step[1];
+            platt_evaluate(&next);
+            if (next.value <= p->value + 1e-4 * t * fall)
+                break;
+        }
+        if (t <= 1e-10 || -fall <= 1e-14 * fabs(p->value))
+            return;
+        *p = next;
+    }
+}
+
+/* The slope is not negative: more of f is never less of the class. */
+static struct link link_fit_platt(const struct sides *s, bool intercept)
+{
+    double size[2] = {0, 0}, scale = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        size[s->y[i] > 0] += s->weight[i];
+        scale = fmax(scale, fabs(s->f[i]));
+    }
+    double prior = log((size[1] + 1) / (size[0] + 1));
+    struct platt p = {
+        .sides = s,
+        .target = {1 / (size[0] + 2), (size[1] + 1) / (size[1] + 2)},
+        .slope = scale > 0 ? 1 / scale : 1,
+        .intercept = intercept ? prior : 0,
+    };
+    platt_minimise(&p, intercept);
+    if (!(p.slope > 0)) {
+        p.slope = 0;
+        p.intercept = intercept ? prior : 0;
+    }
+    return (struct link){LINK_LOGISTIC, -p.slope, -p.intercept, 0};
+}
+
+/* The log-odds of two normal densities times the sides' shares. */
+static struct link link_fit_gaussian(const struct sides *s)
+{
+    double size[2] = {0, 0}, mean[2] = {0, 0}, var[2] = {0, 0};
+    for (size_t i = 0; i < s->n; i++) {
+        size[s->y[i] > 0] += s->weight[i];
+        mean[s->y[i] > 0] += s->weight[i] * s->f[i];
+    }
+    for (int side = 0; side < 2; side++)
+        mean[side] /= size[side];
+    for (size_t i = 0; i < s->n; i++) {
+        double d = s->f[i] - mean[s->y[i] > 0];
+        var[s->y[i] > 0] += s->weight[i] * d * d;
+    }
+    double least = 1e-12 * (mean[1] - mean[0]) * (mean[1] - mean[0]) + 1e-300;
+    for (int side = 0; side < 2; side++)
+        var[side] = fmax(var[side] / size[side], least);
+    double b = log(size[1] / size[0]) - 0.5 * log(var[1] / var[0]) -
+               mean[1] * mean[1] / (2 * var[1]) +
+               mean[0] * mean[0] / (2 * var[0]);
+    return (struct link){
+        .kind = LINK_GAUSSIAN,
+        .a = mean[0] / var[0] - mean[1] / var[1],
+        .b = -b,
+        .c = 0.5 / var[1] - 0.5 / var[0],
+    };
+}
+
+static struct link link_fit(const struct klr_params *params,
+                            const struct sides *sides)
+{
+    bool both[2] = {false, false};
+    for (size_t i = 0; i < sides->n; i++)
+        both[sides->y[i] > 0] = true;
+    if (!both[0] || !both[1])
+        return link_neutral(params->link);
+    if (params->link == KLR_LINK_GAUSSIAN)
+        return link_fit_gaussian(sides);
+    return link_fit_platt(sides, params->link == KLR_LINK_PLATT);
+}
+
+/* ---- Decision values of a group ---- */
+
+/* output (n, machines, count) at the positions `held`, by the solutions that
+ * the group has. */
+static int group_decide(const struct group *group, struct training *training,
+                        struct klr_set held, double *output,
+                        struct klr_error *err)
+{
+    size_t n = group->set.size, m = group->machines * group->count;
+    double *v = klr_alloc(n * m, sizeof *v, err), scale = 0;
+    double *product = klr_alloc(held.size * m, sizeof *product, err);
+    int code = v && product ? 0 : KLR_E_MEMORY;
+    for (size_t s = 0; s < m && !code; s++) {
+        double sum = 0;
+        for (size_t i = 0; i < n; i++) {
+            double beta = v[i * m + s] = group->solution[s].beta[i];
+            sum += beta * beta;
+        }
+        scale = fmax(scale, sum * training->most);
+    }
+    if (!code && held.size > 0) {
+        operator_apply(training->op, held, group->set, v, m,
+                       training_precision(training, scale), product);
+        for (size_t i = 0; i < held.size; i++)
+            for (size_t s = 0; s < m; s++)
+                output[set_position(held, i) * m + s] =
+                    product[i * m + s] - group->solution[s].rho;
+    }
+    klr_free(v);
+    klr_free(product);
+    return code;
+}
+
+/* ---- Calibration ---- */
+
+/* Ranges of the group's classes that `list` (layout_kept or layout_held) has,
+ * into `range`. */
+static struct klr_set group_list(const struct group *group,
+                                 const struct layout *layout, struct hole hole,
+                                 size_t (*list)(const struct layout *, size_t,
+                                                struct hole, struct klr_range *,
+                                                size_t *),
+                                 struct klr_range *range)
+{
+    size_t count = 0;
+    for (size_t j = 0; j < group->classes; j++)
+        list(layout, group->class[j], hole, range, &count);
+    return set_of(range, count);
+}
+
+/* The links from the decision values at `known`; sides (n) is workspace for
+ * decision values, signs and weights. */
+static void group_fit(struct group *group, const struct training *training,
+                      struct klr_set known, const double *output, double *side)
+{
+    const struct layout *layout = training->layout;
+    size_t m = group->machines * group->count, n = known.size;
+    double *f = side, *y = f + n, *weight = y + n;
+    for (size_t s = 0; s < m; s++) {
+        for (size_t i = 0, c = 0; i < n; i++) {
+            size_t p = set_position(known, i);
+            while (layout_begin(layout, c + 1) <= p)
+                c++;
+            f[i] = output[p * m + s];
+            y[i] = group_sign(group, s / group->count, c);
+            weight[i] = training->weight[c];
+        }
+        struct sides sides = {n, f, y, weight};
+        group->link[s] = link_fit(training->params, &sides);
+    }
+}
+
+/* Decision values of the examples of a fold's complement, by parts. */
+static int group_decide_parts(struct group *group, struct training *training,
+                              size_t fold, struct klr_range *range,
+                              double *output, struct klr_error *err)
+{
+    const struct layout *layout = training->layout;
+    bool all = training->params->calibration == KLR_CALIBRATION_CV;
+    int code = 0;
+    for (size_t p = 0; p < (all ? layout->parts : 1) && !code; p++) {
+        struct hole hole = {fold, p};
+        code = group_solve(group, training, hole, err);
+        if (!code)
+            code = group_decide(
+                group, training,
+                group_list(group, layout, hole, layout_held, range), output,
+                err);
+    }
+    return code;
+}
+
+static int group_train_fitted(struct group *group, struct training *training,
+                              size_t fold, struct klr_error *err)
+{
+    const struct layout *layout = training->layout;
+    struct hole hole = {fold, layout->parts}, first = {fold, 0};
+    size_t m = group->machines * group->count;
+    struct klr_range *range =
+        klr_alloc(layout->k, (layout->folds + 1) * sizeof *range, err);
+    double *output = klr_alloc(layout->n, m * sizeof *output, err);
+    double *side = klr_alloc(layout->n, 3 * sizeof *side, err);
+    bool parts = layout->parts > 1;
+    bool held = training->params->calibration == KLR_CALIBRATION_HOLDOUT;
+    int code = range && output && side ? 0 : KLR_E_MEMORY;
+    if (!code && parts)
+        code = group_decide_parts(group, training, fold, range, output, err);
+    if (!code)
+        code = group_solve(group, training, hole, err);
+    if (!code && !parts)
+        code = group_decide(group, training, group->set, output, err);
+    if (!code)
+        group_fit(group, training,
+                  held ? group_list(group, layout, first, layout_held, range)
+                       : group->set,
+                  output, side);
+    klr_free(range);
+    klr_free(output);
+    klr_free(side);
+    return code;
+}
+
+static int group_train(struct group *group, struct training *training,
+                       size_t fold, struct klr_error *err)
+{
+    const struct klr_params *params = training->params;
+    if (link_is_fitted(params->link))
+        return group_train_fitted(group, training, fold, err);
+    for (size_t s = 0; s < group->machines * group->count; s++)
+        group->link[s] =
+            link_of_loss(params, params->cost.value[s % group->count]);
+    struct hole hole = {fold, training->layout->parts};
+    return group_solve(group, training, hole, err);
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Training: from a problem to a model for each C.
+ */
+#include "solver/internal.h"
+
+/* A model without support vectors and links. */
+static struct klr_model *model_create(const struct training *training,
+                                      const struct ensemble *ensemble, size_t t,
+                                      struct klr_error *err)
+{
+    const struct layout *layout = training->layout;
+    size_t k = layout->k, machines = ensemble->machines;
+    struct klr_model *model = klr_zalloc(1, sizeof *model, err);
+    if (!model)
+        return NULL;
+    model->type = (enum klr_model_type)training->params->model;
+    model->multiclass = training->multiclass;
+    model->kernel = training->op->kernel;
+    model->k = k;
+    model->machines = machines;
+    model->columns = ensemble->columns;
+    if (!(model->label = klr_alloc(k, sizeof(double), err)) ||
+        !(model->rho = klr_alloc(machines, sizeof(double), err)) ||
+        !(model->class_sv = klr_zalloc(k, sizeof *model->class_sv, err)) ||
+        !(model->sv_row = klr_alloc(layout->n, sizeof *model->sv_row, err)))
+        return klr_model_free(model);
+    memcpy(model->label, layout->label, k * sizeof(double));
+    memcpy(model->rho, ensemble->rho + t * machines, machines * sizeof(double));
+    return model;
+}
+
+static int model_add_links(struct klr_model *model,
+                           const struct ensemble *ensemble, size_t t,
+                           struct klr_error *err)
+{
+    size_t size = model->machines * sizeof *model->link;
+    if (!(model->link = klr_alloc(size, 1, err)))
+        return KLR_E_MEMORY;
+    memcpy(model->link, ensemble->link + t * model->machines, size);
+    return 0;
+}
+
+/* A support vector: its row in the problem, its position. */
+struct vector {
+    size_t row, position;
+};
+
+static int compare_vectors(const void *a, const void *b)
+{
+    const struct vector *v = a, *w = b;
+    return (v->row > w->row) - (v->row < w->row);
+}
+
+/* The examples of class c with a coefficient other than zero, by row. */
+static size_t model_list_class(const struct ensemble *ensemble, size_t t,
+                               const struct layout *layout, size_t c,
+                               struct vector *vector)
+{
+    size_t count = 0, columns = ensemble->columns;
+    for (size_t p = layout_begin(layout, c); p < layout_begin(layout, c + 1);
+         p++) {
+        const double *coef =
+            ensemble->coef + (p * ensemble->count + t) * columns;
+        size_t zeros = 0;
+        while (zeros < columns && coef[zeros] == 0)
+            zeros++;
+        if (zeros < columns)
+            vector[count++] = (struct vector){layout->order[p], p};
+    }
+    qsort(vector, count, sizeof *vector, compare_vectors);
+    return count;
+}
+
+static int model_add_vectors(struct klr_model *model,
+                             const struct ensemble *ensemble, size_t t,
+                             const struct layout *layout, struct klr_error *err)
+{
+    size_t columns = model->columns, n = 0;
+    struct vector *vector = klr_alloc(layout->n, sizeof *vector, err);
+    if (!vector)
+        return KLR_E_MEMORY;
+    for (size_t c = 0; c < model->k; c++) {
+        model->class_sv[c] =
+            model_list_class(ensemble, t, layout, c, vector + n);
+        n += model->class_sv[c];
+    }
+    model->n_sv = n;
+    model->coef = klr_alloc(n, columns * sizeof *model->coef, err);
+    for (size_t i = 0; i < n && model->coef; i++) {
+        const double *coef =
+            ensemble->coef +
+            (vector[i].position * ensemble->count + t) * columns;
+        model->sv_row[i] = vector[i].row;
+        for (size_t j = 0; j < columns; j++)
+            model->coef[j * n + i] = coef[j];
+    }
+    klr_free(vector);
+    return model->coef ? 0 : KLR_E_MEMORY;
+}
+
+/* The support vectors' features, copied from the problem. */
+static int model_copy_features(struct klr_model *model,
+                               const struct klr_problem *problem,
+                               struct klr_error *err)
+{
+    size_t total = 0, *start;
+    start = klr_alloc(model->n_sv + 1, sizeof *start, err);
+    if (!(model->start = start))
+        return KLR_E_MEMORY;
+    start[0] = 0;
+    for (size_t i = 0; i < model->n_sv; i++) {
+        size_t row = model->sv_row[i];
+        total += problem->start[row + 1] - problem->start[row];
+        start[i + 1] = total;
+    }
+    if (!(model->index = klr_alloc(total, sizeof *model->index, err)) ||
+        !(model->value = klr_alloc(total, sizeof *model->value, err)))
+        return KLR_E_MEMORY;
+    for (size_t i = 0; i < model->n_sv; i++) {
+        size_t from = problem->start[model->sv_row[i]];
+        size_t count = start[i + 1] - start[i];
+        memcpy(model->index + start[i], problem->index + from,
+               count * sizeof *model->index);
+        memcpy(model->value + start[i], problem->value + from,
+               count * sizeof *model->value);
+    }
+    model->dimension = problem->dimension;
+    model->problem = problem;
+    return 0;
+}
+
+/* The model of the t-th C. */
+static int model_build(struct klr_model **out, const struct training *training,
+                       const struct ensemble *ensemble, size_t t,
+                       const struct klr_problem *problem,
+                       struct klr_report *report, struct klr_error *err)
+{
+    const struct klr_params *params = training->params;
+    double cost = params->cost.value[t];
+    struct klr_model *model = *out = model_create(training, ensemble, t, err);
+    int code = KLR_E_MEMORY;
+    if (!model ||
+        (code = model_add_vectors(model, ensemble, t, training->layout, err)) ||
+        (code = model_copy_features(model, problem, err)))
+        return code;
+    if (params->link != KLR_LINK_NONE &&
+        (code = model_add_links(model, ensemble, t, err)))
+        return code;
+    report->n_sv = model->n_sv;
+    model->has_record = true;
+    model->record = (struct record){
+        .solver = report->solver,
+        .status = report->status,
+        .eps = params->eps,
+        .cost = cost,
+        .lambda = loss_of(params, cost).shift,
+        .box = params->box,
+        .bias = !params->no_bias,
+        .gap = report->gap,
+        .iterations = report->iterations,
+    };
+    return 0;
+}
+
+static struct klr_features problem_features(const struct klr_problem *problem)
+{
+    return (struct klr_features){
+        .n = problem->n,
+        .dimension = problem->dimension,
+        .start = problem->start,
+        .index = problem->index,
+        .value = problem->value,
+    };
+}
+
+/* Some solvers keep tiles of K, others a cache of its rows. What the former
+ * allocate beyond what -m leaves to a program comes off the tiles. */
+static int tile_budget(const struct klr_params *params, size_t n,
+                       size_t *budget, struct klr_error *err)
+{
+    const struct system *system = system_of(params, NULL);
+    const double room = 48 * 1048576.0;
+    double bytes = (double)params_budget(params);
+    double beyond = system->bytes ? fmax(system->bytes(n) - room, 0) : bytes;
+    *budget = 0;
+    if (bytes < beyond)
+        return klr_fail(err, KLR_E_LIMIT,
+                        "%zu examples need at least %.0f MB (-m)", n,
+                        ceil(beyond / 1048576));
+    *budget = (size_t)(bytes - beyond);
+    return 0;
+}
+
+static int problem_operator(struct klr_operator *op,
+                            const struct klr_problem *problem,
+                            const struct klr_params *params,
+                            const struct klr_kernel *kernel,
+                            const size_t *order, struct klr_pool *pool,
+                            struct klr_error *err)
+{
+    struct klr_features x = problem_features(problem);
+    size_t budget;
+    int code = tile_budget(params, problem->n, &budget, err);
+    if (!code)
+        code = operator_create(op, kernel, &x, order, pool, budget, err);
+    if (code && err && err->line > 0 && problem->line)
+        err->line = problem->line[err->line - 1];
+    return code;
+}
+
+int klr_train(const struct klr_problem *problem, const struct klr_params *given,
+              struct klr_model **model, struct klr_report *report,
+              struct klr_error *err)
+{
+    const struct klr_params settled = params_settle(given), *params = &settled;
+    struct klr_kernel kernel = params_kernel(params, problem->dimension);
+    struct deal deal = {1, calibration_parts(params), (uint64_t)params->seed};
+    struct layout layout = {0};
+    struct klr_pool *pool = NULL;
+    struct klr_operator op = {0};
+    struct training training = {0};
+    struct ensemble ensemble = {0};
+    size_t count = params->cost.count;
+    for (size_t t = 0; t < count; t++) {
+        model[t] = NULL;
+        report_start(&report[t]);
+    }
+    int code = klr_params_check(given, err);
+    if (code ||
+        (code = layout_create(&layout, problem, params->positive, deal, err)) ||
+        (code = klr_pool_create(&pool, params->threads, err)) ||
+        (code = problem_operator(&op, problem, params, &kernel, layout.order,
+                                 pool, err)) ||
+        (code = training_create(&training, &op, params, &layout, err)) ||
+        (code = ensemble_create(&ensemble, &training, err)))
+        goto done;
+    code = ensemble_train(&ensemble, &training, layout.folds, report, err);
+    for (size_t t = 0; t < count && !code; t++) {
+        report_finish(&report[t], &training);
+        code = model_build(&model[t], &training, &ensemble, t, problem,
+                           &report[t], err);
+    }
+done:
+    ensemble_free(&ensemble);
+    training_free(&training);
+    operator_free(&op);
+    klr_pool_free(pool);
+    layout_free(&layout);
+    for (size_t t = 0; t < count && code; t++)
+        model[t] = klr_model_free(model[t]);
+    return code;
+}

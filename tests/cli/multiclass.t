@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Several classes: machines of one class against the rest are those of two-class
+# problems, answers follow from decision values as their definitions say.
+use strict;
+use warnings;
+use lib 'tests/cli/lib';
+use Test::More;
+use KLR;
+
+my $dir = scratch();
+my ($k, $n) = (4, 120);
+srand 3;
+my (@row, @label);
+for my $i (0 .. $n - 1) {
+    my $c = $i % $k;
+    my @x = map { sprintf '%.6f', rand() + ($_ == $c ? 0.6 : 0) } 0 .. 2;
+    push @label, $c + 1;
+    push @row, join ' ', map { ($_ + 1) . ":$x[$_]" } 0 .. 2;
+}
+sub rows { # labels by a function of the class
+    my ($label) = @_;
+    return join '', map { $label->($label[$_]) . " $row[$_]\n" } 0 .. $n - 1;
+}
+put("$dir/data", rows(sub { $_[0] }));
+
+# Rows of numbers that klr-predict writes.
+sub predicted {
+    my (@options) = @_;
+    my $got = run(['klr-predict', '-q', @options, "$dir/data", "$dir/m"]);
+    is($got->{exit}, 0, "klr-predict @options") or diag $got->{err};
+    my @lines = split /\n/, $got->{out};
+    shift @lines if $lines[0] =~ /^labels/;
+    return [ map { [ split ' ' ] } @lines ];
+}
+sub trained {
+    my (@options) = @_;
+    my $got = run(['klr-train', '-q', '-g', '1', @options]);
+    is($got->{exit}, 0, "klr-train @options") or diag $got->{err};
+}
+sub most { # index of the first largest
+    my ($best) = 0;
+    for my $i (1 .. $#_) { $best = $i if $_[$i] > $_[$best] }
+    return $best;
+}
+sub near { # largest difference of two tables
+    my ($a, $b) = @_;
+    my $most = 0;
+    for my $i (0 .. $#$a) {
+        for my $j (0 .. $#{ $a->[$i] }) {
+            my $d = abs($a->[$i][$j] - $b->[$i][$j]);
+            $most = $d if $d > $most;
+        }
+    }
+    return $most;
+}
+sub decisions { return [ map { [ @$_[1 .. $#$_] ] } @{ predicted('-b', '0', '--decision') } ] }
+
+# ---- One against the rest ----
+
+for my $model (['klr'], ['svm', '-e', '1e-6'], ['sklr', '--link', 'sigma']) {
+    my @s = ('-s', @$model);
+    trained(@s, '--multiclass', 'ova', '-w2', '3', "$dir/data", "$dir/m");
+    my $f = decisions();
+    is(scalar @{ $f->[0] }, $k, "@s: a decision value for each class");
+    my $answer = predicted();
+    put("$dir/two", rows(sub { $_[0] == 2 ? 1 : -1 }));
+    trained(@s, '-w1', 3, "$dir/two", "$dir/m2");
+    my $got = run(['klr-predict', '-q', '-b', '0', '--decision', "$dir/data",
+                   "$dir/m2"]);
+    my @alone = map { [ (split ' ')[1] ] } split /\n/, $got->{out};
+    cmp_ok(near([ map { [ $_->[1] ] } @$f ], \@alone), '<', 2e-3,
+        "@s: class 2 against the rest, as two classes");
+    my $good = grep { $answer->[$_][0] == 1 + most(@{ $f->[$_] }) } 0 .. $n - 1;
+    is($good, $n, "@s: the largest decision value answers");
+    next if $model->[0] eq 'svm';
+    my @p = map { my @e = map { 1 / (1 + exp(-$_)) } @$_; my $sum = 0;
+                  $sum += $_ for @e; [ map { $_ / $sum } @e ] } @$f;
+    cmp_ok(near([ map { [ @$_[1 .. $k] ] } @$answer ], \@p), '<', 1e-6,
+        "@s: probabilities of the machines, normalised");
+}
+
+# ---- Elimination ----
+
+trained('--multiclass', 'ovo', "$dir/data", "$dir/m");
+my $pairs = decisions();
+trained('--multiclass', 'ddag', "$dir/data", "$dir/m");
+is(near($pairs, decisions()), 0, 'ddag: the machines of all pairs');
+my (%at, $next);
+$next = 0;
+for my $a (0 .. $k - 1) { for my $b ($a + 1 .. $k - 1) { $at{"$a $b"} = $next++ } }
+
+# The probability that class c is left, by all ways through the graph.
+sub left {
+    my ($f, $a, $b, $c) = @_;
+    return $a == $c ? 1 : 0 if $a == $b;
+    my $p = 1 / (1 + exp(-$f->[ $at{"$a $b"} ]));
+    return $p * left($f, $a, $b - 1, $c) + (1 - $p) * left($f, $a + 1, $b, $c);
+}
+my @p = map { my $f = $_; [ map { left($f, 0, $k - 1, $_) } 0 .. $k - 1 ] } @$pairs;
+my $answer = predicted();
+cmp_ok(near([ map { [ @$_[1 .. $k] ] } @$answer ], \@p), '<', 1e-9,
+    'ddag: probabilities by all ways through the graph');
+is(scalar(grep { $answer->[$_][0] == 1 + most(@{ $p[$_] }) } 0 .. $n - 1), $n,
+    'ddag: the most probable class answers');
+trained('-s', 'svm', '--multiclass', 'ddag', "$dir/data", "$dir/m");
+my $f = decisions();
+$answer = predicted();
+my $good = 0;
+for my $i (0 .. $n - 1) {
+    my ($a, $b) = (0, $k - 1);
+    while ($a < $b) { $f->[$i][ $at{"$a $b"} ] > 0 ? $b-- : $a++ }
+    $good++ if $answer->[$i][0] == $a + 1;
+}
+is($good, $n, 'ddag: without probabilities one class after the other goes');
+
+# ---- Links ----
+
+for my $link (qw(platt fitted gaussian none)) {
+    trained('-s', 'svm', '--link', $link, '--multiclass', 'ova', "$dir/data",
+        "$dir/m");
+    $answer = predicted();
+    my $sums = grep { my $s = 0; $s += $_ for @$_[1 .. $#$_];
+                      abs($s - 1) < 1e-8 } @$answer;
+    is($sums, $link eq 'none' ? 0 : $n, "$link: probabilities sum to 1");
+}
+my %seen;
+for my $how (qw(cv holdout training)) {
+    trained('-s', 'svm', '-b', 1, '--calibrate', $how, "$dir/data", "$dir/m");
+    my ($line) = grep { /^probA/ } split /\n/, get("$dir/m");
+    ok(!$seen{$line}++, "calibrated by $how: $line");
+}
+my %bytes;
+for my $j (1, 3) {
+    trained('-s', 'svm', '-b', 1, '-j', $j, "$dir/data", "$dir/m");
+    $bytes{ get("$dir/m") }++;
+}
+is(scalar keys %bytes, 1, 'the same bytes for any number of threads');
+done_testing();

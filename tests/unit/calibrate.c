@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Links: their log-odds, their fits against brute force, and that they are
+ * fitted on decision values of examples that were held out.
+ */
+#include "solver.c"
+
+#include "tests/sample.h"
+#include "tests/tap.h"
+
+enum { N = 120 };
+
+/* Decision values that overlap, more negative sides than positive ones. */
+static void make_sides(double *f, double *y, double *weight)
+{
+    for (size_t i = 0; i < N; i++) {
+        y[i] = i % 3 == 0 ? 1 : -1;
+        f[i] = 0.7 * y[i] + 3 * (uniform() - 0.5);
+        weight[i] = y[i] > 0 ? 2 : 1;
+    }
+}
+
+static void test_log_odds(void)
+{
+    struct link link = {LINK_LOGISTIC, -2, 0.5, 0};
+    ok(link_log_odds(&link, 3) == 5.5, "logistic");
+    link = (struct link){LINK_CONSISTENT, -1, 0, 1.5};
+    double f = 0.8,
+           p = sigmoid(1.5 + f) / (sigmoid(1.5 + f) + sigmoid(1.5 - f));
+    ok(fabs(sigmoid(link_log_odds(&link, f)) - p) < 1e-14, "consistent");
+    ok(isfinite(link_log_odds(&link, 1e5)), "far away, too");
+    ok(link_neutral(KLR_LINK_GAUSSIAN).kind == LINK_GAUSSIAN &&
+           link_neutral(KLR_LINK_CONSISTENT).kind == LINK_CONSISTENT,
+       "neutral links are of their kind");
+    for (int l = KLR_LINK_SIGMA; l <= KLR_LINK_GAUSSIAN; l++) {
+        link = link_neutral(l);
+        ok(fabs(link_log_odds(&link, -1.25) + 1.25) < 1e-15, "neutral %d", l);
+    }
+}
+
+/* Platt's objective: the definition. */
+static double platt_loss(const double *f, const double *y, const double *weight,
+                         double a, double b)
+{
+    double size[2] = {0, 0}, sum = 0;
+    for (size_t i = 0; i < N; i++)
+        size[y[i] > 0] += weight[i];
+    for (size_t i = 0; i < N; i++) {
+        double t = y[i] > 0 ? (size[1] + 1) / (size[1] + 2) : 1 / (size[0] + 2);
+        double p = 1 / (1 + exp(a * f[i] + b));
+        sum -= weight[i] * (t * log(p) + (1 - t) * log(1 - p));
+    }
+    return sum;
+}
+
+/* No neighbour is better. */
+static void test_platt(void)
+{
+    double f[N], y[N], weight[N];
+    make_sides(f, y, weight);
+    struct sides sides = {N, f, y, weight};
+    for (int intercept = 0; intercept < 2; intercept++) {
+        struct link link = link_fit_platt(&sides, intercept);
+        double best = platt_loss(f, y, weight, link.a, link.b);
+        bool least = link.a < -0.1 && (intercept || link.b == 0);
+        for (int da = -1; da <= 1; da++)
+            for (int db = -1; db <= 1; db++)
+                if ((da || db) && (intercept || !db))
+                    least =
+                        least && platt_loss(f, y, weight, link.a + 1e-3 * da,
+                                            link.b + 1e-3 * db) > best;
+        ok(least, "a = %g, b = %g", link.a, link.b);
+    }
+    for (size_t i = 0; i < N; i++)
+        f[i] = -f[i];
+    struct link falling = link_fit_platt(&sides, true);
+    ok(falling.a == 0, "a slope never falls");
+    ok(fabs(sigmoid(-falling.b) - 81.0 / 162) < 1e-12,
+       "and the shares remain: %g", sigmoid(-falling.b));
+}
+
+static void test_gaussian(void)
+{
+    double f[N], y[N], weight[N], mean[2] = {0}, var[2] = {0}, n[2] = {0};
+    make_sides(f, y, weight);
+    struct sides sides = {N, f, y, weight};
+    struct link link = link_fit_gaussian(&sides);
+    for (size_t i = 0; i < N; i++) {
+        n[y[i] > 0] += weight[i];
+        mean[y[i] > 0] += weight[i] * f[i];
+    }
+    for (int s = 0; s < 2; s++)
+        mean[s] /= n[s];
+    for (size_t i = 0; i < N; i++)
+        var[y[i] > 0] += weight[i] * pow(f[i] - mean[y[i] > 0], 2);
+    for (double z = -2; z < 3; z += 0.7) {
+        double density[2];
+        for (int s = 0; s < 2; s++)
+            density[s] = n[s] / sqrt(var[s] / n[s]) *
+                         exp(-pow(z - mean[s], 2) / (2 * var[s] / n[s]));
+        double p = density[1] / (density[0] + density[1]);
+        ok(fabs(sigmoid(link_log_odds(&link, z)) - p) < 1e-12,
+           "density at %g: %g", z, p);
+    }
+}
+
+/* Decision values of the parts, from models trained by hand on the others. */
+static void test_held_out(const struct klr_problem *problem)
+{
+    struct klr_error err;
+    struct klr_params params;
+    struct klr_model *model;
+    struct klr_report report;
+    struct layout layout;
+    struct klr_kernel kernel = {.type = KLR_RBF, .gamma = 0.5};
+    static double f[MOST], y[MOST], weight[MOST], beta[MOST];
+    klr_params_init(&params);
+    params.model = KLR_MODEL_SVM;
+    params.probability = 1;
+    params.gamma = 0.5;
+    params.eps = 1e-9;
+    params.seed = 5;
+    if (klr_train(problem, &params, &model, &report, &err) ||
+        layout_create(&layout, problem, NULL,
+                      (struct deal){CALIBRATION_PARTS, 1, 5}, &err))
+        printf("Bail out! %s\n", err.message);
+    for (size_t fold = 0; fold < CALIBRATION_PARTS; fold++) {
+        static struct sample part;
+        size_t n = 0;
+        for (size_t c = 0; c < 2; c++)
+            for (size_t cell = 0; cell < CALIBRATION_PARTS; cell++)
+                for (size_t p = layout.begin[c * CALIBRATION_PARTS + cell];
+                     p < layout.begin[c * CALIBRATION_PARTS + cell + 1]; p++) {
+                    size_t from = layout.order[p];
+                    if (cell == fold)
+                        continue;
+                    part.label[n] = problem->label[from];
+                    for (int d = 0; d < FEATURES; d++) {
+                        part.index[n * FEATURES + (size_t)d] = d + 1;
+                        part.value[n * FEATURES + (size_t)d] =
+                            problem->value[from * FEATURES + (size_t)d];
+                    }
+                    n++;
+                    part.start[n] = n * FEATURES;
+                }
+        part.problem = (struct klr_problem){.n = n,
+                                            .dimension = FEATURES,
+                                            .label = part.label,
+                                            .start = part.start,
+                                            .index = part.index,
+                                            .value = part.value};
+        params.link = KLR_LINK_NONE;
+        struct solution solution = solve(&part, &params, beta);
+        struct truth truth =
+            evaluate(&part, beta, solution.rho, &params, &kernel);
+        ok(truth.violation < 1e-7, "without fold %zu: solved to %g", fold,
+           truth.violation);
+        for (size_t c = 0; c < 2; c++)
+            for (size_t p = layout.begin[c * CALIBRATION_PARTS + fold];
+                 p < layout.begin[c * CALIBRATION_PARTS + fold + 1]; p++) {
+                size_t i = layout.order[p];
+                f[i] = -solution.rho;
+                for (size_t j = 0; j < n; j++) {
+                    double square = 0;
+                    for (int d = 0; d < FEATURES; d++)
+                        square += pow(problem->value[i * FEATURES + (size_t)d] -
+                                          part.value[j * FEATURES + (size_t)d],
+                                      2);
+                    f[i] += beta[j] * exp(-0.5 * square);
+                }
+                y[i] = c == 0 ? 1 : -1;
+                weight[i] = 1;
+            }
+    }
+    struct sides sides = {problem->n, f, y, weight};
+    struct link link = link_fit_platt(&sides, true);
+    ok(fabs(link.a - model->link[0].a) < 1e-4 * fabs(link.a) &&
+           fabs(link.b - model->link[0].b) < 1e-4,
+       "a = %g, b = %g by hand: %g, %g", model->link[0].a, model->link[0].b,
+       link.a, link.b);
+    layout_free(&layout);
+    klr_model_free(model);
+}
+
+int main(void)
+{
+    static struct sample s;
+    test_log_odds();
+    test_platt();
+    test_gaussian();
+    sample_make(&s, N);
+    test_held_out(&s.problem);
+    return done_testing();
+}

@@ -20,7 +20,7 @@
 
 /* Options that are the program's, not the library's. */
 struct train_options {
-    int quiet, json, sv_indices, metrics;
+    int check_kernel, quiet, json, sv_indices, metrics;
 };
 
 struct train {
@@ -41,6 +41,12 @@ struct train {
 };
 
 static const struct klr_option train_table[] = {
+    {.type = KLR_FLAG,
+     .name = "check-kernel",
+     .offset = offsetof(struct train_options, check_kernel),
+     .group = "Kernel matrix",
+     .help = "train nothing: tell whether the kernel matrix is positive "
+             "semidefinite, is so conditionally, or neither"},
     {.type = KLR_REPEATED,
      .letter = 'w',
      .name = "",
@@ -161,7 +167,12 @@ static int prepare(struct train *train, const struct cli_program *program,
     if (!code && train->options.metrics && !params->folds)
         code = klr_fail(&err, KLR_E_USAGE,
                         "option --metrics: only validation (-v) has them");
-    if (!code) {
+    if (!code && train->options.check_kernel && (operand[1] || params->folds))
+        code = klr_fail(&err, KLR_E_USAGE,
+                        "option --check-kernel: nothing is trained, there is "
+                        "%s",
+                        operand[1] ? "no model" : "nothing to validate (-v)");
+    if (!code && !train->options.check_kernel) {
         train->models = params->cost.count;
         if (params->folds)
             train->models = train->models > 1;
@@ -477,6 +488,22 @@ static int validate(struct train *train, const struct cli_program *program)
     return status;
 }
 
+/* ---- The kernel matrix ---- */
+
+static int check_kernel(struct train *train, const struct cli_program *program)
+{
+    struct klr_error err;
+    struct klr_spectrum spectrum;
+    train->progress.quiet = true; /* it has no violation */
+    if (klr_kernel_spectrum(&train->problem, &train->params, &spectrum, &err))
+        return fail_training(train, program, &err);
+    if (spectrum.status != KLR_CONVERGED)
+        cli_warn(program, "the check of the kernel was stopped: no answer");
+    else
+        cli_print_spectrum(&spectrum, train->options.json);
+    return CLI_OK;
+}
+
 static int run(struct train *train, const struct cli_program *program,
                const char *const *operand)
 {
@@ -490,8 +517,9 @@ static int run(struct train *train, const struct cli_program *program,
     train->params.progress = cli_progress;
     train->params.context = &train->progress;
     cli_defer_signals();
-    status = train->params.folds ? validate(train, program)
-                                 : fit_and_report(train, program);
+    status = train->options.check_kernel ? check_kernel(train, program)
+             : train->params.folds       ? validate(train, program)
+                                         : fit_and_report(train, program);
     if (status == CLI_OK && cli_signal())
         status = CLI_INTERRUPTED + cli_signal();
     return status;

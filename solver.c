@@ -28,15 +28,16 @@
 #include "solver/direction.c"  /* the step of the Newton method */
 #include "solver/newton.c"     /* truncated Newton for the logistic loss */
 #include "solver/trirls.c"     /* reweighted least squares, ended early */
-#include "solver/coef_step.c"  /* the same for |beta|^2: its directions, */
+#include "solver/coef_step.c"  /* Newton and others for |beta|^2: a step, */
 #include "solver/coef.c"       /* and the method */
-#include "solver/ivm.c"        /* the same on points chosen greedily */
+#include "solver/ivm.c"        /* the same loss on points chosen greedily */
 #include "solver/fisher_threshold.c" /* Fisher discriminants: thresholds, */
 #include "solver/fisher.c"           /* all kernels, */
 #include "solver/fisher_basis.c"     /* bases of few kernels, */
 #include "solver/fisher_greedy.c"    /* and how they are chosen */
-#include "solver/bound.c"      /* how far lambda of an sklr makes sense */
-#include "solver/systems.c"    /* which of them trains which model */
+#include "solver/bound.c"            /* how far lambda of an sklr makes sense */
+#include "solver/spectrum.c"         /* whether K is positive semidefinite */
+#include "solver/systems.c"          /* which of them trains which model */
 
 /* models out */
 #include "solver/model.c"      /* the model in memory */

@@ -12,6 +12,7 @@
  *             klr_model_load, klr_predictor_create, klr_predict
  * Secondary:  klr_params_check, klr_cross_validate, klr_best_values,
  *             klr_metrics_*
+ *             klr_kernel_spectrum
  * Tertiary:   klr_reader_*
  *
  * Notation (docs/NOTATION.md): n examples x_i with y_i = +1 or -1, Gram matrix
@@ -278,6 +279,43 @@ struct klr_report {
 int klr_train(const struct klr_problem *problem, const struct klr_params *,
               struct klr_model **model, struct klr_report *report,
               struct klr_error *err);
+
+/* ---- The kernel matrix ---- */
+
+/* Of the kernel matrix K of all examples: Lin & Lin (2003), sections 2, 3. */
+enum klr_definiteness {
+    KLR_DEFINITE,
+    KLR_SEMIDEFINITE,
+    KLR_CONDITIONALLY_DEFINITE, /* v'K v > 0 for all v != 0 with sum v = 0 */
+    KLR_CONDITIONALLY_SEMIDEFINITE,
+    KLR_INDEFINITE,
+};
+extern const char
+    *const klr_definiteness_names[]; /* "positive definite", ... */
+
+struct klr_extremes {
+    double least, most;
+};
+
+struct klr_spectrum {
+    size_t n;
+    bool exact; /* else estimates, of which a negative one is certain */
+    enum klr_definiteness kind;
+    struct klr_extremes whole;   /* eigenvalues of K */
+    struct klr_extremes centred; /* of K on the vectors of sum 0; NaN: n = 1 */
+    size_t negative;             /* eigenvalues of K; 0 where not exact */
+    double tolerance; /* what rounding may do: values of this size are 0 */
+    long long steps;  /* columns reduced, or products with K */
+    double seconds;
+    enum klr_status status; /* but for KLR_CONVERGED there is no answer */
+};
+
+/* Up to 2000 examples by decomposing K, beyond by estimates. Of the parameters
+ * the kernel, memory, threads and limit of time count, and progress, which is
+ * asked whether to stop. Labels are not looked at. */
+int klr_kernel_spectrum(const struct klr_problem *problem,
+                        const struct klr_params *params,
+                        struct klr_spectrum *out, struct klr_error *err);
 
 /* ---- Models ---- */
 

@@ -88,6 +88,9 @@ void cli_print_table(FILE *out, const char *name,
                      const struct klr_metric_values *values,
                      enum klr_metric metric, bool all);
 
+/* A line of text or of JSON on stdout. */
+void cli_print_spectrum(const struct klr_spectrum *spectrum, bool json);
+
 /* '"key": value' on stdout for a line of JSON; null if the value is not finite.
  * `after` follows. */
 void cli_json_real(const char *key, double value, const char *after);

@@ -7,11 +7,11 @@
 #
 # A job is a name and a function that returns a hash. Its result is kept as
 # $KLR_BUILD/papers/NAME.json, so that an interrupted run goes on where it was;
-# `make clean`, or removing the file, has it run again. What klr-train refuses to
-# train is "not built" and is not kept. --only runs the jobs whose names match
-# and takes the others from what is kept; what is not there is "not run". With
-# QUICK=1 in the environment (make papers QUICK=1) small sets and coarse grids
-# are taken, and the document is $KLR_BUILD/papers/quick/PAPERS.md.
+# `make clean`, or removing the file, has it run again. What klr-train refuses
+# to train is "not built" and is not kept. --only runs the jobs whose names
+# match and takes the others from what is kept; what is not there is "not run".
+# With QUICK=1 in the environment (make papers QUICK=1) small sets and coarse
+# grids are taken, and the document is $KLR_BUILD/papers/quick/PAPERS.md.
 #
 # Randomness is that of the generator below, so that divisions are the same
 # everywhere. Programs run with one thread; times are of jobs beside each other.
@@ -28,9 +28,8 @@ use KLR;
 use POSIX ();
 
 our @EXPORT = qw(begin quick results set_rows labels folds complement holdout
-    sample
-    uniform normal train predict validate put_rows scratch mean deviation slope
-    median percent number table publish);
+    sample uniform normal put_rows scratch train predict validate mean median
+    slope number table publish);
 
 my %option = (jobs => 1, only => '');
 my $json = JSON::PP->new->canonical->pretty;
@@ -47,7 +46,7 @@ sub begin
     chdir $root or die "$root: $!\n";
     GetOptions(\%option, qw(jobs=i only=s)) && !@ARGV && $option{jobs} > 0
         or die "the head of bench/papers/Papers.pm says how to call it\n";
-    # Models are flushed to what they are written to: to memory, that is nothing.
+    # Each model is flushed to where it is written: in memory that is quick.
     $ENV{TMPDIR} //= '/dev/shm' if -w '/dev/shm';
     die "KLR_DATA is not set: it names the folder of the data sets\n"
         unless defined $ENV{KLR_DATA};
@@ -117,7 +116,8 @@ sub folds
         push @{ $fold[ $turn++ % $count ] }, $_
             for shuffled($next, @{ $class{$label} });
     }
-    return map { [ sort { $a <=> $b } @{ $_ // [] } ] } @fold[ 0 .. $count - 1 ];
+    $#fold = $count - 1;
+    return map { [ sort { $a <=> $b } @{ $_ // [] } ] } @fold;
 }
 
 # What of 0 .. n - 1 is not in the list.
@@ -137,8 +137,8 @@ sub holdout
     return ([ grep { !$in{$_} } @positions ], $held);
 }
 
-# Positions divided into (rest, $count chosen), each class in its proportion: the
-# i-th of a shuffled class of m comes at (i + 1/2) / m, the first are taken.
+# Positions divided into (rest, $count chosen), each class in its proportion:
+# the i-th of a shuffled class of m comes at (i + 1/2) / m, the first are taken.
 sub sample
 {
     my ($labels, $count, $seed) = @_;
@@ -168,7 +168,8 @@ sub train
 {
     my (@argument) = @_;
     my $run = run([ qw(klr-train -q --json -j 1), @argument ]);
-    return undef if $run->{exit} == 2 && $run->{err} =~ /option --box: .* exceeds/;
+    return undef
+        if $run->{exit} == 2 && $run->{err} =~ /option --box: .* exceeds/;
     die { absent => $run->{err} } if $run->{exit} == 2;
     die "klr-train @argument: $run->{err}" if $run->{exit};
     my $said = JSON::PP::decode_json($run->{out});
@@ -265,14 +266,6 @@ sub mean
     return @_ ? $sum / @_ : undef;
 }
 
-# Of a sample.
-sub deviation
-{
-    my $mean = mean(@_);
-    return @_ > 1 ? sqrt(mean(map { ($_ - $mean)**2 } @_) * @_ / (@_ - 1))
-        : undef;
-}
-
 sub median
 {
     my @sorted = sort { $a <=> $b } @_;
@@ -297,12 +290,6 @@ sub number
 {
     my ($format, $value) = @_;
     return defined $value ? sprintf $format, $value : '-';
-}
-
-sub percent
-{
-    my ($value) = @_;
-    return number('%.1f', defined $value ? 100 * $value : undef);
 }
 
 # A table of Markdown; columns after the first are to the right.

@@ -1,25 +1,26 @@
 #!/usr/bin/env perl
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Lin & Lin, A study on sigmoid kernels for SVM and the training of non-PSD kernels
-# by SMO-type methods: Tables 1 and 2. Called as the head of Papers.pm says.
+# Lin & Lin, A study on sigmoid kernels for SVM and the training of non-PSD
+# kernels by SMO-type methods: Tables 1 and 2. Called as the head of Papers.pm
+# says.
 #
-# Protocol of the paper (section 7): heart, german, diabetes scaled to [-1,1], a1a
-# as it is. Five folds; for each the parameters are chosen by five-fold accuracy
-# on the other four: log2 C in -3, 0, .. 12, log2 a in -12, -9, .. 3, r in -2.4,
-# -1.8, .. 2.4 (of the sigmoid kernel tanh(a x'z + r) alone). Then trained on the
-# four folds. KLR is (33), with |alpha|^2 as the regularizer, by truncated Newton
-# (KLR-NT) and by nonlinear conjugate gradients (KLR-CG).
+# Protocol of the paper (section 7): heart, german, diabetes scaled to [-1,1],
+# a1a as it is. Five folds; for each the parameters are chosen by five-fold
+# accuracy on the other four: log2 C in -3, 0, .. 12, log2 a in -12, -9, .. 3, r
+# in -2.4, -1.8, .. 2.4 (of the sigmoid kernel tanh(a x'z + r) alone). Then
+# trained on the four folds. KLR is (33), with |alpha|^2 as the regularizer, by
+# truncated Newton (KLR-NT) and by nonlinear conjugate gradients (KLR-CG).
 #
 # Where the paper leaves it open:
-# - folds are stratified, seed 1 for both levels. Of equal accuracies the smallest
-#   C, a, r is taken.
+# - folds are stratified, seed 1 for both levels. Of equal accuracies the
+#   smallest C, a, r is taken.
 # - (33) is convex: KLR-CG is trained at the parameters chosen with KLR-NT.
-# - Table 2 is of the sigmoid kernel at the chosen parameters, means over the five
-#   folds; testing is the whole klr-predict on the fold.
+# - Table 2 is of the sigmoid kernel at the chosen parameters, means over the
+#   five folds; testing is the whole klr-predict on the fold.
 #
-# Reduced to be affordable: the sigmoid kernel has r in -2.4, -1.2, .. 2.4, and on
-# a1a, with KLR, also log2 a in -12, -6, 0 alone.
+# Reduced to be affordable: the sigmoid kernel has r in -2.4, -1.2, .. 2.4, and
+# on a1a, with KLR, also log2 a in -12, -6, 0 alone.
 use strict;
 use warnings;
 use FindBin ();
@@ -42,9 +43,11 @@ my %table1 = (heart => [ 83.0, 83.0, 83.7, 83.7 ],
     german => [ 76.6, 76.1, 75.6, 75.6 ],
     diabetes => [ 77.6, 77.3, 77.1, 76.7 ], a1a => [ 83.6, 83.1, 83.7, 83.8 ]);
 
-# Table 2: support vectors, seconds of training, of testing: SVM, KLR-NT, KLR-CG.
+# Table 2: support vectors, seconds of training, of testing: SVM, KLR-NT,
+# KLR-CG.
 my %table2 = (
-    heart => [ [ 115.2, 0.02, 0.01 ], [ 216, 0.12, 0.02 ], [ 216, 0.45, 0.02 ] ],
+    heart => [ [ 115.2, 0.02, 0.01 ], [ 216, 0.12, 0.02 ],
+        [ 216, 0.45, 0.02 ] ],
     german => [ [ 430.2, 0.51, 0.07 ], [ 800, 5.76, 0.10 ],
         [ 800, 73.3, 0.11 ] ],
     diabetes => [ [ 338.4, 0.09, 0.03 ], [ 614.4, 2.25, 0.04 ],

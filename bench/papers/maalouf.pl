@@ -1,13 +1,14 @@
 #!/usr/bin/env perl
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Maalouf, Trafalis & Adrianto, Kernel logistic regression using truncated Newton
-# method: Tables 3, 4, 5, 7 and 8. Called as the head of Papers.pm says.
+# Maalouf, Trafalis & Adrianto, Kernel logistic regression using truncated
+# Newton method: Tables 3, 4, 5, 7 and 8. Called as the head of Papers.pm says.
 #
-# Protocol of the paper (section 6): features to mean zero and deviation one; RBF
-# kernel; accuracy of ten-fold cross validation at the parameters of its Tables 2
-# and 6, which were tuned on the same folds; several classes by one against the
-# rest (OVA), one against one (OVO), and a directed acyclic graph (DDAG).
+# Protocol of the paper (section 6): features to mean zero and deviation one;
+# RBF kernel; accuracy of ten-fold cross validation at the parameters of its
+# Tables 2 and 6, which were tuned on the same folds; several classes by one
+# against the rest (OVA), one against one (OVO), and a directed acyclic graph
+# (DDAG).
 #
 # Where the paper leaves it open:
 # - the kernel is printed as exp(-gamma |x-z|)^2; exp(-|x-z|^2 / (2 sigma^2)) is
@@ -194,9 +195,9 @@ for my $scheme (qw(ova ovo ddag)) {
         . table([ 'set', @head ], map { [ cells($scheme, $_) ] }
         @{ $rows{$scheme} }) . verdict($scheme);
 }
-$text .= "\n### Table 4: seconds of ten-fold cross validation\n\n" . table([ 'set',
-    'TR-KLR, paper', 'ours', 'exact', 'SVM, paper', 'ours', 'TR-IRLS, paper',
-    'ours', 'exact' ], map { my $row = $_;
+$text .= "\n### Table 4: seconds of ten-fold cross validation\n\n"
+    . table([ 'set', 'TR-KLR, paper', 'ours', 'exact', 'SVM, paper', 'ours',
+    'TR-IRLS, paper', 'ours', 'exact' ], map { my $row = $_;
     my @seconds = map { my $result = $results->{ name('published', 'binary', $_,
         $row) }; number('%.3f', $result->{seconds}) } @systems;
     [ $row->[0], $row->[9], @seconds[ 0, 1 ], $row->[10], $seconds[2],
@@ -205,7 +206,8 @@ $text .= "\n### Table 4: seconds of ten-fold cross validation\n\n" . table([ 'se
 # ---- Tables 5 and 8 ----
 
 # Of ten folds the most steps of reweighting, the mean over the problems of a
-# fold, and of two classes the most products with K, in which a step of CG is one.
+# fold, and of two classes the most products with K, in which a step of CG is
+# one.
 sub steps
 {
     my ($scheme, $row) = @_;

@@ -54,7 +54,7 @@ struct predict {
     struct klr_reader *reader;
     struct klr_output *out;
     struct batch batch;
-    char (*text)[KLR_REAL_SIZE]; /* (classes) the labels, as they are printed */
+    struct cli_answers answers;
     unsigned long long rows;
     bool has_qid;
 };
@@ -179,16 +179,6 @@ static void batch_free(struct batch *batch)
     klr_free(batch->probability);
 }
 
-static int format_labels(struct predict *predict, struct klr_error *err)
-{
-    size_t classes = klr_model_classes(predict->model);
-    const double *label = klr_model_labels(predict->model);
-    predict->text = klr_alloc(classes, sizeof *predict->text, err);
-    for (size_t c = 0; predict->text && c < classes; c++)
-        klr_format_real(predict->text[c], label[c]);
-    return predict->text ? 0 : KLR_E_MEMORY;
-}
-
 /* -1, or the exit status. */
 static int load(struct predict *predict)
 {
@@ -202,7 +192,8 @@ static int load(struct predict *predict)
                                      predict->options.threads, &err)) ||
         (code = klr_metrics_create(&predict->metrics, klr_model_classes(model),
                                    klr_model_labels(model), &err)) ||
-        (code = format_labels(predict, &err)) ||
+        (code = cli_answers_create(&predict->answers, klr_model_classes(model),
+                                   klr_model_labels(model), &err)) ||
         (code = batch_create(&predict->batch, model, &err)))
         return cli_fail(predict->program, NULL, &err);
     return -1;
@@ -273,44 +264,16 @@ static int batch_read(struct predict *predict, struct klr_error *err)
 
 /* ---- Predictions out ---- */
 
-static void write_header(struct predict *predict)
-{
-    if (predict->options.probability != WITH)
-        return;
-    klr_puts(predict->out, "labels");
-    for (size_t c = 0; c < klr_model_classes(predict->model); c++) {
-        klr_puts(predict->out, " ");
-        klr_puts(predict->out, predict->text[c]);
-    }
-    klr_puts(predict->out, "\n");
-}
-
-/* A prediction is one of the model's labels. */
-static void write_label(struct predict *predict, double answer)
-{
-    const double *label = klr_model_labels(predict->model);
-    size_t c = 0;
-    while (label[c] != answer)
-        c++;
-    klr_puts(predict->out, predict->text[c]);
-}
-
 static void write_row(struct predict *predict, size_t i)
 {
     const struct batch *batch = &predict->batch;
+    const struct predict_options *options = &predict->options;
     size_t classes = klr_model_classes(predict->model);
     size_t pairs = klr_model_machines(predict->model);
-    write_label(predict, batch->label[i]);
-    if (predict->options.probability == WITH)
-        for (size_t c = 0; c < classes; c++)
-            klr_putf(predict->out, " %.9g",
-                     batch->probability[i * classes + c]);
-    if (predict->options.decision)
-        for (size_t p = 0; p < pairs; p++) {
-            klr_puts(predict->out, " ");
-            klr_put_real(predict->out, batch->decision[i * pairs + p]);
-        }
-    klr_puts(predict->out, "\n");
+    cli_write_answer(
+        predict->out, &predict->answers, batch->label[i],
+        options->probability == WITH ? batch->probability + i * classes : NULL,
+        options->decision ? batch->decision + i * pairs : NULL, pairs);
 }
 
 static int judge_row(struct predict *predict, size_t i, struct klr_error *err)
@@ -355,7 +318,8 @@ static int predict_all(struct predict *predict)
 {
     struct klr_error err, late;
     int got = 1;
-    write_header(predict);
+    if (predict->options.probability == WITH)
+        cli_write_names(predict->out, &predict->answers);
     while (got == 1) {
         got = batch_read(predict, &err);
         if (predict->batch.rows && batch_answer(predict, &late))
@@ -455,6 +419,6 @@ int main(int argc, char **argv)
     klr_predictor_free(predict.predictor);
     klr_model_free(predict.model);
     batch_free(&predict.batch);
-    klr_free(predict.text);
+    cli_answers_free(&predict.answers);
     return cli_finish(&program, status);
 }

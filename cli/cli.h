@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "base/numbers.h"
 #include "base/option.h"
 #include "solver.h"
 
@@ -74,6 +75,39 @@ struct cli_progress {
 };
 int cli_progress(const struct klr_progress *progress, void *context);
 void cli_progress_end(struct cli_progress *progress); /* clears the line */
+
+/* Labels as they are printed, all of a model's. */
+struct cli_answers {
+    size_t classes;
+    const double *label;         /* (classes) the caller's */
+    char (*text)[KLR_REAL_SIZE]; /* (classes) */
+};
+
+int cli_answers_create(struct cli_answers *answers, size_t classes,
+                       const double *label, struct klr_error *err);
+void cli_answers_free(struct cli_answers *answers);
+/* The line that names the columns of probabilities. */
+void cli_write_names(struct klr_output *out, const struct cli_answers *answers);
+/* The end of a line: a label of these, probabilities (classes) unless NULL,
+ * decision values (decisions) unless NULL. */
+void cli_write_answer(struct klr_output *out, const struct cli_answers *answers,
+                      double label, const double *probability,
+                      const double *decision, size_t decisions);
+
+/* Folds of examples, from a file. */
+struct cli_folds {
+    size_t n;          /* examples */
+    long long *number; /* (n) as in the file */
+    size_t count;      /* folds */
+    long long *name;   /* (count) the numbers, ascending */
+    size_t *fold;      /* (n) indices of name */
+};
+
+/* KLR_E_DATA with the line of what is no number, and for less than two folds.
+ * To be freed in any case. */
+int cli_folds_read(struct cli_folds *folds, const char *path,
+                   struct klr_error *err);
+void cli_folds_free(struct cli_folds *folds);
 
 /* The metrics but for the accuracy, a line each, of those that are known: log
  * loss, Brier score and AUC, or `all`. */

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Predictions as text: the predicted label, then probabilities of the classes
+ * or decision values.
+ */
+#include "cli/cli.h"
+
+#include "base/memory.h"
+
+int cli_answers_create(struct cli_answers *answers, size_t classes,
+                       const double *label, struct klr_error *err)
+{
+    *answers = (struct cli_answers){.classes = classes, .label = label};
+    answers->text = klr_alloc(classes, sizeof *answers->text, err);
+    for (size_t c = 0; answers->text && c < classes; c++)
+        klr_format_real(answers->text[c], label[c]);
+    return answers->text ? 0 : KLR_E_MEMORY;
+}
+
+void cli_answers_free(struct cli_answers *answers)
+{
+    answers->text = klr_free(answers->text);
+}
+
+void cli_write_names(struct klr_output *out, const struct cli_answers *answers)
+{
+    klr_puts(out, "labels");
+    for (size_t c = 0; c < answers->classes; c++) {
+        klr_puts(out, " ");
+        klr_puts(out, answers->text[c]);
+    }
+    klr_puts(out, "\n");
+}
+
+/* One of the labels, as it is always printed. */
+static const char *label_text(const struct cli_answers *answers, double label)
+{
+    size_t c = 0;
+    while (answers->label[c] != label)
+        c++;
+    return answers->text[c];
+}
+
+void cli_write_answer(struct klr_output *out, const struct cli_answers *answers,
+                      double label, const double *probability,
+                      const double *decision, size_t decisions)
+{
+    klr_puts(out, label_text(answers, label));
+    for (size_t c = 0; probability && c < answers->classes; c++)
+        klr_putf(out, " %.9g", probability[c]);
+    for (size_t d = 0; decision && d < decisions; d++) {
+        klr_puts(out, " ");
+        klr_put_real(out, decision[d]);
+    }
+    klr_puts(out, "\n");
+}

@@ -21,6 +21,7 @@
 /* Options that are the program's, not the library's. */
 struct train_options {
     int check_kernel, quiet, json, sv_indices, metrics;
+    const char *folds_file, *cv_out;
 };
 
 struct train {
@@ -34,6 +35,8 @@ struct train {
     struct klr_model *model[KLR_REALS_MOST];
     struct klr_report report[KLR_REALS_MOST]; /* for each C */
     struct klr_metrics *metrics[KLR_REALS_MOST];
+    struct cli_folds folds; /* of --folds-file */
+    struct klr_held_out held_out;
     struct {
         double read, train, write;
     } seconds;
@@ -41,6 +44,18 @@ struct train {
 };
 
 static const struct klr_option train_table[] = {
+    {.type = KLR_STRING,
+     .name = "folds-file",
+     .argument = "FILE",
+     .offset = offsetof(struct train_options, folds_file),
+     .help = "instead of -v: a number for each example, a line each; equal "
+             "numbers are a fold"},
+    {.type = KLR_STRING,
+     .name = "cv-out",
+     .argument = "FILE",
+     .offset = offsetof(struct train_options, cv_out),
+     .help = "write what was predicted of each example, with its fold and "
+             "label"},
     {.type = KLR_FLAG,
      .name = "check-kernel",
      .offset = offsetof(struct train_options, check_kernel),
@@ -156,22 +171,63 @@ static int check_streams(const struct train *train, const char *given,
     return 0;
 }
 
+/* The folds of a file become the parameters'. */
+static int read_folds(struct train *train, struct klr_error *err)
+{
+    const char *path = train->options.folds_file;
+    if (!path)
+        return 0;
+    if (train->params.folds)
+        return klr_fail(err, KLR_E_USAGE,
+                        "--folds-file and -v exclude each other: the file says "
+                        "how many folds there are");
+    if (strcmp(path, "-") == 0 && strcmp(train->data, "-") == 0)
+        return klr_fail(err, KLR_E_USAGE,
+                        "folds and training set cannot both come from stdin");
+    int code = cli_folds_read(&train->folds, path, err);
+    train->params.folds = (long long)train->folds.count;
+    train->params.fold = train->folds.fold;
+    return code;
+}
+
+/* What only a validation has, and what stdout cannot take beside it; what
+ * --check-kernel does not do. */
+static int check_mode(const struct train *train, const char *given,
+                      struct klr_error *err)
+{
+    const char *cv_out = train->options.cv_out;
+    bool validates = train->params.folds > 0;
+    if (!validates && (train->options.metrics || cv_out))
+        return klr_fail(err, KLR_E_USAGE,
+                        "option %s: only validation (-v) has them",
+                        cv_out ? "--cv-out" : "--metrics");
+    if (cv_out && strcmp(cv_out, "-") == 0)
+        return klr_fail(err, KLR_E_USAGE,
+                        "the results of -v and the predictions cannot both go "
+                        "to stdout");
+    if (train->options.check_kernel && (given || validates))
+        return klr_fail(err, KLR_E_USAGE,
+                        "option --check-kernel: nothing is trained, there is "
+                        "%s",
+                        given ? "no model" : "nothing to validate (-v)");
+    return 0;
+}
+
 /* -1, or the exit status: everything that can be refused without the data. */
 static int prepare(struct train *train, const struct cli_program *program,
                    const char *const *operand)
 {
     struct klr_error err;
     const struct klr_params *params = &train->params;
-    int code = klr_params_check(params, &err);
+    const char *cv_out = train->options.cv_out;
     train->data = operand[0];
-    if (!code && train->options.metrics && !params->folds)
-        code = klr_fail(&err, KLR_E_USAGE,
-                        "option --metrics: only validation (-v) has them");
-    if (!code && train->options.check_kernel && (operand[1] || params->folds))
-        code = klr_fail(&err, KLR_E_USAGE,
-                        "option --check-kernel: nothing is trained, there is "
-                        "%s",
-                        operand[1] ? "no model" : "nothing to validate (-v)");
+    int code = read_folds(train, &err);
+    if (code)
+        return cli_fail(
+            program, err.code == KLR_E_USAGE ? NULL : train->options.folds_file,
+            &err);
+    if (!(code = klr_params_check(params, &err)))
+        code = check_mode(train, operand[1], &err);
     if (!code && !train->options.check_kernel) {
         train->models = params->cost.count;
         if (params->folds)
@@ -183,6 +239,8 @@ static int prepare(struct train *train, const struct cli_program *program,
         code = name_model(train, operand[1], t, &err);
     if (code)
         return cli_fail(program, NULL, &err);
+    if (cv_out && klr_output_check(cv_out, &err))
+        return cli_fail(program, cv_out, &err);
     for (size_t t = 0; t < train->models; t++)
         if (klr_output_check(train->path[t], &err))
             return cli_fail(program, cli_output_name(train->path[t]), &err);
@@ -212,6 +270,11 @@ static int read_data(struct train *train, const struct cli_program *program)
     if (klr_problem_read(&train->problem, train->data, flags, &err))
         return fail_training(train, program, &err);
     train->seconds.read = klr_seconds() - begin;
+    if (train->folds.n && train->folds.n != train->problem.n) {
+        klr_fail(&err, KLR_E_DATA, "%zu folds, but the data have %zu examples",
+                 train->folds.n, train->problem.n);
+        return cli_fail(program, train->options.folds_file, &err);
+    }
     if (train->problem.has_qid)
         cli_warn(program, "%s: qid is ignored",
                  strcmp(train->data, "-") == 0 ? "stdin" : train->data);
@@ -456,8 +519,10 @@ static int validate(struct train *train, const struct cli_program *program)
     struct klr_error err;
     struct klr_metric_values values[KLR_REALS_MOST];
     double begin = klr_seconds();
-    int code = klr_cross_validate(&train->problem, &train->params,
-                                  train->metrics, train->report, &err);
+    const char *cv_out = train->options.cv_out;
+    int code = klr_cross_validate(
+        &train->problem, &train->params, train->metrics,
+        cv_out ? &train->held_out : NULL, train->report, &err);
     int status =
         conclude(train, program, begin, code, &err,
                  cli_signal() ? "no results" : "the models are not optimal");
@@ -471,6 +536,11 @@ static int validate(struct train *train, const struct cli_program *program)
         json_validation(train, values, best);
     else
         print_validation(train, values, best);
+    if (cv_out &&
+        cli_write_held_out(cv_out, &train->held_out, best, train->problem.label,
+                           klr_metrics_labels(train->metrics[best]),
+                           &train->folds, &err))
+        return cli_fail(program, cv_out, &err);
     if (train->models) {
         double cost = train->params.cost.value[best];
         train->params.cost = (struct klr_reals){.count = 1, .value = {cost}};
@@ -552,6 +622,8 @@ int main(int argc, char **argv)
         klr_metrics_free(train.metrics[t]);
         klr_free(train.path[t]);
     }
+    klr_held_out_free(&train.held_out);
+    cli_folds_free(&train.folds);
     klr_problem_free(&train.problem);
     klr_free(train.params.weight);
     return status;

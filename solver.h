@@ -221,6 +221,8 @@ struct klr_params {
     int calibration;       /* enum klr_calibration, --calibrate */
     long long folds;       /* -v; 0: none */
     long long seed;        /* --seed: folds, parts for links, candidates */
+    const size_t *fold;    /* (n) the fold of each example, below `folds`, the
+                              caller's; NULL: they are dealt */
     int metric;            /* enum klr_metric, --metric: see klr_best_values;
                               klr_cross_validate refuses one that has no value
                               for the model or the classes */
@@ -428,14 +430,27 @@ klr_metrics_confusion(const struct klr_metrics *metrics);
 
 /* ---- Validation ---- */
 
-/* Stratified params->folds-fold cross validation, seeded by params->seed: each
- * example is predicted by a model trained without its fold. metrics, which
- * become the caller's, and report have cost.count elements: the folds and all
- * they cost are the same for each C. After a failure there are no metrics: all
- * are NULL. */
+/* What each example was answered by a model trained without its fold. */
+struct klr_held_out {
+    size_t n, classes, decisions; /* how many of each there are */
+    size_t *fold;                 /* (n) from 0 */
+    double *label;                /* (costs, n) predicted */
+    double *decision;             /* (costs, n, decisions) as klr_predict's */
+    double *probability; /* (costs, n, classes); NULL: the model has none */
+};
+
+void klr_held_out_free(struct klr_held_out *held_out);
+
+/* params->folds-fold cross validation, stratified and seeded by params->seed
+ * unless params->fold says which fold an example is in: each example is
+ * predicted by a model trained without its fold. metrics, which become the
+ * caller's, and report have cost.count elements: the folds and all they cost
+ * are the same for each C. After a failure there are no metrics: all are NULL.
+ * *held_out, unless that is NULL, is filled, empty after a failure. */
 int klr_cross_validate(const struct klr_problem *problem,
                        const struct klr_params *params,
-                       struct klr_metrics **metrics, struct klr_report *report,
+                       struct klr_metrics **metrics,
+                       struct klr_held_out *held_out, struct klr_report *report,
                        struct klr_error *err);
 
 /* The first of those that are best by the metric: losses and errors are small,

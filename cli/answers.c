@@ -32,8 +32,7 @@ void cli_write_names(struct klr_output *out, const struct cli_answers *answers)
     klr_puts(out, "\n");
 }
 
-/* One of the labels, as it is always printed. */
-static const char *label_text(const struct cli_answers *answers, double label)
+const char *cli_label_text(const struct cli_answers *answers, double label)
 {
     size_t c = 0;
     while (answers->label[c] != label)
@@ -45,7 +44,7 @@ void cli_write_answer(struct klr_output *out, const struct cli_answers *answers,
                       double label, const double *probability,
                       const double *decision, size_t decisions)
 {
-    klr_puts(out, label_text(answers, label));
+    klr_puts(out, cli_label_text(answers, label));
     for (size_t c = 0; probability && c < answers->classes; c++)
         klr_putf(out, " %.9g", probability[c]);
     for (size_t d = 0; decision && d < decisions; d++) {

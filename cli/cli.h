@@ -86,6 +86,8 @@ struct cli_answers {
 int cli_answers_create(struct cli_answers *answers, size_t classes,
                        const double *label, struct klr_error *err);
 void cli_answers_free(struct cli_answers *answers);
+/* One of the labels. */
+const char *cli_label_text(const struct cli_answers *answers, double label);
 /* The line that names the columns of probabilities. */
 void cli_write_names(struct klr_output *out, const struct cli_answers *answers);
 /* The end of a line: a label of these, probabilities (classes) unless NULL,
@@ -108,6 +110,13 @@ struct cli_folds {
 int cli_folds_read(struct cli_folds *folds, const char *path,
                    struct klr_error *err);
 void cli_folds_free(struct cli_folds *folds);
+
+/* What was predicted at the t-th C, for examples of labels `truth` (n), by a
+ * model of labels `label` (classes). `folds` names the folds, if it is of n
+ * examples, else they are numbers from 1. */
+int cli_write_held_out(const char *path, const struct klr_held_out *held_out,
+                       size_t t, const double *truth, const double *label,
+                       const struct cli_folds *folds, struct klr_error *err);
 
 /* The metrics but for the accuracy, a line each, of those that are known: log
  * loss, Brier score and AUC, or `all`. */

@@ -81,6 +81,7 @@ static void couple_pairwise(size_t k, const double *r, double *p, double *work);
 struct deal {
     size_t folds, parts;
     uint64_t seed;
+    const size_t *fold; /* (n) below `folds`: an example's; NULL: dealt too */
 };
 
 /* What a training does without: the examples of fold `fold` (folds: none), and
@@ -102,7 +103,7 @@ struct layout {
 };
 
 /* `positive` may be NULL. Folds are dealt stratified and seeded. Errors as
- * klr_train. */
+ * klr_train; KLR_E_USAGE for a given fold that is none. */
 static int layout_create(struct layout *layout, const struct klr_problem *,
                          const char *positive, struct deal deal,
                          struct klr_error *err);

@@ -92,14 +92,15 @@ static size_t random_below(uint64_t *state, size_t bound)
 }
 
 /* Turn class numbers cell[i], times the cells of a class, into cell numbers:
- * each class is shuffled and dealt like cards to the folds, and what a fold
- * gets to its parts, the next class going on where the last one ended, so that
- * folds differ by one example at most. */
-static void layout_deal(const struct layout *layout, uint64_t seed,
-                        size_t *cell, size_t *member)
+ * each class is shuffled and dealt like cards to the folds, unless these are
+ * given, and what a fold gets to its parts, the next class going on where the
+ * last one ended, so that what is dealt differs by one example at most. `dealt`
+ * (folds) is zero at first, `member` (n) is workspace. */
+static void layout_deal(const struct layout *layout, const struct deal *deal,
+                        size_t *cell, size_t *member, size_t *dealt)
 {
     size_t next = 0, folds = layout->folds, parts = layout->parts;
-    uint64_t state = seed;
+    uint64_t state = deal->seed;
     for (size_t c = 0; c < layout->k; c++) {
         size_t count = 0;
         for (size_t i = 0; i < layout->n; i++)
@@ -110,9 +111,28 @@ static void layout_deal(const struct layout *layout, uint64_t seed,
             member[left - 1] = member[pick];
             member[pick] = last;
         }
-        for (size_t i = 0; i < count; i++, next++)
-            cell[member[i]] += next % folds * parts + next / folds % parts;
+        for (size_t i = 0; i < count; i++, next++) {
+            size_t f = deal->fold ? deal->fold[member[i]] : next % folds;
+            cell[member[i]] += f * parts + dealt[f]++ % parts;
+        }
     }
+}
+
+static int layout_check_folds(const struct layout *layout, const size_t *fold,
+                              struct klr_error *err)
+{
+    size_t n = layout->n, folds = layout->folds;
+    if (folds > n)
+        return klr_fail(err, KLR_E_USAGE,
+                        "option -v: %zu folds need at least as many examples, "
+                        "not %zu",
+                        folds, n);
+    for (size_t i = 0; fold && i < n; i++)
+        if (fold[i] >= folds)
+            return klr_fail(err, KLR_E_USAGE,
+                            "example %zu: of %zu folds there is no fold %zu",
+                            i + 1, folds, fold[i]);
+    return 0;
 }
 
 /* Counting sort of the examples by cell: stable. */
@@ -135,7 +155,7 @@ static int layout_create(struct layout *layout,
                          const char *positive, struct deal deal,
                          struct klr_error *err)
 {
-    size_t n = problem->n, folds = deal.folds, *cell = NULL;
+    size_t n = problem->n, folds = deal.folds, *cell = NULL, *dealt = NULL;
     size_t cells = folds * deal.parts; /* of a class */
     int code = KLR_E_MEMORY;
     memset(layout, 0, sizeof *layout);
@@ -148,28 +168,24 @@ static int layout_create(struct layout *layout,
         goto done;
     layout->k = layout_distinct(problem, layout->label);
     if ((code = layout_check_labels(n, layout->k, err)) ||
-        (code = layout_positive(layout, positive, err)))
+        (code = layout_positive(layout, positive, err)) ||
+        (code = layout_check_folds(layout, deal.fold, err)))
         goto done;
-    if (folds > n) {
-        code = klr_fail(err, KLR_E_USAGE,
-                        "option -v: %zu folds need at least as many examples, "
-                        "not %zu",
-                        folds, n);
-        goto done;
-    }
     code = KLR_E_MEMORY;
     layout->begin =
         klr_zalloc(layout->k * cells + 1, sizeof *layout->begin, err);
-    if (!layout->begin)
+    dealt = klr_zalloc(folds, sizeof *dealt, err);
+    if (!layout->begin || !dealt)
         goto done;
     for (size_t i = 0; i < n; i++)
         cell[i] = layout_class_of(layout, problem->label[i]) * cells;
     if (cells > 1)
-        layout_deal(layout, deal.seed, cell, layout->order);
+        layout_deal(layout, &deal, cell, layout->order, dealt);
     layout_sort(layout, cell);
     code = 0;
 done:
     klr_free(cell);
+    klr_free(dealt);
     if (code)
         layout_free(layout);
     return code;

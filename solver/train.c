@@ -215,7 +215,8 @@ int klr_train(const struct klr_problem *problem, const struct klr_params *given,
 {
     const struct klr_params settled = params_settle(given), *params = &settled;
     struct klr_kernel kernel = params_kernel(params, problem->dimension);
-    struct deal deal = {1, calibration_parts(params), (uint64_t)params->seed};
+    struct deal deal = {1, calibration_parts(params), (uint64_t)params->seed,
+                        NULL};
     struct layout layout = {0};
     struct klr_pool *pool = NULL;
     struct klr_operator op = {0};

@@ -15,13 +15,14 @@ struct validation {
     struct training training;
     struct ensemble ensemble; /* of one fold */
     struct klr_model *model;  /* (count) labels, and rho and links of a fold */
-    struct klr_metrics **metrics; /* (count) */
-    struct klr_range *held;       /* positions of the fold */
-    size_t batch;                 /* examples predicted together, at most */
-    double *product;              /* (batch, count, columns) */
-    double *decision;             /* (batch, count, machines) */
-    double *probability;          /* (k) */
-    double *work;                 /* as model_answer wants it */
+    struct klr_metrics **metrics;  /* (count) */
+    struct klr_held_out *held_out; /* the caller's, or NULL */
+    struct klr_range *held;        /* positions of the fold */
+    size_t batch;                  /* examples predicted together, at most */
+    double *product;               /* (batch, count, columns) */
+    double *decision;              /* (batch, count, machines) */
+    double *probability;           /* (k) */
+    double *work;                  /* as model_answer wants it */
 };
 
 /* Whole tiles as far as there are so many examples. */
@@ -123,18 +124,35 @@ static void fold_decide(struct validation *v, size_t f, struct klr_set held)
     }
 }
 
-/* Count the answers for one example, whose decision values (count, machines) are
- * given. */
-static int fold_answer(struct validation *v, double label,
-                       const double *decision, struct klr_error *err)
+/* Keep the answer for an example at the t-th C. */
+static void held_out_keep(struct klr_held_out *held_out, size_t t, size_t row,
+                          double answer, const double *decision,
+                          const double *probability)
+{
+    size_t at = t * held_out->n + row;
+    held_out->label[at] = answer;
+    memcpy(held_out->decision + at * held_out->decisions, decision,
+           held_out->decisions * sizeof *decision);
+    if (probability)
+        memcpy(held_out->probability + at * held_out->classes, probability,
+               held_out->classes * sizeof *probability);
+}
+
+/* Count the answers for one example, whose decision values (count, machines)
+ * are given. */
+static int fold_answer(struct validation *v, const struct klr_problem *problem,
+                       size_t row, const double *decision,
+                       struct klr_error *err)
 {
     int code = 0;
     for (size_t t = 0; t < v->ensemble.count && !code; t++) {
         const struct klr_model *model = &v->model[t];
         double *probability = model->link ? v->probability : NULL;
         double answer = model_answer(model, decision, probability, v->work);
-        code = klr_metrics_add(v->metrics[t], label, answer, probability,
-                               decision[0], err);
+        code = klr_metrics_add(v->metrics[t], problem->label[row], answer,
+                               probability, decision[0], err);
+        if (v->held_out)
+            held_out_keep(v->held_out, t, row, answer, decision, probability);
         decision += model->machines;
     }
     return code;
@@ -172,28 +190,62 @@ static int fold_predict(struct validation *v, const struct klr_problem *problem,
         for (size_t r = 0; r < held.count; r++)
             for (size_t p = held.range[r].begin; p < held.range[r].end && !code;
                  p++) {
-                code = fold_answer(v, problem->label[layout->order[p]],
-                                   decision, err);
+                size_t row = layout->order[p];
+                if (v->held_out)
+                    v->held_out->fold[row] = f;
+                code = fold_answer(v, problem, row, decision, err);
                 decision += v->ensemble.count * v->model->machines;
             }
     }
     return code;
 }
 
+static int held_out_create(struct klr_held_out *held_out,
+                           const struct validation *v, struct klr_error *err)
+{
+    const struct klr_model *model = v->model;
+    size_t n = v->training.layout->n, rows = v->ensemble.count * n;
+    size_t size = sizeof(double);
+    *held_out = (struct klr_held_out){
+        .n = n,
+        .classes = model->k,
+        .decisions = model->machines,
+    };
+    if (!(held_out->fold = klr_alloc(n, sizeof *held_out->fold, err)) ||
+        !(held_out->label = klr_alloc(rows, size, err)) ||
+        !(held_out->decision = klr_alloc(rows, model->machines * size, err)) ||
+        (model->link &&
+         !(held_out->probability = klr_alloc(rows, model->k * size, err))))
+        return KLR_E_MEMORY;
+    return 0;
+}
+
+void klr_held_out_free(struct klr_held_out *held_out)
+{
+    klr_free(held_out->fold);
+    klr_free(held_out->label);
+    klr_free(held_out->decision);
+    klr_free(held_out->probability);
+    *held_out = (struct klr_held_out){0};
+}
+
 int klr_cross_validate(const struct klr_problem *problem,
                        const struct klr_params *given,
-                       struct klr_metrics **metrics, struct klr_report *report,
+                       struct klr_metrics **metrics,
+                       struct klr_held_out *held_out, struct klr_report *report,
                        struct klr_error *err)
 {
     const struct klr_params settled = params_settle(given), *params = &settled;
     struct deal deal = {(size_t)params->folds, calibration_parts(params),
-                        (uint64_t)params->seed};
+                        (uint64_t)params->seed, params->fold};
     struct layout layout = {0};
     struct klr_pool *pool = NULL;
     struct klr_operator op = {0};
-    struct validation v = {0};
+    struct validation v = {.held_out = held_out};
     struct klr_kernel kernel = params_kernel(params, problem->dimension);
     int code = klr_params_check(given, err);
+    if (held_out)
+        *held_out = (struct klr_held_out){0};
     for (size_t t = 0; t < params->cost.count; t++) {
         report_start(&report[t]);
         metrics[t] = NULL;
@@ -205,7 +257,8 @@ int klr_cross_validate(const struct klr_problem *problem,
                                  pool, err)) ||
         (code = validation_create(&v, &op, params, &layout, err)) ||
         (code = metric_check((enum klr_metric)params->metric, layout.k,
-                             v.model->link, err)))
+                             v.model->link, err)) ||
+        (held_out && (code = held_out_create(held_out, &v, err))))
         goto done;
     for (size_t f = 0; f < layout.folds; f++)
         if ((code = ensemble_train(&v.ensemble, &v.training, f, report, err)) ||
@@ -217,6 +270,8 @@ int klr_cross_validate(const struct klr_problem *problem,
         v.metrics[t] = NULL;
     }
 done:
+    if (code && held_out)
+        klr_held_out_free(held_out);
     validation_free(&v);
     operator_free(&op);
     klr_pool_free(pool);

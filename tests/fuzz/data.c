@@ -104,7 +104,8 @@ static void check_validation(const struct input *in,
     struct klr_metric_values values;
     struct klr_report report;
     fuzz_option(&params, "validate", "2");
-    int code = klr_cross_validate(problem, &params, &metrics, &report, &err);
+    int code =
+        klr_cross_validate(problem, &params, &metrics, NULL, &report, &err);
     if (code) {
         fuzz_check_error(&err, code, false, in->data, in->size);
         return;

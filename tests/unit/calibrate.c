@@ -122,7 +122,7 @@ static void test_held_out(const struct klr_problem *problem)
     params.seed = 5;
     if (klr_train(problem, &params, &model, &report, &err) ||
         layout_create(&layout, problem, NULL,
-                      (struct deal){CALIBRATION_PARTS, 1, 5}, &err))
+                      (struct deal){CALIBRATION_PARTS, 1, 5, NULL}, &err))
         printf("Bail out! %s\n", err.message);
     for (size_t fold = 0; fold < CALIBRATION_PARTS; fold++) {
         static struct sample part;

@@ -87,8 +87,8 @@ static void test_refusals(void)
     layout_free(&layout);
     double few[] = {1, 2, 1};
     problem = problem_of(few, 3);
-    ok(layout_create(&layout, &problem, NULL, (struct deal){4, 1, 0}, &err) ==
-           KLR_E_USAGE,
+    ok(layout_create(&layout, &problem, NULL, (struct deal){4, 1, 0, NULL},
+                     &err) == KLR_E_USAGE,
        "more folds than examples: %s", err.message);
 }
 
@@ -120,9 +120,9 @@ static void test_folds(void)
     struct klr_error err;
     for (size_t i = 0; i < N; i++)
         label[i] = i % 7 == 0 ? 2 : i % 3 == 0 ? 1 : 0;
-    layout_create(&a, &problem, NULL, (struct deal){5, 1, 1}, &err);
-    layout_create(&b, &problem, NULL, (struct deal){5, 1, 1}, &err);
-    layout_create(&c, &problem, NULL, (struct deal){5, 1, 2}, &err);
+    layout_create(&a, &problem, NULL, (struct deal){5, 1, 1, NULL}, &err);
+    layout_create(&b, &problem, NULL, (struct deal){5, 1, 1, NULL}, &err);
+    layout_create(&c, &problem, NULL, (struct deal){5, 1, 2, NULL}, &err);
     ok(is_permutation(a.order, N) && is_sorted(&a, label),
        "folds: sorted by class and fold");
     ok(is_balanced(&a) && is_balanced(&c), "folds are stratified");
@@ -173,8 +173,8 @@ static void test_parts(void)
     struct klr_error err;
     for (size_t i = 0; i < N; i++)
         label[i] = i % 7 == 0 ? 2 : i % 3 == 0 ? 1 : 0;
-    layout_create(&a, &problem, NULL, (struct deal){4, 3, 9}, &err);
-    layout_create(&b, &problem, NULL, (struct deal){4, 1, 9}, &err);
+    layout_create(&a, &problem, NULL, (struct deal){4, 3, 9, NULL}, &err);
+    layout_create(&b, &problem, NULL, (struct deal){4, 1, 9, NULL}, &err);
     bool fold_of[2][4][N] = {{{false}}};
     for (size_t cell = 0; cell < a.k * 4 * 3; cell++)
         for (size_t p = a.begin[cell]; p < a.begin[cell + 1]; p++)
@@ -202,8 +202,46 @@ static void test_parts(void)
     layout_free(&b);
 }
 
+/* Each example lies in the fold that was given, whatever the seed; its parts
+ * are dealt. */
+static void test_given_folds(void)
+{
+    double label[N];
+    size_t fold[N], least = N, most = 0;
+    struct klr_problem problem = problem_of(label, N);
+    struct layout layout;
+    struct klr_error err;
+    bool same = true;
+    for (size_t i = 0; i < N; i++) {
+        label[i] = (double)(i % 3);
+        fold[i] = i * i % 5 == 1 ? 3 : i % 2;
+    }
+    layout_create(&layout, &problem, NULL, (struct deal){4, 2, 7, fold}, &err);
+    for (size_t cell = 0; cell < 3 * 4 * 2; cell++)
+        for (size_t p = layout.begin[cell]; p < layout.begin[cell + 1]; p++)
+            same = same && fold[layout.order[p]] == cell / 2 % 4 &&
+                   label[layout.order[p]] == (double)(cell / 8);
+    for (size_t part = 0; part < 2; part++) {
+        size_t size = 0;
+        for (size_t c = 0; c < 3; c++) {
+            const size_t *begin = layout.begin + (c * 4 + 3) * 2 + part;
+            size += begin[1] - begin[0];
+        }
+        least = size < least ? size : least;
+        most = size > most ? size : most;
+    }
+    ok(same && is_permutation(layout.order, N), "folds that are given");
+    ok(most - least <= 1, "have parts of %zu and %zu", least, most);
+    layout_free(&layout);
+    fold[N - 1] = 4;
+    ok(layout_create(&layout, &problem, NULL, (struct deal){4, 1, 7, fold},
+                     &err) == KLR_E_USAGE,
+       "a fold that does not exist: %s", err.message);
+}
+
 int main(void)
 {
+    test_given_folds();
     test_labels();
     test_refusals();
     test_folds();

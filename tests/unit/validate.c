@@ -95,7 +95,7 @@ static void validate(const struct klr_problem *problem,
 {
     struct klr_error err;
     struct klr_metrics *metrics[COSTS];
-    if (klr_cross_validate(problem, params, metrics, report, &err))
+    if (klr_cross_validate(problem, params, metrics, NULL, report, &err))
         printf("Bail out! %s\n", err.message);
     for (size_t t = 0; t < COSTS; t++) {
         klr_metrics_values(metrics[t], &values[t]);
@@ -112,7 +112,8 @@ static void test_validation(const struct klr_problem *problem, const char *name,
     struct layout layout;
     validate(problem, &params, values, report);
     if (layout_create(&layout, problem, NULL,
-                      (struct deal){FOLDS, 1, (uint64_t)params.seed}, &err))
+                      (struct deal){FOLDS, 1, (uint64_t)params.seed, NULL},
+                      &err))
         printf("Bail out! %s\n", err.message);
     for (size_t t = 0; t < COSTS; t++) {
         struct klr_params alone = params;
@@ -191,7 +192,8 @@ static void test_batches(const struct klr_problem *problem, size_t batch)
     struct klr_error err;
     struct layout layout;
     struct klr_range held[3];
-    if (layout_create(&layout, problem, NULL, (struct deal){FOLDS, 1, 1}, &err))
+    if (layout_create(&layout, problem, NULL, (struct deal){FOLDS, 1, 1, NULL},
+                      &err))
         printf("Bail out! %s\n", err.message);
     struct validation v = {
         .training.layout = &layout, .held = held, .batch = batch};
@@ -257,14 +259,58 @@ static void test_metric(const struct klr_problem *problem, int model,
     struct klr_params params = path_params(model, 1e-3);
     struct klr_metrics *metrics[COSTS];
     struct klr_report report[COSTS];
+    struct klr_held_out held;
     params.metric = metric;
-    int code = klr_cross_validate(problem, &params, metrics, report, &err);
-    ok(code == expected && (code ? !metrics[0] && !metrics[COSTS - 1]
-                                 : metrics[0] && metrics[COSTS - 1]),
+    int code =
+        klr_cross_validate(problem, &params, metrics, &held, report, &err);
+    ok(code == expected &&
+           (code ? !metrics[0] && !metrics[COSTS - 1]
+                 : metrics[0] && metrics[COSTS - 1]) &&
+           (code == 0) == (held.n == N),
        "--metric %s for %s: %s", klr_metric_names[metric],
        klr_model_names[model], err.message);
     for (size_t t = 0; t < COSTS; t++)
         klr_metrics_free(metrics[t]);
+    klr_held_out_free(&held);
+}
+
+/* The predictions that are handed out are those that were measured, at each C,
+ * and answers to the folds. */
+static void test_held_out(const struct klr_problem *problem, int model)
+{
+    struct klr_error err;
+    struct klr_params params = path_params(model, 1e-6);
+    struct klr_metrics *metrics[COSTS], *again;
+    struct klr_metric_values values, other;
+    struct klr_report report[COSTS];
+    struct klr_held_out h;
+    size_t fold[MOST];
+    for (size_t i = 0; i < N; i++)
+        fold[i] = i / 3 % FOLDS;
+    params.fold = fold;
+    if (klr_cross_validate(problem, &params, metrics, &h, report, &err))
+        printf("Bail out! %s\n", err.message);
+    ok(h.n == N && !h.probability == (model == KLR_MODEL_SVM) &&
+           memcmp(h.fold, fold, N * sizeof *fold) == 0,
+       "predictions of %zu examples, %zu classes", h.n, h.classes);
+    for (size_t t = 0; t < COSTS; t++) {
+        const double *p = h.probability;
+        klr_metrics_create(&again, h.classes, klr_metrics_labels(metrics[t]),
+                           &err);
+        for (size_t i = 0; i < N; i++)
+            klr_metrics_add(again, problem->label[i], h.label[t * N + i],
+                            p ? p + (t * N + i) * h.classes : NULL,
+                            h.decision[(t * N + i) * h.decisions], &err);
+        klr_metrics_values(metrics[t], &values);
+        klr_metrics_values(again, &other);
+        ok(values.accuracy == other.accuracy && values.f1 == other.f1 &&
+               (!p || fabs(values.log_loss - other.log_loss) < 1e-12) &&
+               (h.classes > 2 || values.auc == other.auc),
+           "have the metrics: accuracy %g", other.accuracy);
+        klr_metrics_free(metrics[t]);
+        klr_metrics_free(again);
+    }
+    klr_held_out_free(&h);
 }
 
 int main(void)
@@ -278,6 +324,8 @@ int main(void)
     test_validation(&s.problem, "sklr", shrunk);
     test_validation(&s.problem, "svm", path_params(KLR_MODEL_SVM, 1e-9));
     test_shrunk_link(&s.problem);
+    test_held_out(&s.problem, KLR_MODEL_KLR);
+    test_held_out(&s.problem, KLR_MODEL_SVM);
     for (size_t i = 0; i < N; i++)
         s.label[i] = (double)(i % 3);
     test_validation(&s.problem, "three classes",
@@ -286,6 +334,7 @@ int main(void)
     test_metric(&s.problem, KLR_MODEL_KLR, KLR_METRIC_ECE, 0);
     test_metric(&s.problem, KLR_MODEL_SVM, KLR_METRIC_ECE, KLR_E_USAGE);
     test_metric(&s.problem, KLR_MODEL_SVM, KLR_METRIC_MCC, 0);
+    test_held_out(&s.problem, KLR_MODEL_KLR);
     for (size_t batch = 1; batch < N; batch = 3 * batch + 1)
         test_batches(&s.problem, batch);
     test_lone(&s, KLR_MODEL_KLR, KLR_LINK_AUTO);

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The predictions of a cross validation as a file (docs/FORMAT.md, section 5):
+ * fold and true label of each example, then what klr-predict writes of it.
+ */
+#include "cli/cli.h"
+
+static void write_header(struct klr_output *out,
+                         const struct klr_held_out *held_out,
+                         const struct cli_answers *answers)
+{
+    klr_puts(out, "fold true ");
+    if (held_out->probability) {
+        cli_write_names(out, answers);
+        return;
+    }
+    klr_puts(out, "label");
+    for (size_t d = 0; d < held_out->decisions; d++)
+        klr_putf(out, " decision%zu", d + 1);
+    klr_puts(out, "\n");
+}
+
+static void write_rows(struct klr_output *out,
+                       const struct klr_held_out *held_out, size_t t,
+                       const double *truth, const struct cli_folds *folds,
+                       const struct cli_answers *answers)
+{
+    const double *probability = held_out->probability;
+    for (size_t i = 0; i < held_out->n; i++) {
+        size_t f = held_out->fold[i], at = t * held_out->n + i;
+        klr_putf(out, "%lld ", folds->n ? folds->name[f] : (long long)f + 1);
+        klr_puts(out, cli_label_text(answers, truth[i]));
+        klr_puts(out, " ");
+        cli_write_answer(
+            out, answers, held_out->label[at],
+            probability ? probability + at * held_out->classes : NULL,
+            probability ? NULL : held_out->decision + at * held_out->decisions,
+            held_out->decisions);
+    }
+}
+
+int cli_write_held_out(const char *path, const struct klr_held_out *held_out,
+                       size_t t, const double *truth, const double *label,
+                       const struct cli_folds *folds, struct klr_error *err)
+{
+    struct cli_answers answers = {0};
+    struct klr_output *out = NULL;
+    int code = cli_answers_create(&answers, held_out->classes, label, err);
+    if (!code)
+        code = klr_output_open(&out, path, err);
+    if (!code) {
+        write_header(out, held_out, &answers);
+        write_rows(out, held_out, t, truth, folds, &answers);
+        code = klr_output_commit(out, err);
+    }
+    cli_answers_free(&answers);
+    return code;
+}

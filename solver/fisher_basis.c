@@ -16,37 +16,64 @@
  * basis with mean+ f - mean- f = 2 the one of the smallest objective, which is
  * 2 / S, is f = (2 / S) sum_k z_k q_k.
  *
- * Of q_k are kept U_k = D W q_k, by bands of columns; the means of both
- * classes; and the coefficients, A_k, which reach as far as the kernel that
- * came with it. Since U_k has the sum 0 in each class, U'k is what (D W q)'W k
- * is. A candidate k_j is judged by the formulas of Gram & Schmidt,
+ * Of q_k are kept U_k = D W q_k, the means of both classes, and the
+ * coefficients A_k, which reach as far as the kernel that came with it. Since
+ * U_k has the sum 0 in each class, U'k is what (D W q)'W k is. A candidate k_j
+ * is judged by the formulas of Gram & Schmidt,
  *
  *   l = U'k_j + C q(x_j)             the second term for R = K alone
  *   residual = (k_j, k_j) - l'l,     gradient = mean+ k_j - mean- k_j - l'z
  *
  * and S would grow by gradient^2 / residual; one that is taken is
- * orthogonalised twice. Rows are divided into groups by n alone, and sums over
- * them are added in order: no bit depends on threads.
+ * orthogonalised twice.
+ *
+ * U is the sum of two floats: both make some 48 bits, for what is taken; the
+ * higher one serves to judge many candidates at once, of float entries, and
+ * those of which it cannot tell enough are judged again. Examples are divided
+ * into groups by n alone, and sums over them are added in order: no bit depends
+ * on threads.
  */
 #include "solver/internal.h"
 
 #include "solver/fisher_basis.h"
 
 enum {
-    BASIS_GROUPS = 16, /* of rows, at most, */
-    BASIS_ROWS = 512,  /* of so many, at least */
-    BASIS_STRIP = 64   /* rows that stay in the nearer caches */
+    BASIS_GROUPS = 16, /* of examples, at most, */
+    BASIS_GROUP = 512, /* of so many, at least */
+    BASIS_STRIP = 64,  /* examples whose part of U stays in the nearer caches */
+    BASIS_BLOCK = KLR_BAND * BASIS_STRIP
 };
 
-static size_t basis_rows(size_t n)
+/* A multiple of BASIS_STRIP. */
+static size_t basis_group(size_t n)
 {
-    size_t rows = (n + BASIS_GROUPS - 1) / BASIS_GROUPS;
-    return rows < BASIS_ROWS ? BASIS_ROWS : rows;
+    size_t size = (n / BASIS_GROUPS / BASIS_STRIP + 1) * BASIS_STRIP;
+    return size < BASIS_GROUP ? BASIS_GROUP : size;
 }
 
 static size_t basis_groups(size_t n)
 {
-    return (n + basis_rows(n) - 1) / basis_rows(n);
+    return (n + basis_group(n) - 1) / basis_group(n);
+}
+
+static size_t basis_width(size_t n)
+{
+    return (n + BASIS_STRIP - 1) / BASIS_STRIP * BASIS_STRIP;
+}
+
+/* High part of the functions of band t, (KLR_BAND, BASIS_STRIP), at the strip
+ * of example i; the low part is BASIS_BLOCK behind it. */
+static float *basis_block(const struct basis *basis, size_t t, size_t i)
+{
+    return basis->band[t] + i / BASIS_STRIP * 2 * BASIS_BLOCK;
+}
+
+/* U_k at example i. */
+static double basis_entry(const struct basis *basis, size_t k, size_t i)
+{
+    const float *u = basis_block(basis, k / KLR_BAND, i) +
+                     k % KLR_BAND * BASIS_STRIP + i % BASIS_STRIP;
+    return (double)u[0] + (double)u[BASIS_BLOCK];
 }
 
 /* Class 0 is the positive one. */
@@ -62,6 +89,7 @@ static void basis_create(struct basis *basis, const struct binary *problem,
 {
     *basis = (struct basis){
         .problem = problem,
+        .width = basis_width(problem->n),
         .penalty = penalty,
         .ridge = ridge,
         .kernel = problem->params->regularizer == KLR_REGULARIZER_KERNEL,
@@ -84,42 +112,37 @@ static double basis_bytes(const struct basis *basis)
 {
     double wide = (double)((basis->bands + 1) * KLR_BAND);
     double groups = (double)basis_groups(basis->problem->n);
-    double rows = (double)basis->problem->n + wide / 2 + groups * KLR_BAND;
+    double rows = (double)basis->width + wide / 2 + groups * KLR_PANEL;
     return rows * wide * sizeof(double);
 }
 
 /* Room for one more function. */
 static int basis_grow(struct basis *basis, struct klr_error *err)
 {
-    size_t m = basis->count, wide = (basis->bands + 1) * KLR_BAND;
-    void *grown;
-    if (m < basis->bands * KLR_BAND)
+    size_t wide = (basis->bands + 1) * KLR_BAND, count = wide * (wide + 1) / 2;
+    void *part, *line, *coef, *band;
+    if (basis->count < basis->bands * KLR_BAND)
         return 0;
-    grown = klr_grow(basis->part, &basis->part_room, wide, sizeof *basis->part,
-                     err);
-    if (!grown)
+    if (!(part = klr_grow(basis->part, &basis->part_room, wide,
+                          sizeof *basis->part, err)))
         return KLR_E_MEMORY;
-    basis->part = grown;
-    grown = klr_grow(basis->line, &basis->line_room, 2 * wide,
-                     sizeof *basis->line, err);
-    if (!grown)
+    basis->part = part;
+    if (!(line = klr_grow(basis->line, &basis->line_room, wide,
+                          sizeof *basis->line, err)))
         return KLR_E_MEMORY;
-    basis->line = grown;
-    grown = klr_grow(basis->coef, &basis->coef_room, wide * (wide + 1) / 2,
-                     sizeof *basis->coef, err);
-    if (!grown)
+    basis->line = line;
+    if (!(coef = klr_grow(basis->coef, &basis->coef_room, count,
+                          sizeof *basis->coef, err)))
         return KLR_E_MEMORY;
-    basis->coef = grown;
-    grown = klr_grow(basis->band, &basis->band_room, basis->bands + 1,
-                     sizeof *basis->band, err);
-    if (!grown)
+    basis->coef = coef;
+    if (!(band = klr_grow(basis->band, &basis->band_room, basis->bands + 1,
+                          sizeof *basis->band, err)))
         return KLR_E_MEMORY;
-    basis->band = grown;
-    basis->band[basis->bands] =
-        klr_zalloc(basis->problem->n * KLR_BAND, sizeof(double), err);
-    if (!basis->band[basis->bands])
+    basis->band = band;
+    band = klr_zalloc(2 * KLR_BAND * basis->width, sizeof(float), err);
+    if (!band)
         return KLR_E_MEMORY;
-    basis->bands++;
+    basis->band[basis->bands++] = band;
     return 0;
 }
 
@@ -139,8 +162,9 @@ static int candidates_create(struct candidates *c, const struct binary *problem,
     c->set = problem->set;
     c->n = n;
     c->groups = basis_groups(n);
-    if (!(c->row = klr_alloc(n * KLR_BAND, sizeof *c->row, err)) ||
-        !(c->column = klr_alloc(n * KLR_BAND, sizeof *c->column, err)) ||
+    if (!(c->row = klr_alloc(n * KLR_PANEL, sizeof *c->row, err)) ||
+        !(c->column = klr_alloc(n * KLR_PANEL, sizeof *c->column, err)) ||
+        !(c->exact = klr_alloc(n * KLR_PANEL, sizeof *c->exact, err)) ||
         !(c->moment = klr_alloc(c->groups, sizeof *c->moment, err)))
         return KLR_E_MEMORY;
     return 0;
@@ -150,63 +174,77 @@ static void candidates_free(struct candidates *c)
 {
     klr_free(c->row);
     klr_free(c->column);
+    klr_free(c->exact);
     klr_free(c->moment);
-    klr_free(c->product);
+    klr_free(c->work);
 }
 
 static double candidates_bytes(size_t n)
 {
-    return 2.0 * KLR_BAND * sizeof(double) * (double)n;
+    return (2.0 * sizeof(float) + sizeof(double)) * KLR_PANEL * (double)n;
 }
 
-/* Moments are formed of what is left without the mean of all rows. */
+static int candidates_work(struct candidates *c, size_t size,
+                           struct klr_error *err)
+{
+    double *work = klr_grow(c->work, &c->work_room, size, sizeof *work, err);
+    if (!work)
+        return KLR_E_MEMORY;
+    c->work = work;
+    return 0;
+}
+
+static void candidates_fetch(struct candidates *c, const size_t *index,
+                             size_t count, enum klr_precision precision,
+                             void *out)
+{
+    size_t position[KLR_PANEL];
+    for (size_t q = 0; q < count; q++)
+        position[q] = set_position(c->set, index[q]);
+    operator_rows(c->op, position, count, c->set, precision, out, c->n);
+}
+
 static void candidates_shift(void *context, size_t q, size_t thread)
 {
     struct candidates *c = context;
-    const double *row = c->row + q * c->n;
+    const float *row = c->row + q * c->n;
     double sum = 0;
     (void)thread;
     for (size_t i = 0; i < c->n; i++)
-        sum += row[i];
-    c->shift[q] = sum / (double)c->n;
+        sum += (double)row[i];
+    c->shift[q] = (float)(sum / (double)c->n);
 }
 
-/* Candidates `first` .. first + used - 1 of the rows become columns. */
+/* Rows become columns, less the mean of each: the moments keep more digits. */
 static void candidates_turn(void *context, size_t group, size_t thread)
 {
     const struct candidates *c = context;
-    size_t rows = basis_rows(c->n), begin = group * rows;
-    size_t end = begin + rows < c->n ? begin + rows : c->n;
+    size_t begin = group * basis_group(c->n), end = begin + basis_group(c->n);
     (void)thread;
-    memset(c->column + begin * KLR_BAND, 0,
-           (end - begin) * KLR_BAND * sizeof *c->column);
+    end = end < c->n ? end : c->n;
     for (size_t i = begin; i < end; i++)
-        for (size_t q = 0; q < c->used; q++)
-            c->column[i * KLR_BAND + q] =
-                c->row[(c->first + q) * c->n + i] - c->shift[c->first + q];
-}
-
-static void candidates_use(struct candidates *c, size_t first, size_t used)
-{
-    c->first = first;
-    c->used = used;
-    klr_pool_run(c->op->pool, c->groups, candidates_turn, c);
+        for (size_t q = 0; q < KLR_PANEL; q++)
+            c->column[i * KLR_PANEL + q] =
+                q < c->count ? c->row[q * c->n + i] - c->shift[q] : 0;
 }
 
 static void candidates_load(struct candidates *c, const size_t *index,
                             size_t count)
 {
-    size_t position[KLR_BAND];
+    c->index = index;
     c->count = count;
-    for (size_t q = 0; q < count; q++) {
-        c->index[q] = index[q];
-        position[q] = set_position(c->set, index[q]);
-    }
-    operator_rows(c->op, position, count, c->set, KLR_DOUBLE, c->row, c->n);
+    candidates_fetch(c, index, count, KLR_FLOAT, c->row);
     klr_pool_run(c->op->pool, count, candidates_shift, c);
+    klr_pool_run(c->op->pool, c->groups, candidates_turn, c);
 }
 
-/* ---- judging candidates ---- */
+static void candidates_load_exact(struct candidates *c, const size_t *index,
+                                  size_t count)
+{
+    candidates_fetch(c, index, count, KLR_DOUBLE, c->exact);
+}
+
+/* ---- judging many ---- */
 
 struct judging {
     const struct basis *basis;
@@ -220,49 +258,58 @@ static void judging_moments(const struct judging *j, size_t begin, size_t end,
     const struct binary *problem = j->basis->problem;
     memset(moment, 0, sizeof *moment);
     for (size_t i = begin; i < end; i++) {
-        const double *restrict x = j->c->column + i * KLR_BAND;
+        const float *restrict column = j->c->column + i * KLR_PANEL;
         double *restrict sum = moment->sum[basis_class(j->basis, i)];
         double *restrict square = moment->square, w = problem->weight[i];
-        for (size_t q = 0; q < KLR_BAND; q++) {
-            double wx = w * x[q];
+        for (size_t q = 0; q < KLR_PANEL; q++) {
+            double x = (double)column[q], wx = w * x;
             sum[q] += wx;
-            square[q] += wx * x[q];
+            square[q] += wx * x;
         }
     }
 }
 
-/* Sums over a group of rows: U'k of a band, or behind the last one moments. */
+/* Sums over a group of examples: U'k of a band, or behind the last the
+ * moments. Full register blocks take a dozen rows of U. */
 static void judging_turn(void *context, size_t index, size_t thread)
 {
     const struct judging *j = context;
+    const struct basis *basis = j->basis;
     const struct candidates *c = j->c;
-    size_t bands = j->basis->bands, n = c->n;
-    size_t group = index / (bands + 1), t = index % (bands + 1);
-    size_t begin = group * basis_rows(n), end = begin + basis_rows(n);
+    size_t bands = basis->bands, n = c->n, size = KLR_BAND * KLR_PANEL;
+    size_t group = index / (bands + 1), t = index % (bands + 1), count;
+    size_t begin = group * basis_group(n), end = begin + basis_group(n);
+    _Alignas(64) float sum[KLR_BAND * KLR_PANEL];
     (void)thread;
-    if (end > n)
-        end = n;
+    end = end < n ? end : n;
     if (t == bands) {
         judging_moments(j, begin, end, &c->moment[group]);
         return;
     }
-    size_t left = j->basis->count - t * KLR_BAND;
-    j->dense->gram(end - begin, j->basis->band[t] + begin * KLR_BAND,
-                   c->column + begin * KLR_BAND, KLR_DOUBLE, KLR_BAND,
-                   left < KLR_BAND ? left : KLR_BAND, c->used,
-                   c->product + (group * bands + t) * KLR_BAND * KLR_BAND);
+    size_t left = (basis->count - t * KLR_BAND + 11) / 12 * 12;
+    double *out = c->work + (group * bands + t) * size;
+    memset(out, 0, size * sizeof *out);
+    for (size_t i = begin; i < end; i += count) {
+        count = end - i < BASIS_STRIP ? end - i : BASIS_STRIP;
+        memset(sum, 0, sizeof sum);
+        j->dense->panel(left < KLR_BAND ? left : KLR_BAND, count,
+                        basis_block(basis, t, i), BASIS_STRIP,
+                        c->column + i * KLR_PANEL, sum);
+        for (size_t k = 0; k < size; k++)
+            out[k] += (double)sum[k];
+    }
 }
 
 /* The sums of all groups come to the first. */
 static void judging_add(const struct judging *j)
 {
     const struct candidates *c = j->c;
-    size_t size = j->basis->bands * KLR_BAND * KLR_BAND;
+    size_t size = j->basis->bands * KLR_BAND * KLR_PANEL;
     double *moment = (double *)c->moment;
     for (size_t g = 1; g < c->groups; g++) {
-        const double *from = c->product + g * size;
-        for (size_t k = 0; k < size; k++)
-            c->product[k] += from[k];
+        const double *from = c->work + g * size;
+        for (size_t k = 0; k < j->basis->count * KLR_PANEL; k++)
+            c->work[k] += from[k];
         from = (const double *)&c->moment[g];
         for (size_t k = 0; k < sizeof *c->moment / sizeof *moment; k++)
             moment[k] += from[k];
@@ -272,129 +319,177 @@ static void judging_add(const struct judging *j)
 /* The value of q_k at x_i. */
 static double basis_value(const struct basis *basis, size_t k, size_t i)
 {
-    double u = basis->band[k / KLR_BAND][i * KLR_BAND + k % KLR_BAND];
-    return u / basis->problem->weight[i] +
+    return basis_entry(basis, k, i) / basis->problem->weight[i] +
            basis->part[k].mean[basis_class(basis, i)];
 }
 
-static void judging_one(const struct judging *j, size_t q,
-                        struct judgement *judgement)
+/* With the products U'k, `stride` apart, which become l. */
+static void judgement_finish(const struct basis *basis, size_t kernel,
+                             double *line, size_t stride, struct judgement *j)
 {
-    const struct basis *basis = j->basis;
-    const struct moment *moment = j->c->moment;
-    size_t i = j->c->index[j->c->first + q];
-    double mean[2], norm = moment->square[q];
-    for (size_t side = 0; side < 2; side++) {
-        mean[side] = moment->sum[side][q] / basis->total[side];
-        norm -= mean[side] * moment->sum[side][q];
-    }
-    norm = fmax(norm, 0) + basis->ridge[i];
-    double residual = norm, gradient = mean[0] - mean[1];
-    double *line = j->c->product + q;
-    for (size_t k = 0; k < basis->count; k++, line += KLR_BAND) {
+    j->residual = j->norm;
+    for (size_t k = 0; k < basis->count; k++, line += stride) {
         if (basis->kernel)
-            *line += basis->penalty * basis_value(basis, k, i);
-        residual -= *line * *line;
-        gradient -= *line * basis->part[k].z;
+            *line += basis->penalty * basis_value(basis, k, kernel);
+        j->residual -= *line * *line;
+        j->gradient -= *line * basis->part[k].z;
     }
-    *judgement = (struct judgement){
-        .norm = norm, .residual = residual, .gradient = gradient};
 }
 
 static int basis_judge(const struct basis *basis, struct candidates *c,
                        struct judgement *judgement, struct klr_error *err)
 {
     struct judging j = {basis, c, klr_dense()};
-    size_t size = c->groups * basis->bands * KLR_BAND * KLR_BAND;
-    double *product =
-        klr_grow(c->product, &c->product_room, size, sizeof *product, err);
-    if (!product)
-        return KLR_E_MEMORY;
-    c->product = product;
+    const struct moment *moment = c->moment;
+    size_t size = basis->bands * KLR_BAND * KLR_PANEL;
+    int code = candidates_work(c, c->groups * size, err);
+    if (code)
+        return code;
     klr_pool_run(c->op->pool, c->groups * (basis->bands + 1), judging_turn, &j);
     judging_add(&j);
-    for (size_t q = 0; q < c->used; q++)
-        judging_one(&j, q, &judgement[q]);
+    for (size_t q = 0; q < c->count; q++) {
+        double mean[2], norm = moment->square[q];
+        for (size_t side = 0; side < 2; side++) {
+            mean[side] = moment->sum[side][q] / basis->total[side];
+            norm -= mean[side] * moment->sum[side][q];
+        }
+        judgement[q].norm = fmax(norm, 0) + basis->ridge[c->index[q]];
+        judgement[q].gradient = mean[0] - mean[1];
+        judgement_finish(basis, c->index[q], c->work + q, KLR_PANEL,
+                         &judgement[q]);
+    }
     return 0;
 }
 
-/* ---- taking one ---- */
+static bool judgement_is_clear(const struct judgement *j)
+{
+    return j->residual > 1e-4 * j->norm;
+}
 
-static void basis_remember(struct basis *basis, const struct candidates *c,
-                           size_t q, double *column)
+static void basis_remember(struct basis *basis, const double *line,
+                           size_t stride)
 {
     for (size_t k = 0; k < basis->count; k++)
-        basis->line[k] = c->product[k * KLR_BAND + q];
-    memcpy(column, c->row + (c->first + q) * c->n, c->n * sizeof *column);
+        basis->line[k] = line[k * stride];
 }
 
-/* u less U l, and U'(u / w) of what is left, over groups of rows. */
+/* ---- judging and taking one ---- */
+
+/* u -= U l, over groups of examples, and U'(u / w) of what is left. */
 struct reduction {
     const struct basis *basis;
-    const double *line; /* l, zeros behind it */
-    double *u;
-    double *partial; /* (groups, bands * KLR_BAND + 1): U'(u / w), then
-                        u'(u / w) */
+    const struct klr_dense *dense;
+    const double *line; /* -l, or NULL */
+    bool last;          /* the projection is not needed any more */
+    double *u;          /* zeros behind its n elements */
+    double *partial;    /* (groups, bands * KLR_BAND + 1): U'(u / w), and
+                           u'(u / w) */
 };
 
-static void reduction_subtract(size_t rows, const double *band,
-                               const double *line, double *u)
+/* The functions of a band. */
+static size_t band_count(const struct basis *basis, size_t t)
 {
-    for (size_t i = 0; i < rows; i++, band += KLR_BAND) {
-        double sum[8] = {0};
-        for (size_t k = 0; k < KLR_BAND; k += 8)
-            for (size_t p = 0; p < 8; p++)
-                sum[p] += band[k + p] * line[k + p];
-        u[i] -= ((sum[0] + sum[1]) + (sum[2] + sum[3])) +
-                ((sum[4] + sum[5]) + (sum[6] + sum[7]));
-    }
+    size_t begin = t * KLR_BAND;
+    size_t left = basis->count > begin ? basis->count - begin : 0;
+    return left < KLR_BAND ? left : KLR_BAND;
 }
 
-static void reduction_project(size_t rows, const double *band, const double *u,
-                              const double *weight, double *restrict out)
+static void reduction_subtract(const struct reduction *r, size_t i)
 {
-    for (size_t i = 0; i < rows; i++, band += KLR_BAND) {
-        double f = u[i] / weight[i];
-        for (size_t k = 0; k < KLR_BAND; k++)
-            out[k] += f * band[k];
-    }
+    const struct basis *basis = r->basis;
+    for (size_t t = 0; t < basis->bands; t++)
+        for (size_t low = 0; low < 2; low++)
+            r->dense->project(band_count(basis, t), BASIS_STRIP,
+                              basis_block(basis, t, i) + low * BASIS_BLOCK,
+                              BASIS_STRIP, r->line + t * KLR_BAND, r->u + i);
+}
+
+static void reduction_project(const struct reduction *r, size_t i,
+                              const double *v, double *out)
+{
+    const struct basis *basis = r->basis;
+    double sum[KLR_BAND];
+    for (size_t t = 0; t < basis->bands; t++)
+        for (size_t low = 0; low < 2; low++) {
+            size_t rows = band_count(basis, t);
+            r->dense->expand(rows, BASIS_STRIP,
+                             basis_block(basis, t, i) + low * BASIS_BLOCK,
+                             BASIS_STRIP, v, sum);
+            for (size_t k = 0; k < rows; k++)
+                out[t * KLR_BAND + k] += sum[k];
+        }
 }
 
 static void reduction_turn(void *context, size_t group, size_t thread)
 {
     const struct reduction *r = context;
-    const struct basis *basis = r->basis;
-    const double *weight = basis->problem->weight;
-    size_t n = basis->problem->n, bands = basis->bands;
-    size_t begin = group * basis_rows(n), end = begin + basis_rows(n), rows;
-    double *out = r->partial + group * (bands * KLR_BAND + 1);
+    const struct binary *problem = r->basis->problem;
+    size_t n = problem->n, wide = r->basis->bands * KLR_BAND;
+    size_t begin = group * basis_group(n), end = begin + basis_group(n);
+    double *out = r->partial + group * (wide + 1), v[BASIS_STRIP];
     (void)thread;
-    memset(out, 0, (bands * KLR_BAND + 1) * sizeof *out);
-    end = end < n ? end : n;
-    for (size_t i = begin; i < end; i += rows) {
-        rows = end - i < BASIS_STRIP ? end - i : BASIS_STRIP;
-        for (size_t t = 0; t < bands; t++)
-            reduction_subtract(rows, basis->band[t] + i * KLR_BAND,
-                               r->line + t * KLR_BAND, r->u + i);
-        for (size_t t = 0; t < bands; t++)
-            reduction_project(rows, basis->band[t] + i * KLR_BAND, r->u + i,
-                              weight + i, out + t * KLR_BAND);
-        for (size_t k = i; k < i + rows; k++)
-            out[bands * KLR_BAND] += r->u[k] * r->u[k] / weight[k];
+    memset(out, 0, (wide + 1) * sizeof *out);
+    for (size_t i = begin; i < end && i < n; i += BASIS_STRIP) {
+        if (r->line)
+            reduction_subtract(r, i);
+        for (size_t k = 0; k < BASIS_STRIP; k++) {
+            v[k] = i + k < n ? r->u[i + k] / problem->weight[i + k] : 0;
+            out[wide] += r->u[i + k] * v[k];
+        }
+        if (!r->last)
+            reduction_project(r, i, v, out);
     }
 }
 
-/* u -= U l; partial [0..count) = U'(u / w); returns u'(u / w). */
-static double basis_reduce(const struct basis *basis, double *u,
-                           const double *line, double *partial)
+/* u += U line, if there is one; c->work (count) = U'(u / w) of the new u, unless
+ * it is the last one; and u'(u / w) is returned. */
+static double basis_reduce(const struct basis *basis, struct candidates *c,
+                           double *u, const double *line, bool last)
 {
-    struct reduction r = {basis, line, u, partial};
-    size_t width = basis->bands * KLR_BAND, n = basis->problem->n;
-    klr_pool_run(basis->problem->op->pool, basis_groups(n), reduction_turn, &r);
-    for (size_t g = 1; g < basis_groups(n); g++)
-        for (size_t k = 0; k <= width; k++)
-            partial[k] += partial[g * (width + 1) + k];
-    return partial[width];
+    struct reduction r = {basis, klr_dense(), line, last, u, c->work};
+    size_t wide = basis->bands * KLR_BAND;
+    klr_pool_run(c->op->pool, c->groups, reduction_turn, &r);
+    for (size_t g = 1; g < c->groups; g++)
+        for (size_t k = 0; k <= wide; k++)
+            c->work[k] += c->work[g * (wide + 1) + k];
+    return c->work[wide];
+}
+
+/* u = D W k, and the means that W took away; (W k)'D W k. */
+static double basis_centre(const struct basis *basis, const double *row,
+                           double *u, double *mean)
+{
+    const struct binary *problem = basis->problem;
+    double norm = 0;
+    mean[0] = mean[1] = 0;
+    for (size_t i = 0; i < problem->n; i++)
+        mean[basis_class(basis, i)] += problem->weight[i] * row[i];
+    mean[0] /= basis->total[0];
+    mean[1] /= basis->total[1];
+    for (size_t i = 0; i < problem->n; i++) {
+        double x = row[i] - mean[basis_class(basis, i)];
+        u[i] = problem->weight[i] * x;
+        norm += u[i] * x;
+    }
+    return norm;
+}
+
+static int basis_judge_exact(const struct basis *basis, struct candidates *c,
+                             size_t q, size_t kernel, double *u,
+                             struct judgement *judgement, struct klr_error *err)
+{
+    double mean[2];
+    int code =
+        candidates_work(c, c->groups * (basis->bands * KLR_BAND + 1), err);
+    if (code)
+        return code;
+    judgement->norm = basis_centre(basis, c->exact + q * c->n, u, mean) +
+                      basis->ridge[kernel];
+    judgement->gradient = mean[0] - mean[1];
+    if (basis->count > 0)
+        basis_reduce(basis, c, u, NULL, false);
+    judgement_finish(basis, kernel, c->work, 1, judgement);
+    return 0;
 }
 
 /* The column of A that reaches as far as kernel k. */
@@ -428,45 +523,37 @@ static double basis_penalised(const struct basis *basis, const double *u,
     return u[at] / basis->problem->weight[at] + mean[basis_class(basis, at)];
 }
 
-/* The second line: what the inner products with the basis still are. */
-static void basis_again(const struct basis *basis, const double *u,
-                        const double *coef, const double *mean, size_t last,
-                        const double *partial, double *line)
+/* The line of a function: U'(u / w), in work, and C A'R a. */
+static void basis_line(const struct basis *basis, const double *work,
+                       const double *u, const double *coef, const double *mean,
+                       size_t last)
 {
-    size_t m = basis->count;
-    for (size_t i = 0; i < m; i++)
+    double *line = basis->line;
+    for (size_t i = 0; i < basis->count; i++)
         line[i] = basis_penalised(basis, u, coef, mean, i, last);
-    for (size_t k = m; k-- > 0;) {
+    for (size_t k = basis->count; k-- > 0;) {
         const double *a = basis_coefs(basis, k);
         double sum = 0;
         for (size_t i = 0; i <= k; i++)
             sum += a[i] * line[i];
-        line[k] = partial[k] + basis->penalty * sum;
+        line[k] = work[k] + basis->penalty * sum;
     }
-}
-
-/* u = D W k, and the means that W took away. */
-static void basis_centre(const struct basis *basis, double *u, double *mean)
-{
-    const struct binary *problem = basis->problem;
-    mean[0] = mean[1] = 0;
-    for (size_t i = 0; i < problem->n; i++)
-        mean[basis_class(basis, i)] += problem->weight[i] * u[i];
-    mean[0] /= basis->total[0];
-    mean[1] /= basis->total[1];
-    for (size_t i = 0; i < problem->n; i++)
-        u[i] = problem->weight[i] * (u[i] - mean[basis_class(basis, i)]);
 }
 
 /* The new function is u and coef over the root of its norm. */
 static void basis_append(struct basis *basis, double *u, double *coef,
                          const double *mean, size_t kernel, double norm)
 {
-    size_t m = basis->count, n = basis->problem->n;
-    double f = 1 / sqrt(norm), *band = basis->band[m / KLR_BAND];
+    size_t m = basis->count;
     struct basis_part *part = &basis->part[m];
-    for (size_t i = 0; i < n; i++)
-        band[i * KLR_BAND + m % KLR_BAND] = u[i] *= f;
+    double f = 1 / sqrt(norm);
+    for (size_t i = 0; i < basis->problem->n; i++) {
+        float *to = basis_block(basis, m / KLR_BAND, i) +
+                    m % KLR_BAND * BASIS_STRIP + i % BASIS_STRIP;
+        u[i] *= f;
+        to[0] = (float)u[i];
+        to[BASIS_BLOCK] = (float)(u[i] - (double)to[0]);
+    }
     for (size_t i = 0; i <= m; i++)
         coef[i] *= f;
     *part = (struct basis_part){
@@ -478,34 +565,35 @@ static void basis_append(struct basis *basis, double *u, double *coef,
     basis->count++;
 }
 
-static int basis_take(struct basis *basis, struct candidates *c, size_t kernel,
-                      double *u, double norm, bool *taken,
+static int basis_take(struct basis *basis, struct candidates *c, size_t q,
+                      size_t kernel, bool known, double *u, bool *taken,
                       struct klr_error *err)
 {
-    size_t m = basis->count, wide;
-    double mean[2], *line, *again, *coef, *partial;
+    size_t m = basis->count;
     int code = basis_grow(basis, err);
+    if (!code)
+        code =
+            candidates_work(c, c->groups * (basis->bands * KLR_BAND + 1), err);
     if (code)
         return code;
-    wide = basis->bands * KLR_BAND;
-    partial = klr_grow(c->product, &c->product_room, c->groups * (wide + 1),
-                       sizeof *partial, err);
-    if (!partial)
-        return KLR_E_MEMORY;
-    c->product = partial;
-    line = basis->line;
-    again = line + wide;
-    coef = basis_coefs(basis, m);
-    memset(line + m, 0, (wide - m) * sizeof *line);
-    memset(again, 0, wide * sizeof *again);
+    double mean[2], *coef = basis_coefs(basis, m), *line = basis->line;
+    double norm = basis_centre(basis, c->exact + q * c->n, u, mean);
+    double left = norm;
+    norm += basis->ridge[kernel];
     memset(coef, 0, m * sizeof *coef);
     coef[m] = 1;
-    basis_centre(basis, u, mean);
-    basis_reduce(basis, u, line, partial);
-    basis_combine(basis, line, coef, mean);
-    basis_again(basis, u, coef, mean, kernel, partial, again);
-    double left = basis_reduce(basis, u, again, partial);
-    basis_combine(basis, again, coef, mean);
+    if (!known && m > 0) {
+        basis_reduce(basis, c, u, NULL, false);
+        basis_line(basis, c->work, u, coef, mean, kernel);
+    }
+    for (int pass = 0; pass < 2 && m > 0; pass++) {
+        basis_combine(basis, line, coef, mean);
+        for (size_t k = 0; k < m; k++)
+            line[k] = -line[k];
+        left = basis_reduce(basis, c, u, line, pass == 1);
+        if (pass == 0)
+            basis_line(basis, c->work, u, coef, mean, kernel);
+    }
     for (size_t i = 0; i <= m; i++)
         left += basis->penalty * coef[i] *
                 basis_penalised(basis, u, coef, mean, i, kernel);
@@ -532,11 +620,9 @@ static void basis_sum(const struct basis *basis, double *f)
 {
     size_t n = basis->problem->n;
     memset(f, 0, n * sizeof *f);
-    for (size_t k = 0; k < basis->count; k++) {
-        const double *u = basis->band[k / KLR_BAND] + k % KLR_BAND;
+    for (size_t k = 0; k < basis->count; k++)
         for (size_t i = 0; i < n; i++)
-            f[i] += basis->part[k].z * u[i * KLR_BAND];
-    }
+            f[i] += basis->part[k].z * basis_entry(basis, k, i);
 }
 
 static void basis_outputs(const struct basis *basis, double *f)

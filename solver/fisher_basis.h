@@ -8,35 +8,37 @@
 
 #include "solver/internal.h"
 
-/* Weighted sums over rows, of KLR_BAND columns: by class; of squares. */
+/* Weighted sums over examples, of KLR_PANEL kernels: by class; of squares. */
 struct moment {
-    double sum[2][KLR_BAND], square[KLR_BAND];
+    double sum[2][KLR_PANEL], square[KLR_PANEL];
 };
 
-/* Kernels k_j as rows and as columns: see fisher_basis.c. */
+/* Kernels that may join, at most KLR_PANEL. */
 struct candidates {
     struct klr_operator *op;
     struct klr_set set;
-    size_t n, groups;       /* of rows that are summed over together */
-    size_t count;           /* loaded, */
-    size_t index[KLR_BAND]; /* their j */
-    double *row;            /* (KLR_BAND, n) */
-    double shift[KLR_BAND]; /* the mean of each */
-    size_t first, used;     /* those that the columns hold */
-    double *column;         /* (n, KLR_BAND) less shift */
+    size_t n, groups;       /* of examples that are summed over together */
+    size_t count;           /* loaded as floats, */
+    const size_t *index;    /* (count) the caller's: which */
+    float *row;             /* (KLR_PANEL, n) */
+    float shift[KLR_PANEL]; /* the mean of each */
+    float *column;          /* (n, KLR_PANEL) rows less shift */
     struct moment *moment;  /* (groups) */
-    double *product;        /* (groups, bands, KLR_BAND, KLR_BAND) U'k */
-    size_t product_room;
+    double *exact;          /* (KLR_PANEL, n) */
+    double *work;           /* sums by group; first of all groups: U'k of those
+                               judged, (functions, KLR_PANEL), or of one */
+    size_t work_room;
 };
 
 static int candidates_create(struct candidates *c, const struct binary *problem,
                              struct klr_error *err);
 static void candidates_free(struct candidates *c);
 static double candidates_bytes(size_t n);
-/* `count` kernels, at most KLR_BAND; and which of them become columns. */
+/* As floats, to be judged together; as doubles, one by one. */
 static void candidates_load(struct candidates *c, const size_t *index,
                             size_t count);
-static void candidates_use(struct candidates *c, size_t first, size_t used);
+static void candidates_load_exact(struct candidates *c, const size_t *index,
+                                  size_t count);
 
 struct basis_part {
     size_t kernel;  /* the one that came with it */
@@ -50,11 +52,13 @@ struct basis {
     const double *ridge; /* (n) C R_jj, the caller's */
     bool kernel;         /* R = K */
     double total[2];     /* weight of each class */
-    size_t count, bands; /* functions; bands of columns that have room */
+    size_t count, bands; /* functions; bands of KLR_BAND that have room */
+    size_t width;        /* n, and what fills up the last strip */
     struct basis_part *part;
-    double **band; /* (bands) U, (n, KLR_BAND) each */
-    double *coef;  /* A by columns, the k-th of k + 1 elements */
-    double *line;  /* (2, bands * KLR_BAND) l of a candidate; a correction */
+    float **band; /* (bands) U, strip by strip of examples: high and low parts
+                     of the functions of the band, (2, KLR_BAND, strip) */
+    double *coef; /* A by columns, the k-th of k + 1 elements */
+    double *line; /* (bands * KLR_BAND) l of a candidate */
     size_t part_room, band_room, coef_room, line_room;
     double sum; /* S */
 };
@@ -72,16 +76,23 @@ static void basis_free(struct basis *basis);
 static double basis_bytes(const struct basis *basis);
 /* False if what the basis leaves of a kernel is rounding. */
 static bool basis_adds(double residual, double norm);
-/* judgement (c->used) of the candidates in use. */
+/* judgement (c->count) of the candidates loaded; c->work holds their l. */
 static int basis_judge(const struct basis *basis, struct candidates *c,
                        struct judgement *judgement, struct klr_error *err);
-/* Keep l of candidate q of those judged, and its column (n). */
-static void basis_remember(struct basis *basis, const struct candidates *c,
-                           size_t q, double *column);
-/* Append the one remembered, of that norm, if it adds anything; u is its
- * column, and then the new function's. */
-static int basis_take(struct basis *basis, struct candidates *c, size_t kernel,
-                      double *u, double norm, bool *taken,
+/* False if floats cannot tell. */
+static bool judgement_is_clear(const struct judgement *j);
+/* The same of exact row q; c->work holds l; u (width) is workspace. */
+static int basis_judge_exact(const struct basis *basis, struct candidates *c,
+                             size_t q, size_t kernel, double *u,
+                             struct judgement *judgement,
+                             struct klr_error *err);
+/* Keep l of the candidate to be taken, `stride` apart. */
+static void basis_remember(struct basis *basis, const double *line,
+                           size_t stride);
+/* Append the kernel of exact row q, if it adds anything; `known`: l has been
+ * remembered. u (width), zeros behind n elements: the new function's U. */
+static int basis_take(struct basis *basis, struct candidates *c, size_t q,
+                      size_t kernel, bool known, double *u, bool *taken,
                       struct klr_error *err);
 /* The judgement of kernel i after the last function joined, which has the
  * product l = U'k with it. */

@@ -38,7 +38,7 @@
 struct greedy_choice {
     bool found;
     size_t kernel;
-    double value, norm, gradient;
+    double value, gradient;
 };
 
 struct greedy_machine {
@@ -46,7 +46,7 @@ struct greedy_machine {
     struct solution *solution;
     bool done;
     unsigned char *gone; /* (n) kernels that are taken or add nothing */
-    double *column;      /* (n) of the choice; then of the new function */
+    double *column;      /* (width) of the new function */
     struct greedy_choice best;
     double *past; /* (kernels) S, or the gradients that they had */
     size_t past_room;
@@ -65,7 +65,8 @@ struct greedy {
     enum klr_precision precision; /* of products, if all are candidates */
     double *vector, *product;     /* (n, machines) */
     bool all;
-    size_t *left, count; /* kernels that some machine may take */
+    size_t *left, count; /* kernels that some machine may take, */
+    size_t drawn;        /* the first of them, in this step */
     uint64_t random;
     double fixed; /* bytes */
     struct klr_progress progress;
@@ -74,37 +75,53 @@ struct greedy {
 
 /* ---- choosing ---- */
 
-/* Keep the kernel if it is better than the best so far. */
-static void greedy_consider(const struct greedy *g, struct greedy_machine *m,
+/* True if the kernel is better than the best so far, and now the best. */
+static bool greedy_consider(const struct greedy *g, struct greedy_machine *m,
                             size_t kernel, const struct judgement *j)
 {
     double value = fabs(j->gradient);
     if (m->gone[kernel])
-        return;
+        return false;
     if (!basis_adds(j->residual, j->norm)) {
         m->gone[kernel] = 1;
-        return;
+        return false;
     }
     if (g->params->selection == KLR_SELECTION_OBJECTIVE)
         value *= value / j->residual;
     if (m->best.found && value <= m->best.value)
-        return;
-    m->best = (struct greedy_choice){true, kernel, value, j->norm, j->gradient};
+        return false;
+    m->best = (struct greedy_choice){true, kernel, value, j->gradient};
+    return true;
 }
 
-/* Judge the candidates in use; the best of them is kept with its column. */
+/* Judge a candidate again that floats do not tell enough of. */
+static int greedy_judge_again(struct greedy *g, struct greedy_machine *m,
+                              size_t kernel, struct klr_error *err)
+{
+    struct candidates *c = &g->candidates;
+    struct judgement judgement;
+    candidates_load_exact(c, &kernel, 1);
+    int code =
+        basis_judge_exact(&m->basis, c, 0, kernel, m->column, &judgement, err);
+    if (!code && greedy_consider(g, m, kernel, &judgement))
+        basis_remember(&m->basis, c->work, 1);
+    return code;
+}
+
+/* Judge the candidates loaded. */
 static int greedy_judge(struct greedy *g, struct greedy_machine *m,
                         struct klr_error *err)
 {
     struct candidates *c = &g->candidates;
-    struct judgement judgement[KLR_BAND];
+    struct judgement judgement[KLR_PANEL];
     int code = basis_judge(&m->basis, c, judgement, err);
-    for (size_t q = 0; !code && q < c->used; q++) {
-        size_t kernel = c->index[c->first + q];
-        greedy_consider(g, m, kernel, &judgement[q]);
-        if (m->best.found && m->best.kernel == kernel)
-            basis_remember(&m->basis, c, q, m->column);
-    }
+    for (size_t q = 0; !code && q < c->count; q++)
+        if (judgement_is_clear(&judgement[q]) &&
+            greedy_consider(g, m, c->index[q], &judgement[q]))
+            basis_remember(&m->basis, c->work + q, KLR_PANEL);
+    for (size_t q = 0; !code && q < c->count; q++)
+        if (!judgement_is_clear(&judgement[q]) && !m->gone[c->index[q]])
+            code = greedy_judge_again(g, m, c->index[q], err);
     return code;
 }
 
@@ -135,75 +152,88 @@ static int greedy_measure(const struct greedy *g, struct greedy_machine *m,
     return 0;
 }
 
-static int greedy_take(struct greedy *g, struct greedy_machine *m, bool *taken,
-                       struct klr_error *err)
+/* Take the best of the machine, which is exact row q. */
+static int greedy_take(struct greedy *g, struct greedy_machine *m, size_t q,
+                       bool *taken, struct klr_error *err)
 {
     const struct klr_params *params = g->params;
     size_t kernel = m->best.kernel;
-    int code = basis_take(&m->basis, &g->candidates, kernel, m->column,
-                          m->best.norm, taken, err);
-    if (code)
-        return code;
+    int code = basis_take(&m->basis, &g->candidates, q, kernel, !g->all,
+                          m->column, taken, err);
+    if (!code && *taken)
+        code = greedy_measure(g, m, err);
     m->gone[kernel] = 1;
-    if (*taken && (code = greedy_measure(g, m, err)))
-        return code;
     m->done =
         m->measure < params->eps ||
         (params->max_basis > 0 && m->basis.count >= (size_t)params->max_basis);
-    return 0;
+    return code;
+}
+
+/* Take the best of machines first .. first + count - 1, those that have one;
+ * *fresh of them get a new function and come to the front of `chosen`. */
+static int greedy_take_best(struct greedy *g, size_t first, size_t count,
+                            struct greedy_machine **chosen, size_t *fresh,
+                            struct klr_error *err)
+{
+    size_t kernel[KLR_PANEL], found = 0;
+    int code = 0;
+    for (size_t k = first; k < first + count; k++)
+        if (!g->machine[k].done && g->machine[k].best.found) {
+            kernel[found] = g->machine[k].best.kernel;
+            chosen[found++] = &g->machine[k];
+        }
+    candidates_load_exact(&g->candidates, kernel, found);
+    *fresh = 0;
+    for (size_t k = 0; k < found && !code; k++) {
+        bool taken = false;
+        code = greedy_take(g, chosen[k], k, &taken, err);
+        if (taken)
+            chosen[(*fresh)++] = chosen[k];
+    }
+    return code;
 }
 
 /* ---- a step with candidates that are drawn ---- */
 
-/* The first `most` of the kernels left become a random choice of them. */
-static size_t greedy_draw(struct greedy *g)
+/* The first of the kernels left become a random choice of them. */
+static void greedy_draw(struct greedy *g)
 {
     size_t most = (size_t)g->params->candidates;
-    if (most > g->count)
-        most = g->count;
-    for (size_t k = 0; k < most; k++) {
+    g->drawn = most < g->count ? most : g->count;
+    for (size_t k = 0; k < g->drawn; k++) {
         size_t pick = k + random_below(&g->random, g->count - k);
         size_t swap = g->left[k];
         g->left[k] = g->left[pick];
         g->left[pick] = swap;
     }
-    return most;
 }
 
 /* Forget those drawn that no machine can take any more. */
-static void greedy_forget(struct greedy *g, size_t drawn)
+static void greedy_forget(struct greedy *g)
 {
-    while (drawn-- > 0) {
+    for (size_t drawn = g->drawn; drawn-- > 0;) {
         bool gone = true;
         for (size_t k = 0; k < g->machines && gone; k++)
             gone = g->machine[k].done || g->machine[k].gone[g->left[drawn]];
         if (gone)
             g->left[drawn] = g->left[--g->count];
     }
+    for (size_t k = 0; k < g->machines && g->count == 0; k++)
+        g->machine[k].done = true;
 }
 
-static int greedy_step_drawn(struct greedy *g, struct klr_error *err)
+static int greedy_judge_drawn(struct greedy *g, struct klr_error *err)
 {
     struct candidates *c = &g->candidates;
-    size_t drawn = greedy_draw(g);
     int code = 0;
-    bool taken;
-    for (size_t k = 0; k < g->machines; k++)
-        g->machine[k].best.found = false;
-    for (size_t first = 0; first < drawn && !code; first += c->count) {
-        size_t more = drawn - first;
-        candidates_load(c, g->left + first, more < KLR_BAND ? more : KLR_BAND);
-        candidates_use(c, 0, c->count);
+    for (size_t first = 0; first < g->drawn && !code; first += c->count) {
+        size_t more = g->drawn - first;
+        candidates_load(c, g->left + first,
+                        more < KLR_PANEL ? more : KLR_PANEL);
         for (size_t k = 0; k < g->machines && !code; k++)
             if (!g->machine[k].done)
                 code = greedy_judge(g, &g->machine[k], err);
     }
-    for (size_t k = 0; k < g->machines && !code; k++)
-        if (!g->machine[k].done && g->machine[k].best.found)
-            code = greedy_take(g, &g->machine[k], &taken, err);
-    greedy_forget(g, drawn);
-    for (size_t k = 0; k < g->machines && g->count == 0; k++)
-        g->machine[k].done = true;
     return code;
 }
 
@@ -213,17 +243,19 @@ static int greedy_step_drawn(struct greedy *g, struct klr_error *err)
 static int greedy_judge_all(struct greedy *g, struct klr_error *err)
 {
     struct candidates *c = &g->candidates;
-    size_t block[KLR_BAND];
+    size_t block[KLR_PANEL];
     int code = 0;
-    for (size_t first = 0; first < g->n && !code; first += c->count) {
-        size_t more = g->n - first < KLR_BAND ? g->n - first : KLR_BAND;
-        for (size_t q = 0; q < more; q++)
+    for (size_t first = 0, count; first < g->n && !code; first += count) {
+        count = g->n - first < KLR_PANEL ? g->n - first : KLR_PANEL;
+        for (size_t q = 0; q < count; q++)
             block[q] = first + q;
-        candidates_load(c, block, more);
-        candidates_use(c, 0, more);
+        candidates_load_exact(c, block, count);
         for (size_t k = 0; k < g->machines && !code; k++)
-            code = basis_judge(&g->machine[k].basis, c,
-                               g->machine[k].judgement + first, err);
+            for (size_t q = 0; q < count && !code; q++) {
+                struct greedy_machine *m = &g->machine[k];
+                code = basis_judge_exact(&m->basis, c, q, first + q, m->column,
+                                         &m->judgement[first + q], err);
+            }
     }
     return code;
 }
@@ -246,55 +278,40 @@ static void greedy_update(struct greedy *g, struct greedy_machine *const *fresh,
     }
 }
 
-/* Judge the chosen one of each machine again, exactly, and take it. */
-static int greedy_take_all(struct greedy *g, struct greedy_machine **chosen,
-                           size_t count, struct klr_error *err)
+static void greedy_choose_all(struct greedy *g)
 {
-    struct candidates *c = &g->candidates;
-    size_t kernel[KLR_BAND], fresh = 0;
-    int code = 0;
-    for (size_t k = 0; k < count; k++)
-        kernel[k] = chosen[k]->best.kernel;
-    candidates_load(c, kernel, count);
-    for (size_t k = 0; k < count && !code; k++) {
-        struct greedy_machine *m = chosen[k];
-        bool taken = false;
-        candidates_use(c, k, 1);
-        m->best.found = false;
-        code = greedy_judge(g, m, err);
-        if (!code && m->best.found)
-            code = greedy_take(g, m, &taken, err);
-        if (taken)
-            chosen[fresh++] = m;
-    }
-    if (!code && fresh > 0)
-        greedy_update(g, chosen, fresh);
-    return code;
-}
-
-static int greedy_step_all(struct greedy *g, struct klr_error *err)
-{
-    struct greedy_machine *chosen[KLR_BAND];
-    size_t count = 0;
-    int code = 0;
-    for (size_t k = 0; k < g->machines && !code; k++) {
+    for (size_t k = 0; k < g->machines; k++) {
         struct greedy_machine *m = &g->machine[k];
-        m->best.found = false;
         for (size_t i = 0; i < g->n && !m->done; i++)
             greedy_consider(g, m, i, &m->judgement[i]);
-        if (m->best.found)
-            chosen[count++] = m;
-        else
-            m->done = true;
-        if (count == KLR_BAND || (k + 1 == g->machines && count > 0)) {
-            code = greedy_take_all(g, chosen, count, err);
-            count = 0;
-        }
+        m->done = m->done || !m->best.found;
     }
-    return code;
 }
 
-/* ---- all steps ---- */
+/* ---- steps ---- */
+
+static int greedy_step(struct greedy *g, struct klr_error *err)
+{
+    struct greedy_machine *chosen[KLR_PANEL];
+    int code = 0;
+    for (size_t k = 0; k < g->machines; k++)
+        g->machine[k].best.found = false;
+    if (g->all)
+        greedy_choose_all(g);
+    if (!g->all) {
+        greedy_draw(g);
+        code = greedy_judge_drawn(g, err);
+    }
+    for (size_t k = 0, count, fresh; k < g->machines && !code; k += count) {
+        count = g->machines - k < KLR_PANEL ? g->machines - k : KLR_PANEL;
+        code = greedy_take_best(g, k, count, chosen, &fresh, err);
+        if (!code && g->all && fresh > 0)
+            greedy_update(g, chosen, fresh);
+    }
+    if (!g->all)
+        greedy_forget(g);
+    return code;
+}
 
 static double greedy_no_gap(void *solver)
 {
@@ -345,7 +362,7 @@ static int greedy_descend(struct greedy *g, struct klr_error *err)
                                     greedy_no_gap, g);
         if (g->status != KLR_CONVERGED)
             break;
-        code = g->all ? greedy_step_all(g, err) : greedy_step_drawn(g, err);
+        code = greedy_step(g, err);
         g->progress.iterations++;
         if (!code)
             code = greedy_check_memory(g, err);
@@ -442,7 +459,7 @@ static int machine_create(const struct greedy *g, struct greedy_machine *m,
     m->solution = solution;
     m->measure = INFINITY;
     if (!(m->gone = klr_zalloc(g->n, sizeof *m->gone, err)) ||
-        !(m->column = klr_alloc(g->n, sizeof *m->column, err)) ||
+        !(m->column = klr_zalloc(m->basis.width, sizeof *m->column, err)) ||
         (g->all &&
          !(m->judgement = klr_alloc(g->n, sizeof *m->judgement, err))))
         return KLR_E_MEMORY;

@@ -340,7 +340,7 @@ static void test_falls(struct dense *d)
     double last = 0;
     bool falls = true;
     greedy_create(&g, &binary, 1, 0, &all, &err);
-    while (greedy_goes_on(&g) && !greedy_step_drawn(&g, &err)) {
+    while (greedy_goes_on(&g) && !greedy_step(&g, &err)) {
         falls = falls && g.machine->basis.sum >= last;
         last = g.machine->basis.sum;
     }

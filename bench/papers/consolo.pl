@@ -131,13 +131,14 @@ sub figures
 
 # ---- Systems and grids ----
 
-my @capped = (qw(-e 1e-5 --max-iter 10000));
+my @sparse = qw(-s sklr --link sigma);
+my @capped = qw(-e 1e-5 --max-iter 10000);
 my %system = (
-    sklr => [ qw(-s sklr -a smo), @capped ],
-    'sklr-exact' => [qw(-s sklr -a newton --time-limit 30)],
-    'klr-1ord' => [ qw(-s sklr -a smo1), @capped ],
-    'klr-2ord' => [ qw(-s sklr -a smo), @capped ],
-    'klr-exact' => [qw(-s sklr -a newton --time-limit 30)],
+    sklr => [ @sparse, qw(-a smo), @capped ],
+    'sklr-exact' => [ @sparse, qw(-a newton --time-limit 30) ],
+    'klr-1ord' => [ @sparse, qw(-a smo1), @capped ],
+    'klr-2ord' => [ @sparse, qw(-a smo), @capped ],
+    'klr-exact' => [ @sparse, qw(-a newton --time-limit 30) ],
     svm => [qw(-s svm)],
     ivm => [qw(-s ivm)],
     lhalf => [qw(-s lhalf)],
@@ -353,7 +354,7 @@ sub races
     my @races;
     for my $point (grid('sklr', $n)) {
         my ($c, $share) = @$point;
-        my @said = map { train(qw(-s sklr -a), $_, @stop, qw(-g 1 -c), $c, '-l',
+        my @said = map { train(@sparse, '-a', $_, @stop, qw(-g 1 -c), $c, '-l',
             $share * $c, "$dir/train", "$dir/model") // next } qw(smo1 smo);
         push @races, { c => $c, share => $share,
             map { ($_ => [ map { $_->[0]{iterations} } @said ],

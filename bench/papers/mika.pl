@@ -32,8 +32,8 @@ use Papers;
 begin();
 
 my $features = 256;
-my @greedy = qw(-s kfd -a greedy --regularizer coef);
-my @exact = qw(-s kfd -a exact --regularizer coef);
+my @greedy = qw(-s kfd -a greedy --regularizer coef --link none);
+my @exact = qw(-s kfd -a exact --regularizer coef --link none);
 
 # ---- Figure 2 ----
 

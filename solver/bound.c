@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * How far lambda of an sklr makes sense: Consolo et al., Proposition 1. With
- * alpha(0) the solution for lambda = 0 and M the class with fewer examples, from
+ * alpha(0) the solution for lambda = 0 and M the class of fewer examples, from
  *
  *   lambda = max over i in M of  y_i sum_j (C_j - box - alpha_j(0)) y_j K_ij
  *
- * on, (36), all alpha_i of M are said to be at the upper end of the box. (36) is
- * printed without y_i, which its proof has. The proof leaves out the threshold,
- * and what a logistic alpha needs to come to its end: so it is a guide.
+ * on, (36), all alpha_i of M are said to be at the upper end of the box. (36)
+ * stands there without y_i, which its proof has. The proof leaves out the
+ * threshold, and what a logistic alpha needs to come to its end: it is a guide.
  */
 #include "solver/internal.h"
 

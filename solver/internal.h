@@ -352,8 +352,8 @@ static int fisher_threshold(const struct binary *problem, const double *u,
                             double *rho, struct klr_error *err);
 
 /* solution[t].lambda_bound becomes (36) of Consolo for each C: about from that
- * lambda on the smaller class is all at the upper end of the box. `solve` trains
- * the problem. */
+ * lambda on the smaller class is all at the upper end of the box. `solve`
+ * trains the problem. */
 static int lambda_bound(const struct binary *problem, solve_fn *solve,
                         struct solution *solution, struct klr_error *err);
 

@@ -12,9 +12,12 @@
  * Chen & Lin 2005; logistic: Consolo et al., (32)-(35)), and t minimises f
  * along that line (Keerthi et al. 2005, section 4; Consolo (30)).
  *
+ * smo1 takes the j of the smallest s_j, the pair that violates most, Keerthi,
+ * section 4; without bias one variable moves alone, (7.1).
+ *
  * The logistic psi' is infinite at 0 and C, so alpha is kept in
- * [mu C, (1 - mu) C], the box of Consolo (22) in place of the two loops of
- * Keerthi, section 5. Kernels that are not PSD: a step of negative curvature
+ * [mu C, (1 - mu) C], the box of Consolo (22); for klr by smo1 with the two
+ * loops of Keerthi, section 5, see smo1.c. Kernels that are not PSD: a step of negative curvature
  * goes to the end of the segment, Lin & Lin (2003), (27), or to a point below
  * f(alpha); f falls strictly either way.
  *
@@ -221,14 +224,15 @@ static enum klr_precision smo_choose_precision(const struct smo *smo)
     return error > 0.1 * smo->eps ? KLR_DOUBLE : KLR_FLOAT;
 }
 
-/* Keerthi's tau bounds half the violation, (3.11). A gap is of second order in
- * the violation. */
+/* Keerthi's tau bounds half the violation, (3.11). A gap goes with about its
+ * root, since it is of second order in the violation, but for the hinge. */
 static double smo_tolerance(const struct klr_params *params)
 {
+    bool hinge = params->model == KLR_MODEL_SVM;
     double eps = params->eps;
     if (params->gap > 0)
-        eps = fmin(eps, sqrt(params->gap));
-    return params->model != KLR_MODEL_SVM ? 2 * eps : eps;
+        eps = fmin(eps, hinge ? params->gap : sqrt(params->gap));
+    return hinge ? eps : 2 * eps;
 }
 
 /* The cost of each example and what follows from it. *kept tells that cached
@@ -257,8 +261,8 @@ static int smo_set_cost(struct smo *smo, double c, bool *kept,
 }
 
 /* The total of alpha of each class to start with, given that of C_i: at the
- * solution for K = 0; for smo1 as printed, C, Keerthi, section 6, or 1, Consolo,
- * section 5.1. */
+ * solution for K = 0; for smo1 as printed, C of Keerthi, section 6, or 1 of
+ * Consolo, section 5.1. */
 static double smo_total(const struct smo *smo, const double *weight, double c)
 {
     double least = fmin(weight[0], weight[1]);
@@ -425,8 +429,8 @@ static void smo_free(struct smo *smo)
 /* ---- the loop ---- */
 
 /* The partner j of i, the first; without bias the one of both that is farther
- * from s = 0 moves alone, Keerthi (7.1), as if its mirror image had -s. False if
- * no pair in work violates by more than eps. */
+ * from s = 0 moves alone, Keerthi (7.1), as if its mirror image had -s. False
+ * if no pair in work violates by more than eps. */
 static bool smo_choose(struct smo *smo, size_t *i, size_t *j)
 {
     size_t n = smo->n, first = smo->single ? n : *i;
@@ -459,8 +463,8 @@ static bool smo_gap_reached(struct smo *smo)
     return smo_gap(smo) <= smo->problem->params->gap;
 }
 
-/* Where nothing violates by more than eps, with all in work: whether that is the
- * end. If it is the gap that counts, eps falls until that is reached. */
+/* Where nothing violates by more than eps, with all in work: whether that is
+ * the end. If it is the gap that counts, eps falls until that is reached. */
 static bool smo_settled(struct smo *smo, enum klr_status *status)
 {
     bool by_gap = smo->problem->params->gap > 0;

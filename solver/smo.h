@@ -130,8 +130,8 @@ static int smo_restore(struct smo *smo, struct klr_error *err);
 /* After that: their columns in the cached rows, too. */
 static void smo_restore_rows(struct smo *smo);
 /* Look at all examples again and go on with those that matter. *optimal tells
- * that nothing violates by more than eps: then all stay in work, but cached rows
- * are without their columns. */
+ * that nothing violates by more than eps: then all stay in work, but cached
+ * rows are without the columns of those that were not. */
 static int smo_resume(struct smo *smo, bool *optimal, struct klr_error *err);
 
 #endif

@@ -26,9 +26,9 @@ static inline double smo_entry(const void *row, enum klr_precision precision,
 }
 
 /* What the pair (i, k) promises, (s_i - s_k)^2 / curvature, Consolo (34), (35),
- * or, without a row, s_i - s_k, (32); 0 if it violates by no more than eps: near
- * 0 and C the logistic curvature is so large that a pair at its optimum could
- * promise more. */
+ * or, without a row, s_i - s_k, (32); 0 if it violates by no more than eps:
+ * near 0 and C the logistic curvature is so large that a pair at its optimum
+ * could promise more. */
 static inline double smo_gain(const struct smo_pick *pick, double s,
                               double hessian, const void *row,
                               enum klr_precision precision, size_t k)

@@ -30,6 +30,7 @@
 enum { SMO_FILL_BYTES = 8 << 20 }; /* for rows that are completed */
 
 static const double smo_margin = 1e-12;    /* mu */
+static const double smo_near = 1e-5;       /* of C: see smo_curvature */
 static const double smo_least_eps = 1e-14; /* a gap asks for no less */
 
 /* ---- one example ---- */
@@ -65,6 +66,16 @@ static unsigned char smo_side(const struct smo *smo,
     return (unsigned char)side;
 }
 
+/* psi'' as the choice of j takes it. Nearer to 0 or C than smo_near it is so
+ * large that an example which should leave promises hardly anything, and would
+ * wait until all others are optimal. */
+static double smo_curvature(const struct smo *smo, const struct smo_example *e)
+{
+    double near = smo_near * e->cost;
+    return conjugate_curvature(
+        &smo->loss, fmin(fmax(e->alpha, near), e->cost - near), e->cost);
+}
+
 /* Move beta_i by t, where `room` is as far as it can go; keeps s, hessian and
  * side of that example right but for the term K beta of s. False if alpha stays
  * as it is. */
@@ -80,8 +91,7 @@ static bool smo_move(struct smo *smo, size_t i, double t, double room)
     else
         e->alpha += e->y * t;
     smo->s[i] -= e->y * (conjugate_slope(&smo->loss, e->alpha, e->cost) - old);
-    smo->hessian[i] =
-        e->diagonal + conjugate_curvature(&smo->loss, e->alpha, e->cost);
+    smo->hessian[i] = e->diagonal + smo_curvature(smo, e);
     smo->side[i] = smo_side(smo, e);
     return e->alpha != before;
 }

@@ -29,7 +29,7 @@ struct smo {
     enum klr_cpu cpu;
     struct smo_example *example; /* (n) */
     double *s;                   /* (n), valid for those in work */
-    double *hessian;             /* (n) K_ii + psi_i''(alpha_i) */
+    double *hessian;             /* (n) K_ii + psi_i'', see smo_curvature */
     unsigned char *side;         /* (n) enum smo_side */
     struct smo *spare;           /* the same arrays, to permute into */
     struct klr_range *range;     /* (n) */

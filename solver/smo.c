@@ -221,16 +221,35 @@ static void smo_free_arrays(struct smo *smo)
     klr_free(smo->side);
 }
 
+/* The largest |K_ij|: on the diagonal where K is positive semidefinite; else it
+ * may even be 0 there, and a few rows are looked at. `row` (n) is workspace. */
+static double smo_size(const struct smo *smo, const double *diagonal,
+                       double *row)
+{
+    enum { ROWS = 16 };
+    const struct binary *b = smo->problem;
+    const struct klr_kernel *kernel = &b->op->kernel;
+    bool psd = klr_kernel_is_psd(kernel) && kernel->type != KLR_PRECOMPUTED;
+    double size = 0;
+    for (size_t k = 0; k < smo->n; k++)
+        size = fmax(size, fabs(diagonal[k]));
+    for (size_t q = 0; q < ROWS && !psd; q++) {
+        operator_row(b->op, set_position(b->set, q * smo->n / ROWS), b->set,
+                     KLR_DOUBLE, row);
+        for (size_t k = 0; k < smo->n; k++)
+            size = fmax(size, fabs(row[k]));
+    }
+    return size;
+}
+
 /* Double rows where the rounding of float entries, carried into s by sums of n
  * terms of size C K, could exceed a tenth of eps. */
 static enum klr_precision smo_choose_precision(const struct smo *smo)
 {
-    double cost = 0, diagonal = 0;
-    for (size_t k = 0; k < smo->n; k++) {
+    double cost = 0;
+    for (size_t k = 0; k < smo->n; k++)
         cost = fmax(cost, smo->example[k].cost);
-        diagonal = fmax(diagonal, fabs(smo->example[k].diagonal));
-    }
-    double error = ldexp(cost * diagonal * sqrt((double)smo->n), -24);
+    double error = ldexp(cost * smo->size * sqrt((double)smo->n), -24);
     return error > 0.1 * smo->eps ? KLR_DOUBLE : KLR_FLOAT;
 }
 
@@ -408,6 +427,7 @@ static int smo_create(struct smo *smo, struct smo *spare,
         if (!isfinite(smo->s[i]))
             return klr_fail(err, KLR_E_DATA,
                             "the kernel overflows: scale the features");
+    smo->size = smo_size(smo, smo->s, spare->s);
     for (size_t r = 0; r < problem->set.count; r++)
         for (size_t p = problem->set.range[r].begin;
              p < problem->set.range[r].end; p++, k++) {

@@ -20,6 +20,7 @@ struct smo_example {
 struct smo {
     const struct binary *problem;
     struct loss loss;
+    double size;        /* of the largest entries of K, nearly */
     double eps;         /* stop when max s_i - min s_j <= eps */
     bool first_order;   /* j of the smallest s_j: smo1 */
     bool loops;         /* the two loops of smo1.c in place of the box */

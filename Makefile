@@ -257,7 +257,7 @@ bench-bars: all $(TEST_TOOLS)
 
 # papers: the tables to make; QUICK=1 takes small sets and coarse grids, JOBS says
 # how many runs there are at once, ONLY which jobs, by a regular expression.
-TABLES = consolo keerthi maalouf lin mika
+TABLES = consolo keerthi maalouf lin mika links
 
 ## papers: the papers' tables beside ours into docs/PAPERS.md; TABLES="keerthi ..."
 papers: all

@@ -27,9 +27,9 @@ use lib "$FindBin::Bin/../../tests/cli/lib";
 use KLR;
 use POSIX ();
 
-our @EXPORT = qw(begin quick results set_rows labels folds complement holdout
-    sample uniform normal put_rows scratch train predict validate mean median
-    slope number table publish);
+our @EXPORT = qw(begin quick results twelve_sets set_rows labels folds
+    complement holdout sample uniform normal put_rows scratch train predict
+    validate mean median slope number table publish);
 
 my %option = (jobs => 1, only => '');
 my $json = JSON::PP->new->canonical->pretty;
@@ -83,6 +83,26 @@ sub shuffled
 }
 
 # ---- Sets and their division ----
+
+# The sets of Consolo et al.: name there, name here, examples.
+sub twelve_sets
+{
+    my @sets = (
+        [ banknote => 'banknote', 1372 ],
+        [ coil2000 => 'coil2000', 9822 ],
+        [ diabetes => 'diabetes', 768 ],
+        [ ionosphere => 'ionosphere', 351 ],
+        [ magic => 'magic', 19020 ],
+        [ monk2 => 'monk3', 432 ],
+        [ ring => 'ringnorm_keel', 7400 ],
+        [ sonar => 'sonar', 208 ],
+        [ spambase => 'spambase_keel', 4597 ],
+        [ twonorm => 'twonorm', 7400 ],
+        [ waveform => 'waveform_bin', 5000 ],
+        [ wisconsin => 'wdbc', 569 ],
+    );
+    return quick() ? grep { $_->[2] < 500 } @sets : @sets;
+}
 
 # The rows of $KLR_DATA/SET.svm, of SET+SET of both, after klr-scale with these
 # options, as they are without.

@@ -39,22 +39,7 @@ use Papers;
 
 begin();
 
-# name in the paper => our set, examples
-my @sets = (
-    [ banknote   => 'banknote',      1372 ],
-    [ coil2000   => 'coil2000',      9822 ],
-    [ diabetes   => 'diabetes',      768 ],
-    [ ionosphere => 'ionosphere',    351 ],
-    [ magic      => 'magic',         19020 ],
-    [ monk2      => 'monk3',         432 ],
-    [ ring       => 'ringnorm_keel', 7400 ],
-    [ sonar      => 'sonar',         208 ],
-    [ spambase   => 'spambase_keel', 4597 ],
-    [ twonorm    => 'twonorm',       7400 ],
-    [ waveform   => 'waveform_bin',  5000 ],
-    [ wisconsin  => 'wdbc',          569 ],
-);
-@sets = grep { $_->[2] < 500 } @sets if quick();
+my @sets = twelve_sets();
 
 # ---- The paper's figures ----
 

@@ -40,7 +40,7 @@ struct batch {
     long *line;    /* (room) where the row stands */
     /* The answers. */
     double *label;       /* (room) */
-    double *decision;    /* (room, pairs) */
+    double *decision;    /* (room, machines) */
     double *probability; /* (room, classes); NULL: the model has none */
 };
 
@@ -151,8 +151,9 @@ static int check_model(struct predict *predict, struct klr_error *err)
 static int batch_create(struct batch *batch, const struct klr_model *model,
                         struct klr_error *err)
 {
-    size_t pairs = klr_model_machines(model), classes = klr_model_classes(model);
-    size_t rows = BATCH_VALUES / pairs, size = sizeof(double);
+    size_t machines = klr_model_machines(model),
+           classes = klr_model_classes(model);
+    size_t rows = BATCH_VALUES / machines, size = sizeof(double);
     bool probable = klr_model_has_probabilities(model);
     rows = rows > BATCH_ROWS ? BATCH_ROWS : rows ? rows : 1;
     batch->room = rows;
@@ -160,7 +161,7 @@ static int batch_create(struct batch *batch, const struct klr_model *model,
                    (batch->truth = klr_alloc(rows, size, err)) &&
                    (batch->line = klr_alloc(rows, sizeof(long), err)) &&
                    (batch->label = klr_alloc(rows, size, err)) &&
-                   (batch->decision = klr_alloc(rows, pairs * size, err)) &&
+                   (batch->decision = klr_alloc(rows, machines * size, err)) &&
                    (!probable ||
                     (batch->probability = klr_alloc(rows, classes * size, err)))
                ? 0
@@ -269,24 +270,24 @@ static void write_row(struct predict *predict, size_t i)
     const struct batch *batch = &predict->batch;
     const struct predict_options *options = &predict->options;
     size_t classes = klr_model_classes(predict->model);
-    size_t pairs = klr_model_machines(predict->model);
+    size_t machines = klr_model_machines(predict->model);
     cli_write_answer(
         predict->out, &predict->answers, batch->label[i],
         options->probability == WITH ? batch->probability + i * classes : NULL,
-        options->decision ? batch->decision + i * pairs : NULL, pairs);
+        options->decision ? batch->decision + i * machines : NULL, machines);
 }
 
 static int judge_row(struct predict *predict, size_t i, struct klr_error *err)
 {
     const struct batch *batch = &predict->batch;
     size_t classes = klr_model_classes(predict->model);
-    size_t pairs = klr_model_machines(predict->model);
+    size_t machines = klr_model_machines(predict->model);
     if (isnan(batch->truth[i]))
         return 0;
     return klr_metrics_add(predict->metrics, batch->truth[i], batch->label[i],
                            batch->probability ? batch->probability + i * classes
                                               : NULL,
-                           batch->decision[i * pairs], err);
+                           batch->decision[i * machines], err);
 }
 
 /* Answer the batch. Errors of a row name its line. */

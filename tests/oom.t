@@ -23,6 +23,7 @@ plan skip_all => "no $library" unless -e $library;
 
 put("$dir/two", clusters(seed => 6, labels => [ 1, -1 ], n => 30, d => 3));
 put("$dir/three", clusters(seed => 7, labels => [ 1, 2, 3 ], n => 36, d => 3));
+put("$dir/folds", join '', map { $_ % 3 . "\n" } 1 .. 36);
 put("$dir/broken", get("$dir/two") . "1 1:x\n");
 for my $case ([ 'klr', 'two' ], [ 'svm', 'three' ], [ 'klr', 'three' ]) {
     my ($model, $data) = @$case;
@@ -40,6 +41,8 @@ my %case = (
     'report' => [ 'klr-train', '-q', '-h', 0, '--json', '-s', 'svm',
         '--sv-indices', "$dir/three", 'old' ],
     'validation' => [ 'klr-train', '-q', '-s', 'klr', '-v', 3, "$dir/three" ],
+    'validation by folds of a file' => [ qw(klr-train -q --cv-out old),
+        '--folds-file', "$dir/folds", "$dir/three" ],
     'sklr without bias' =>
         [ 'klr-train', '-q', qw(-s sklr --no-bias), "$dir/two", 'old' ],
     'path' => [ 'klr-train', '-q', -c => '0.1,1', "$dir/two", 'old' ],

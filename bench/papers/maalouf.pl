@@ -17,7 +17,11 @@
 #   divisions, each stratified.
 # - "tuned" is the best of a grid on the folds of the first division, sigma of
 #   2^-1 .. 2^4 and lambda or 1/C of 1e-4 .. 100, as optimistic as the paper's.
-# - whether TR-IRLS has a constant is not said; it has none here, as TR-KLR.
+# - whether TR-IRLS has a constant is not said; with one, a feature that is 1 in
+#   all rows, its figures come out (Iris, OVO: 98 %; without 84 %). TR-KLR has
+#   none.
+# - Table 6 has gamma and C of SVM exchanged for Thyroid and Ecoli, OVA: as
+#   printed they give 70 % and 52 %, exchanged the accuracies of Table 7.
 # - seconds are those of one ten-fold validation at the paper's parameters.
 # - Tables 5 and 8: of several classes ours is the mean over the problems of a
 #   fold, and steps of CG are not told from other products with K.
@@ -58,8 +62,8 @@ Wine        6.0 0.005   0.1 1.0    0.5    99.47 99.44 98.36  2 30
 Glass       1.0 0.0005  0.1 100.0  0.09   74.98 72.09 65.35  2 44
 Iris        3.0 0.001   0.02 10.0  0.01   98.00 97.33 96.00  1 23
 Dermatology 5.0 0.1     0.01 1.0   0.3    97.45 97.45 97.19  1 59
-Thyroid     1.6 0.004   7.1 0.09   0.005  97.64 96.73 95.32  2 30
-Ecoli       6.0 0.01    7.5 0.01   0.5    88.90 88.08 88.11  2 29
+Thyroid     1.6 0.004   0.09 7.1   0.005  97.64 96.73 95.32  2 30
+Ecoli       6.0 0.01    0.01 7.5   0.5    88.90 88.08 88.11  2 29
 END
 Wine        4.0 0.01    0.01 1.0   0.5    100.0 99.44 98.36  2 37
 Glass       1.0 0.01    0.1 1.0    0.5    75.53 72.09 65.05  2 39
@@ -103,18 +107,20 @@ sub parameters
     return ('-g', $scheme eq 'binary' ? 1 / (2 * $width**2) : $width, '-c', $c);
 }
 
+# No set has 100 features.
 sub standardised
 {
-    my ($name) = @_;
-    my $dir = scratch();
-    return put_rows("$dir/data", set_rows($source{$name}, '--standardize'));
+    my ($name, $system) = @_;
+    my $rows = set_rows($source{$name}, '--standardize');
+    $rows = [ map {"$_ 100:1"} @$rows ] if $system =~ /irls/;
+    return put_rows(scratch() . '/data', $rows);
 }
 
 # Accuracies of the divisions, and the seconds of the first.
 sub published
 {
     my ($scheme, $system, $row) = @_;
-    my $file = standardised($row->[0]);
+    my $file = standardised($row->[0], $system);
     my @said = map { validate(@{ $system{$system} }, scheme($scheme),
         parameters($scheme, $system, $row), qw(-v 10 --seed), $_, $file) }
         @seeds;
@@ -125,7 +131,7 @@ sub published
 sub tuned
 {
     my ($scheme, $system, $row) = @_;
-    my $file = standardised($row->[0]);
+    my $file = standardised($row->[0], $system);
     my $costs = join ',', map {"1e$_"} quick() ? (-1, 1, 3) : (-2 .. 4);
     my @gamma = $system =~ /irls/ ? ([]) : map { [ '-g', 1 / (2 * 4**$_) ] }
         quick() ? (1, 2) : map { $_ / 2 } -2 .. 8;

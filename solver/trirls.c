@@ -27,6 +27,8 @@
  */
 #include "solver/internal.h"
 
+#include <float.h>
+
 enum {
     TRIRLS_VECTORS = 11,
     TRIRLS_STEPS = 30,     /* of reweighting, without --max-iter */
@@ -45,6 +47,7 @@ struct trirls {
     bool indefinite; /* K is not positive semidefinite */
     double goal;     /* norm of the residual to reach, in units of P */
     double noise;    /* the least eigenvalue of K that rounding explains */
+    enum klr_precision precision; /* of conjugate gradients */
     struct loss loss;
     double *store;         /* all vectors below, (n) each */
     double *cost;          /* C_i */
@@ -101,7 +104,7 @@ static bool trirls_advance(struct trirls *tr, double square)
     size_t n = tr->n;
     double curvature = 0;
     if (!tr->linear)
-        trirls_product(tr, tr->d, KLR_FLOAT, tr->kd);
+        trirls_product(tr, tr->d, tr->precision, tr->kd);
     double kernel = dot(n, tr->d, tr->kd);
     for (size_t i = 0; i < n; i++)
         curvature += tr->weight[i] * tr->kd[i] * tr->kd[i];
@@ -115,8 +118,17 @@ static bool trirls_advance(struct trirls *tr, double square)
         tr->beta[i] += step * tr->d[i];
         tr->rest[i] -= step * (tr->weight[i] * tr->kd[i] + tr->d[i]);
     }
-    trirls_product(tr, tr->rest, KLR_FLOAT, tr->r);
+    trirls_product(tr, tr->rest, tr->precision, tr->r);
     return true;
+}
+
+/* d and K d of the next step, from the residual and the last ones. */
+static void trirls_turn(struct trirls *tr, const double *z, double ratio)
+{
+    for (size_t i = 0; i < tr->n; i++) {
+        tr->d[i] = z[i] + ratio * tr->d[i];
+        tr->kd[i] = tr->r[i] + ratio * tr->kd[i];
+    }
 }
 
 /* Move beta until the residual is small, or does not get smaller. */
@@ -125,23 +137,19 @@ static enum klr_status trirls_conjugate(struct trirls *tr)
     const struct binary *b = tr->problem;
     const double *z = tr->linear ? tr->rest : tr->r; /* rest'K rest, |r|^2 */
     enum klr_status status = KLR_CONVERGED;
-    size_t n = tr->n;
-    trirls_product(tr, tr->rest, KLR_FLOAT, tr->r);
-    double square = dot(n, tr->r, z), least = square;
-    memcpy(tr->d, z, n * sizeof *z);
-    memcpy(tr->kd, tr->r, n * sizeof *z);
+    trirls_product(tr, tr->rest, tr->precision, tr->r);
+    double square = dot(tr->n, tr->r, z), least = square;
+    memcpy(tr->d, z, tr->n * sizeof *z);
+    memcpy(tr->kd, tr->r, tr->n * sizeof *z);
     for (int step = 0, idle = 0;
-         sqrt(square) > tr->goal && step < TRIRLS_CG_STEPS &&
-         idle < TRIRLS_IDLE && status == KLR_CONVERGED &&
-         trirls_advance(tr, square);
+         !(sqrt(square) <= tr->goal) && step < TRIRLS_CG_STEPS &&
+         idle < TRIRLS_IDLE && status == KLR_CONVERGED;
          step++) {
-        double ratio = 1 / square;
-        square = dot(n, tr->r, z);
-        ratio *= square;
-        for (size_t i = 0; i < n; i++) {
-            tr->d[i] = z[i] + ratio * tr->d[i];
-            tr->kd[i] = tr->r[i] + ratio * tr->kd[i];
-        }
+        double last = square;
+        if (!trirls_advance(tr, square))
+            return KLR_PRECISION_LIMIT;
+        square = dot(tr->n, tr->r, z);
+        trirls_turn(tr, z, square / last);
         idle = square < least ? 0 : idle + 1;
         least = fmin(least, square);
         status =
@@ -172,8 +180,8 @@ static bool trirls_halve(struct trirls *tr, double last)
 }
 
 /* A weighted least squares problem, and how much of itself the deviance has
- * changed since the last one. Conjugate gradients are of float entries, what
- * they come to is judged by double ones. */
+ * changed since the last one. Conjugate gradients are of float entries
+ * where these hold K, what they come to is judged by double ones. */
 static enum klr_status trirls_step(struct trirls *tr)
 {
     double primal = tr->primal, losses = tr->losses;
@@ -232,6 +240,7 @@ static int trirls_create(struct trirls *tr, const struct binary *problem,
                          struct klr_error *err)
 {
     size_t n = problem->n;
+    double trace = 0;
     memset(tr, 0, sizeof *tr);
     tr->problem = problem;
     tr->n = n;
@@ -247,7 +256,9 @@ static int trirls_create(struct trirls *tr, const struct binary *problem,
         *vector[i] = tr->store + (size_t)i * n;
     operator_diagonal(problem->op, problem->set, tr->d);
     for (size_t i = 0; i < n; i++)
-        tr->noise += ldexp(fabs(tr->d[i]), -22);
+        trace += fabs(tr->d[i]);
+    tr->noise = ldexp(trace, -22);
+    tr->precision = trace < FLT_MAX ? KLR_FLOAT : KLR_DOUBLE;
     return 0;
 }
 

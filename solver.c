@@ -25,6 +25,7 @@
 #include "solver/smo.c"        /* and the method; */
 #include "solver/smo1.c"       /* its outer loop, to first order */
 #include "solver/precond.c"    /* low rank, weighted: for the next */
+#include "solver/cholesky.c"   /* of full rank, float: for discriminants */
 #include "solver/direction.c"  /* the step of the Newton method */
 #include "solver/newton.c"     /* truncated Newton for the logistic loss */
 #include "solver/trirls.c"     /* reweighted least squares, ended early */

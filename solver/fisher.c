@@ -29,8 +29,9 @@
  * from the optimal one than sqrt(2 (P - D) / w_i).
  *
  * Machines, which differ in y and weights alone, go side by side: a pass over K
- * serves all of them. With S^2 = c W precond.c has K + D ~ S^-1 M S^-1; for
- * K^2 + D it is (K + D^1/2)^2, S^4 = c W.
+ * serves all of them. M ~ I + S K S of cholesky.c or, of low rank, precond.c
+ * preconditions: with S^2 = c W, K + D ~ S^-1 M S^-1; with S^4 = c W, K^2 + D ~
+ * (K + D^1/2)^2 ~ (S^-1 M S^-1)^2.
  *
  * Products of conjugate gradients are of float entries. The residual is carried
  * along in them, and formed anew from double ones before what they spoil could
@@ -42,6 +43,7 @@
 enum {
     FISHER_MACHINES = 12, /* side by side, at most */
     FISHER_VECTORS = 6,   /* of a machine; two more where R = |a|^2 */
+    FISHER_FULL = 10000,  /* examples with a preconditioner of full rank */
     FISHER_WORTH = 8,     /* of a product saved, for the preconditioner */
     FISHER_STEPS = 1000   /* of conjugate gradients before an anchor */
 };
@@ -73,6 +75,8 @@ struct fisher {
     double eps;
     bool indefinite;              /* so it was in double, too */
     enum klr_precision precision; /* of conjugate gradients */
+    bool full;                    /* cholesky is what preconditions */
+    struct cholesky cholesky;     /* of few examples, or empty */
     struct precond precond;
     double largest;   /* |K_ii| */
     double *s;        /* (n) S */
@@ -101,32 +105,49 @@ static void fisher_product(struct fisher *f, size_t count, double *const *x,
     f->progress.iterations++;
 }
 
-/* N^-1 in (n), in place: S M^-1 S, for K^2 + D twice. */
-static void fisher_invert(struct fisher *f, double *x)
+/* N^-1 x, in place: S M^-1 S, for K^2 + D twice. */
+static void fisher_invert(struct fisher *f, size_t count, double *const *x)
 {
     for (int turn = 0; turn <= f->coef; turn++) {
-        for (size_t i = 0; i < f->n; i++)
-            f->out[i] = f->s[i] * x[i];
-        precond_invert(&f->precond, f->out, f->in);
-        for (size_t i = 0; i < f->n; i++)
-            x[i] = f->s[i] * f->in[i];
+        for (size_t c = 0; c < count; c++)
+            for (size_t i = 0; i < f->n; i++)
+                x[c][i] *= f->s[i];
+        if (f->full)
+            cholesky_solve(&f->cholesky, count, x);
+        for (size_t c = 0; c < count && !f->full; c++) {
+            memcpy(f->in, x[c], f->n * sizeof *f->in);
+            precond_invert(&f->precond, f->in, x[c]);
+        }
+        for (size_t c = 0; c < count; c++)
+            for (size_t i = 0; i < f->n; i++)
+                x[c][i] *= f->s[i];
     }
 }
 
-/* z = N^-1 r on 1'z = 0. The part of r that this takes away stays away, or it
- * would drown the rest. */
-static void exact_precondition(struct fisher *f, struct exact *m)
+/* z = N^-1 r on 1'z = 0, into q. The part of r that this takes away stays away,
+ * or it would drown the rest. */
+static void fisher_precondition(struct fisher *f, size_t count,
+                                struct exact *const *machine)
 {
-    double shift = dot(f->n, f->ones, m->r) / f->total, sum = 0;
-    for (size_t i = 0; i < f->n; i++)
-        m->q[i] = m->r[i] -= shift;
-    m->shift += shift;
-    fisher_invert(f, m->q);
-    for (size_t i = 0; i < f->n; i++)
-        sum += m->q[i];
-    for (size_t i = 0; i < f->n; i++)
-        m->q[i] -= sum / f->total * f->ones[i];
-    m->rz = dot(f->n, m->r, m->q);
+    double *z[FISHER_MACHINES] = {NULL};
+    for (size_t k = 0; k < count; k++) {
+        struct exact *m = machine[k];
+        double shift = dot(f->n, f->ones, m->r) / f->total;
+        for (size_t i = 0; i < f->n; i++)
+            m->q[i] = m->r[i] -= shift;
+        m->shift += shift;
+        z[k] = m->q;
+    }
+    fisher_invert(f, count, z);
+    for (size_t k = 0; k < count; k++) {
+        struct exact *m = machine[k];
+        double sum = 0;
+        for (size_t i = 0; i < f->n; i++)
+            sum += m->q[i];
+        for (size_t i = 0; i < f->n; i++)
+            m->q[i] -= sum / f->total * f->ones[i];
+        m->rz = dot(f->n, m->r, m->q);
+    }
 }
 
 /* ---- what e amounts to ---- */
@@ -221,8 +242,8 @@ static double fisher_drift(const struct fisher *f)
 
 /* ---- conjugate gradients ---- */
 
-/* r from double entries, and a new beginning. */
-static void fisher_anchor(struct fisher *f)
+/* r formed anew, and with it a new beginning. */
+static void fisher_anchor(struct fisher *f, enum klr_precision precision)
 {
     double *e[FISHER_MACHINES], *ke[FISHER_MACHINES], *q[FISHER_MACHINES];
     for (size_t k = 0; k < f->machines; k++) {
@@ -236,32 +257,37 @@ static void fisher_anchor(struct fisher *f)
         q[k] = m->q;
         ke[k] = f->coef ? m->ke : m->q;
     }
-    fisher_product(f, f->machines, e, ke, KLR_DOUBLE);
+    fisher_product(f, f->machines, e, ke, precision);
     if (f->coef)
-        fisher_product(f, f->machines, ke, q, KLR_DOUBLE);
+        fisher_product(f, f->machines, ke, q, precision);
     for (size_t k = 0; k < f->machines; k++) {
         struct exact *m = &f->machine[k];
         for (size_t i = 0; i < f->n; i++)
             m->r[i] = (m->problem->y[i] > 0) - m->q[i] -
                       exact_penalty(f, m, i) * m->e[i];
-        m->shift = m->moved = m->moved_k = 0;
+        m->shift = 0;
+        m->moved = precision == KLR_DOUBLE ? 0 : sqrt(dot(f->n, m->e, m->e));
+        m->moved_k = f->coef && precision == KLR_FLOAT
+                         ? sqrt(dot(f->n, m->ke, m->ke))
+                         : 0;
         m->products += 1 + f->coef;
         exact_judge(f, m);
     }
 }
 
 /* Along p, whose products are there. */
-static void exact_step(struct fisher *f, struct exact *m)
+static void exact_step(const struct fisher *f, struct exact *m)
 {
     double curvature = 0;
     for (size_t i = 0; i < f->n; i++) {
         m->q[i] += exact_penalty(f, m, i) * m->p[i];
         curvature += m->p[i] * m->q[i];
     }
+    m->products += 1 + f->coef;
     m->indefinite = curvature <= 0;
     if (m->indefinite)
         return;
-    double a = m->rz / curvature, before = m->rz;
+    double a = m->rz / curvature;
     for (size_t i = 0; i < f->n; i++) {
         m->e[i] += a * m->p[i];
         m->r[i] -= a * m->q[i];
@@ -271,9 +297,6 @@ static void exact_step(struct fisher *f, struct exact *m)
     m->moved += a * sqrt(dot(f->n, m->p, m->p));
     if (f->coef)
         m->moved_k += a * sqrt(dot(f->n, m->kp, m->kp));
-    exact_precondition(f, m);
-    for (size_t i = 0; i < f->n; i++)
-        m->p[i] = m->q[i] + m->rz / before * m->p[i];
     exact_judge(f, m);
 }
 
@@ -285,42 +308,63 @@ static bool exact_active(const struct exact *m, double target)
            m->rz > rounding * m->start;
 }
 
-/* A step of all machines that are active; false: none is. */
+static size_t fisher_active(struct fisher *f, double target,
+                            struct exact **active)
+{
+    size_t count = 0;
+    for (size_t k = 0; k < f->machines; k++)
+        if (exact_active(&f->machine[k], target))
+            active[count++] = &f->machine[k];
+    return count;
+}
+
+/* A step of all machines that are active; false: none is any more. */
 static bool fisher_step(struct fisher *f, double target)
 {
     double *p[FISHER_MACHINES], *kp[FISHER_MACHINES], *q[FISHER_MACHINES];
+    double before[FISHER_MACHINES];
     struct exact *active[FISHER_MACHINES];
-    size_t count = 0;
-    for (size_t k = 0; k < f->machines; k++)
-        if (exact_active(&f->machine[k], target)) {
-            struct exact *m = active[count] = &f->machine[k];
-            p[count] = m->p;
-            q[count] = m->q;
-            kp[count++] = f->coef ? m->kp : m->q;
-        }
-    if (count == 0)
-        return false;
+    size_t count = fisher_active(f, target, active);
+    for (size_t k = 0; k < count; k++) {
+        p[k] = active[k]->p;
+        q[k] = active[k]->q;
+        kp[k] = f->coef ? active[k]->kp : q[k];
+    }
     fisher_product(f, count, p, kp, f->precision);
     if (f->coef)
         fisher_product(f, count, kp, q, f->precision);
-    for (size_t k = 0; k < count; k++) {
+    for (size_t k = 0; k < count; k++)
         exact_step(f, active[k]);
-        active[k]->products += 1 + f->coef;
+    count = fisher_active(f, target, active);
+    for (size_t k = 0; k < count; k++)
+        before[k] = active[k]->rz;
+    if (count == 0)
+        return false;
+    fisher_precondition(f, count, active);
+    for (size_t k = 0; k < count; k++) {
+        struct exact *m = active[k];
+        for (size_t i = 0; i < f->n; i++)
+            m->p[i] = m->q[i] + m->rz / before[k] * m->p[i];
     }
-    return true;
+    return fisher_active(f, target, active) > 0;
 }
 
 /* Steps from where the residuals are, until all gaps are `target`. */
 static enum klr_status fisher_descend(struct fisher *f, double target)
 {
     enum klr_status status = KLR_CONVERGED;
-    for (size_t k = 0; k < f->machines; k++) {
-        struct exact *m = &f->machine[k];
-        exact_precondition(f, m);
-        m->start = m->rz;
-        memcpy(m->p, m->q, f->n * sizeof *m->p);
+    struct exact *active[FISHER_MACHINES];
+    for (size_t k = 0; k < f->machines; k++)
+        f->machine[k].rz = f->machine[k].start = 1; /* until they are known */
+    size_t count = fisher_active(f, target, active);
+    bool more = count > 0;
+    fisher_precondition(f, count, active);
+    for (size_t k = 0; k < count; k++) {
+        active[k]->start = active[k]->rz;
+        memcpy(active[k]->p, active[k]->q, f->n * sizeof(double));
     }
-    for (int step = 0; step < FISHER_STEPS && fisher_step(f, target); step++) {
+    for (int step = 0; more && step < FISHER_STEPS; step++) {
+        more = fisher_step(f, target);
         f->progress.violation = fisher_gap(f);
         status = clock_check(f->problem->clock, f->problem->params,
                              &f->progress, fisher_gap, f);
@@ -362,7 +406,7 @@ static enum klr_status fisher_solve_one(struct fisher *f)
         enum klr_status status = fisher_descend(f, target);
         bool drifted = fisher_drift(f) > drift;
         if (drifted || fisher_gap(f) > f->eps)
-            fisher_anchor(f);
+            fisher_anchor(f, KLR_DOUBLE);
         if (status != KLR_CONVERGED || fisher_gap(f) <= f->eps)
             return status;
         target = f->eps;
@@ -374,23 +418,35 @@ static enum klr_status fisher_solve_one(struct fisher *f)
     }
 }
 
-/* The preconditioner at the present c. */
-static void fisher_prepare(struct fisher *f)
+/* The preconditioner at the present c. One of low rank follows where none of
+ * full rank can be had. */
+static int fisher_prepare(struct fisher *f, struct klr_error *err)
 {
     for (size_t i = 0; i < f->n; i++) {
         double s = sqrt(f->c * f->problem->weight[i]);
         f->s[i] = f->coef ? sqrt(s) : s;
         f->ones[i] = 1;
     }
-    precond_build(&f->precond, f->problem, f->s);
-    fisher_invert(f, f->ones);
+    f->full =
+        f->cholesky.n > 0 && cholesky_factor(&f->cholesky, f->problem, f->s);
+    if (!f->full && f->precond.n == 0) {
+        int code = precond_create(&f->precond, f->problem, err);
+        if (code)
+            return code;
+        f->precond.limit = f->precond.most;
+        f->precond.worth = FISHER_WORTH;
+    }
+    if (!f->full)
+        precond_build(&f->precond, f->problem, f->s);
+    fisher_invert(f, 1, &f->ones);
     f->total = 0;
     for (size_t i = 0; i < f->n; i++)
         f->total += f->ones[i];
+    return 0;
 }
 
-/* From the solution at another c, or from 0, to c: the best multiple of e. The
- * caller has put Q e into q. */
+/* From the solution at another c: the best multiple of e. The caller has put
+ * Q e into q. */
 static void exact_set(const struct fisher *f, struct exact *m)
 {
     double form = 0, along = 0;
@@ -412,7 +468,7 @@ static void exact_set(const struct fisher *f, struct exact *m)
     exact_judge(f, m);
 }
 
-static void fisher_set(struct fisher *f, double c)
+static int fisher_set(struct fisher *f, double c, struct klr_error *err)
 {
     for (size_t k = 0; k < f->machines; k++)
         for (size_t i = 0; i < f->n; i++)
@@ -420,7 +476,7 @@ static void fisher_set(struct fisher *f, double c)
     f->c = c;
     for (size_t k = 0; k < f->machines; k++)
         exact_set(f, &f->machine[k]);
-    fisher_prepare(f);
+    return fisher_prepare(f, err);
 }
 
 /* Where a kernel does not tell the classes apart, rounding alone parts the
@@ -452,8 +508,10 @@ static int fisher_path(struct fisher *f, struct solution *const *solution,
 {
     const struct klr_reals *cost = &f->problem->params->cost;
     int code = 0;
+    fisher_anchor(f, KLR_FLOAT); /* all tiles of K are there now */
     for (size_t t = 0; t < cost->count && !code; t++) {
-        fisher_set(f, cost->value[t]);
+        if ((code = fisher_set(f, cost->value[t], err)))
+            return code;
         enum klr_status status = fisher_solve_one(f);
         for (size_t k = 0; k < f->machines; k++)
             f->indefinite = f->indefinite || f->machine[k].form < 0;
@@ -464,7 +522,8 @@ static int fisher_path(struct fisher *f, struct solution *const *solution,
         for (size_t k = 0; k < f->machines && !code; k++) {
             code = exact_finish(f, &f->machine[k], &solution[k][t], err);
             solution[k][t].status = status;
-            solution[k][t].flops = k == 0 ? f->precond.flops : 0;
+            solution[k][t].flops =
+                k == 0 ? f->precond.flops + f->cholesky.flops : 0;
         }
     }
     return code;
@@ -480,13 +539,16 @@ static size_t fisher_vectors(bool coef)
 static double fisher_bytes(size_t n)
 {
     double vectors = (double)fisher_vectors(true) * FISHER_MACHINES + 2;
-    return (double)n * vectors * sizeof(double) + precond_bytes(n);
+    return (double)n * vectors * sizeof(double) + precond_bytes(n) +
+           cholesky_bytes(n < FISHER_FULL ? n : FISHER_FULL); /* of a pair */
 }
 
+/* e begins as the difference of the class means. */
 static void exact_create(struct fisher *f, struct exact *m,
                          const struct binary *problem, double *store)
 {
     size_t n = f->n;
+    double weight[2] = {0, 0};
     *m = (struct exact){.problem = problem,
                         .e = store,
                         .r = store + n,
@@ -495,7 +557,10 @@ static void exact_create(struct fisher *f, struct exact *m,
                         .ke = f->coef ? store + 4 * n : NULL,
                         .kp = f->coef ? store + 5 * n : NULL};
     for (size_t i = 0; i < n; i++)
-        m->r[i] = problem->y[i] > 0;
+        weight[problem->y[i] > 0] += problem->weight[i];
+    for (size_t i = 0; i < n; i++)
+        m->e[i] =
+            problem->y[i] * problem->weight[i] / weight[problem->y[i] > 0];
 }
 
 static int fisher_create(struct fisher *f, const struct binary *problems,
@@ -523,13 +588,13 @@ static int fisher_create(struct fisher *f, const struct binary *problems,
     f->out = f->in + machines * n;
     f->s = f->out + machines * n;
     f->ones = f->s + n;
-    int code = precond_create(&f->precond, problems, err);
-    if (code)
-        return code;
-    f->precond.limit = f->precond.most;
-    f->precond.worth = FISHER_WORTH;
+    operator_diagonal(problems->op, problems->set, f->in);
     for (size_t i = 0; i < n; i++)
-        f->largest = fmax(f->largest, fabs(f->precond.diagonal[i]));
+        f->largest = fmax(f->largest, fabs(f->in[i]));
+    /* the linear kernel of few features is of low rank */
+    if (n <= FISHER_FULL && problems->op->groups == 0 &&
+        klr_kernel_is_psd(&problems->op->kernel))
+        return cholesky_create(&f->cholesky, problems, err);
     return 0;
 }
 
@@ -545,6 +610,7 @@ static int fisher_solve_all(const struct binary *problems, size_t machines,
         code = fisher_create(&f, problems + first, now, err);
         if (!code)
             code = fisher_path(&f, solution + first, err);
+        cholesky_free(&f.cholesky);
         precond_free(&f.precond);
         klr_free(f.store);
     }

@@ -419,6 +419,38 @@ static void precond_solve(struct precond *m, const double *in, double *out);
 /* out = the inverse of M, applied to in. */
 static void precond_invert(struct precond *m, const double *in, double *out);
 
+/* ---- a preconditioner of full rank: see cholesky.c ---- */
+
+enum { CHOLESKY_VECTORS = 12 }; /* solved for at once, at most: whole slices */
+
+struct cholesky {
+    size_t n, blocks;
+    float *tile;     /* (blocks (blocks + 1) / 2, KLR_TILE, KLR_TILE) L */
+    float *row;      /* (KLR_TILE, n) of K */
+    float *panel;    /* (blocks, KLR_TILE, KLR_TILE) of rows of L */
+    double *block;   /* (2, KLR_TILE, KLR_TILE) on the diagonal */
+    double *vector;  /* (blocks, CHOLESKY_VECTORS, KLR_TILE) */
+    const double *s; /* (n) roots of the weights, the caller's */
+    size_t column;   /* of tiles that is worked on */
+    size_t columns;  /* of vectors: 1, or whole slices */
+    double flops;    /* operations so far */
+    const struct klr_dense *dense;
+    klr_tile_multiply *multiply;
+    struct klr_pool *pool; /* the operator's */
+};
+
+static int cholesky_create(struct cholesky *m, const struct binary *problem,
+                           struct klr_error *err);
+static void cholesky_free(struct cholesky *m);
+static double cholesky_bytes(size_t n);
+/* For the roots s (n) of the weights; false: I + S K S does not seem positive
+ * definite to floats. */
+static bool cholesky_factor(struct cholesky *m, const struct binary *problem,
+                            const double *s);
+/* x[c] (n) = the inverse of I + S K S applied to it, c < count <=
+ * CHOLESKY_VECTORS. */
+static void cholesky_solve(struct cholesky *m, size_t count, double *const *x);
+
 /* ---- the step of the Newton method: see direction.c ---- */
 
 struct direction {

@@ -15,6 +15,67 @@
 
 static const struct klr_kernel rbf = {.type = KLR_RBF, .gamma = 0.5};
 
+/* ---- the preconditioner of full rank ---- */
+
+/* (I + S K S) z - in, at most, for z = the inverse of it applied to in. */
+static double cholesky_residual(const struct klr_problem *x, const double *root,
+                                const double *in, const double *z)
+{
+    double worst = 0;
+    for (size_t i = 0; i < x->n; i++) {
+        double sum = z[i] - in[i];
+        for (size_t j = 0; j < x->n; j++)
+            sum += root[i] * root[j] * z[j] *
+                   kernel_of(&rbf, x->value + i * FEATURES,
+                             x->value + j * FEATURES);
+        worst = fmax(worst, fabs(sum));
+    }
+    return worst;
+}
+
+/* Several tiles, the last one not whole; one vector and several. */
+static void test_cholesky(void)
+{
+    enum { N = 600, VECTORS = 6 };
+    static double value[N * FEATURES], root[N], in[VECTORS][N], z[VECTORS][N];
+    static int index[N * FEATURES];
+    static size_t start[N + 1];
+    struct klr_problem data = {.n = N,
+                               .dimension = FEATURES,
+                               .start = start,
+                               .index = index,
+                               .value = value};
+    struct klr_features x = problem_features(&data);
+    struct klr_range all = {0, N};
+    struct klr_operator op;
+    struct cholesky m;
+    struct klr_error err;
+    for (size_t i = 0; i < N * FEATURES; i++) {
+        index[i] = (int)(i % FEATURES) + 1;
+        value[i] = 2 * uniform() - 1;
+        start[i / FEATURES + 1] = i + 1;
+    }
+    struct binary problem = {.op = &op, .set = set_of(&all, 1), .n = N};
+    if (operator_create(&op, &rbf, &x, NULL, NULL, 0, &err) ||
+        cholesky_create(&m, &problem, &err))
+        printf("Bail out! %s\n", err.message);
+    for (size_t i = 0; i < N; i++) {
+        root[i] = 3 * uniform();
+        for (size_t c = 0; c < VECTORS; c++)
+            z[c][i] = in[c][i] = uniform() - 0.5;
+    }
+    ok(cholesky_factor(&m, &problem, root), "I + S K S is factored");
+    double *const vector[] = {z[0], z[1], z[2], z[3], z[4], z[5]};
+    cholesky_solve(&m, 1, vector);
+    cholesky_solve(&m, VECTORS - 1, vector + 1);
+    double worst = 0;
+    for (size_t c = 0; c < VECTORS; c++)
+        worst = fmax(worst, cholesky_residual(&data, root, in[c], z[c]));
+    ok(worst < 1e-3, "residuals of %d vectors: %g", VECTORS, worst);
+    cholesky_free(&m);
+    operator_free(&op);
+}
+
 /* ---- weights, paths, several machines ---- */
 
 /* Weights against the definition; an example of weight 2 is as two of them. */
@@ -249,6 +310,7 @@ int main(void)
 {
     static struct sample sample;
     sample_make(&sample, MOST);
+    test_cholesky();
     test_data("heart_scale");
     test_weights(&sample);
     test_copies(&sample);

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * M = I + S K S = L L' in floats, and its inverse, as a preconditioner where
+ * one of low rank would not do: without rounding M would be all of the matrix.
+ *
+ * L is kept in tiles of KLR_TILE positions, the lower triangle row by row. A
+ * column of tiles gets what is left of the matrix there, less what the columns
+ * before it contribute, in products of float panels; the tile of the diagonal
+ * is factored and inverted in double, and takes the place of L with its
+ * inverse; the tiles below are multiplied by that. Tiles of a column are turns
+ * of the pool, so that no bit depends on threads.
+ *
+ * No pivot of M is below 1. Where one falls to half of that, K is not positive
+ * semidefinite, or floats are too coarse for the weights.
+ */
+#include "solver/internal.h"
+
+enum {
+    CHOLESKY_AREA = KLR_TILE * KLR_TILE,
+    CHOLESKY_PANELS = KLR_TILE / KLR_PANEL,
+    CHOLESKY_STRIP = KLR_TILE * KLR_PANEL /* elements of a tile's panel */
+};
+
+static size_t cholesky_blocks(size_t n)
+{
+    return (n + KLR_TILE - 1) / KLR_TILE;
+}
+
+/* Of rows or columns in a block. */
+static size_t cholesky_size(const struct cholesky *m, size_t block)
+{
+    size_t left = m->n - block * KLR_TILE;
+    return left < KLR_TILE ? left : KLR_TILE;
+}
+
+static float *cholesky_tile(const struct cholesky *m, size_t i, size_t j)
+{
+    return m->tile + (i * (i + 1) / 2 + j) * CHOLESKY_AREA;
+}
+
+static double cholesky_bytes(size_t n)
+{
+    double blocks = (double)cholesky_blocks(n), area = CHOLESKY_AREA;
+    return sizeof(float) * area * (blocks * (blocks + 1) / 2 + 2 * blocks) +
+           sizeof(double) * (2 * area + blocks * KLR_TILE * CHOLESKY_VECTORS);
+}
+
+static int cholesky_create(struct cholesky *m, const struct binary *problem,
+                           struct klr_error *err)
+{
+    size_t blocks = cholesky_blocks(problem->n);
+    *m = (struct cholesky){.n = problem->n,
+                           .blocks = blocks,
+                           .dense = klr_dense(),
+                           .multiply = klr_tile_multiplier(),
+                           .pool = problem->op->pool};
+    if (!(m->tile = klr_alloc(blocks * (blocks + 1) / 2,
+                              CHOLESKY_AREA * sizeof(float), err)) ||
+        !(m->row = klr_alloc(blocks, CHOLESKY_AREA * sizeof(float), err)) ||
+        !(m->panel = klr_alloc(blocks, CHOLESKY_AREA * sizeof(float), err)) ||
+        !(m->block = klr_alloc(2 * CHOLESKY_AREA, sizeof(double), err)) ||
+        !(m->vector = klr_alloc(blocks * KLR_TILE,
+                                CHOLESKY_VECTORS * sizeof(double), err)))
+        return KLR_E_MEMORY;
+    return 0;
+}
+
+static void cholesky_free(struct cholesky *m)
+{
+    klr_free(m->tile);
+    klr_free(m->row);
+    klr_free(m->panel);
+    klr_free(m->block);
+    klr_free(m->vector);
+}
+
+/* ---- factoring ---- */
+
+/* panel = -L(j, 0..j)', in panels of KLR_PANEL columns for each tile. */
+static void column_turn(void *context, size_t k, size_t thread)
+{
+    const struct cholesky *m = context;
+    const float *from = cholesky_tile(m, m->column, k);
+    float *to = m->panel + k * CHOLESKY_AREA;
+    (void)thread;
+    for (size_t p = 0; p < CHOLESKY_PANELS; p++)
+        for (size_t c = 0; c < KLR_PANEL; c++)
+            for (size_t t = 0; t < KLR_TILE; t++)
+                to[p * CHOLESKY_STRIP + t * KLR_PANEL + c] =
+                    -from[(p * KLR_PANEL + c) * KLR_TILE + t];
+}
+
+/* The entries of I + S K S in the tile, one panel behind the other. */
+static void cholesky_fill(const struct cholesky *m, size_t i, float *tile)
+{
+    size_t j = m->column, h = cholesky_size(m, i), w = cholesky_size(m, j);
+    const double *down = m->s + i * KLR_TILE, *across = m->s + j * KLR_TILE;
+    memset(tile, 0, CHOLESKY_AREA * sizeof *tile);
+    for (size_t c = 0; c < w; c++) {
+        const float *k = m->row + c * m->n + i * KLR_TILE;
+        float *to = tile + c / KLR_PANEL * CHOLESKY_STRIP + c % KLR_PANEL;
+        for (size_t r = 0; r < h; r++)
+            to[r * KLR_PANEL] = (float)(across[c] * down[r]) * k[r];
+        if (i == j)
+            to[c * KLR_PANEL] += 1;
+    }
+}
+
+/* A tile of the column less the products of those before it. */
+static void update_turn(void *context, size_t turn, size_t thread)
+{
+    const struct cholesky *m = context;
+    size_t j = m->column, i = j + turn, rows = cholesky_size(m, i);
+    float *tile = cholesky_tile(m, i, j);
+    (void)thread;
+    cholesky_fill(m, i, tile);
+    for (size_t k = 0; k < j; k++)
+        for (size_t p = 0; p < CHOLESKY_PANELS; p++)
+            m->dense->panel(rows, KLR_TILE, cholesky_tile(m, i, k), KLR_TILE,
+                            m->panel + k * CHOLESKY_AREA + p * CHOLESKY_STRIP,
+                            tile + p * CHOLESKY_STRIP);
+}
+
+/* In place, upper triangle: a = R'R; false where a pivot is too small. */
+static bool block_factor(size_t n, double *a)
+{
+    for (size_t k = 0; k < n; k++) {
+        double *restrict row = a + k * KLR_TILE;
+        if (!(row[k] > 0.5))
+            return false;
+        double f = 1 / sqrt(row[k]);
+        for (size_t j = k; j < n; j++)
+            row[j] *= f;
+        for (size_t i = k + 1; i < n; i++) {
+            double *restrict to = a + i * KLR_TILE, g = row[i];
+            for (size_t j = i; j < n; j++)
+                to[j] -= g * row[j];
+        }
+    }
+    return true;
+}
+
+/* inverse = L^-1 = R'^-1, lower triangle, row by row. */
+static void block_invert(size_t n, const double *a, double *inverse)
+{
+    memset(inverse, 0, CHOLESKY_AREA * sizeof *inverse);
+    for (size_t i = 0; i < n; i++) {
+        double *restrict to = inverse + i * KLR_TILE;
+        to[i] = 1;
+        for (size_t k = 0; k < i; k++) {
+            const double *restrict from = inverse + k * KLR_TILE;
+            double f = a[k * KLR_TILE + i];
+            for (size_t j = 0; j <= k; j++)
+                to[j] -= f * from[j];
+        }
+        for (size_t j = 0; j <= i; j++)
+            to[j] /= a[i * KLR_TILE + i];
+    }
+}
+
+/* The tile of the diagonal becomes the inverse of its factor; the first tile of
+ * m->panel that inverse transposed, in panels. */
+static bool cholesky_diagonal(struct cholesky *m)
+{
+    size_t n = cholesky_size(m, m->column);
+    float *tile = cholesky_tile(m, m->column, m->column);
+    double *a = m->block, *inverse = m->block + CHOLESKY_AREA;
+    for (size_t r = 0; r < n; r++)
+        for (size_t c = r; c < n; c++)
+            a[r * KLR_TILE + c] = /* of the lower triangle */
+                (double)tile[r / KLR_PANEL * CHOLESKY_STRIP + c * KLR_PANEL +
+                             r % KLR_PANEL];
+    if (!block_factor(n, a))
+        return false;
+    block_invert(n, a, inverse);
+    for (size_t r = 0; r < KLR_TILE; r++)
+        for (size_t c = 0; c < KLR_TILE; c++) {
+            float value = (float)inverse[r * KLR_TILE + c];
+            tile[r * KLR_TILE + c] = value;
+            m->panel[r / KLR_PANEL * CHOLESKY_STRIP + c * KLR_PANEL +
+                     r % KLR_PANEL] = value;
+        }
+    return true;
+}
+
+/* A tile below: what is left of it times the inverse transposed. */
+static void divide_turn(void *context, size_t turn, size_t thread)
+{
+    const struct cholesky *m = context;
+    size_t j = m->column, i = j + 1 + turn, rows = cholesky_size(m, i);
+    float *tile = cholesky_tile(m, i, j);
+    _Alignas(64) float out[CHOLESKY_AREA] = {0};
+    (void)thread;
+    for (size_t p = 0; p < CHOLESKY_PANELS; p++)
+        for (size_t q = 0; q <= p; q++)
+            m->dense->panel(
+                rows, KLR_PANEL, tile + q * CHOLESKY_STRIP, KLR_PANEL,
+                m->panel + p * CHOLESKY_STRIP + q * KLR_PANEL * KLR_PANEL,
+                out + p * CHOLESKY_STRIP);
+    for (size_t r = 0; r < KLR_TILE; r++)
+        for (size_t p = 0; p < CHOLESKY_PANELS; p++)
+            memcpy(tile + r * KLR_TILE + p * KLR_PANEL,
+                   out + p * CHOLESKY_STRIP + r * KLR_PANEL,
+                   KLR_PANEL * sizeof *tile);
+}
+
+static bool cholesky_factor(struct cholesky *m, const struct binary *problem,
+                            const double *s)
+{
+    size_t position[KLR_TILE];
+    m->s = s;
+    for (size_t j = 0; j < m->blocks; j++) {
+        size_t size = cholesky_size(m, j);
+        m->column = j;
+        for (size_t c = 0; c < size; c++)
+            position[c] = set_position(problem->set, j * KLR_TILE + c);
+        operator_rows(problem->op, position, size, problem->set, KLR_FLOAT,
+                      m->row, m->n);
+        klr_pool_run(m->pool, j, column_turn, m);
+        klr_pool_run(m->pool, m->blocks - j, update_turn, m);
+        if (!cholesky_diagonal(m))
+            return false;
+        klr_pool_run(m->pool, m->blocks - j - 1, divide_turn, m);
+    }
+    double n = (double)m->n;
+    m->flops += n * n * n / 3;
+    return true;
+}
+
+/* ---- solving ---- */
+
+/* The vectors of a block, (m->columns, KLR_TILE). */
+static double *cholesky_vector(const struct cholesky *m, size_t block)
+{
+    return m->vector + block * KLR_TILE * CHOLESKY_VECTORS;
+}
+
+/* to (h) = T from, or T' from, -= where `less`, for all vectors. */
+static void cholesky_apply(const struct cholesky *m, size_t i, size_t j,
+                           bool transposed, bool less)
+{
+    const float *tile = cholesky_tile(m, i, j);
+    size_t h = cholesky_size(m, i), w = cholesky_size(m, j);
+    size_t size = transposed ? w : h, step = m->columns == 1 ? 1 : KLR_SLICE;
+    double *from = cholesky_vector(m, transposed ? i : j);
+    double *to = cholesky_vector(m, transposed ? j : i);
+    double out[KLR_SLICE * KLR_TILE];
+    for (size_t c = 0; c < m->columns; c += step) {
+        double *v = from + c * KLR_TILE;
+        m->multiply(tile, KLR_FLOAT, KLR_TILE, h, w, step,
+                    transposed ? NULL : v, transposed ? NULL : out,
+                    transposed ? v : NULL, transposed ? out : NULL);
+        for (size_t q = 0; q < step; q++)
+            for (size_t r = 0; r < size; r++) {
+                double *at = to + (c + q) * KLR_TILE + r;
+                *at =
+                    (less ? *at : 0) + (less ? -1 : 1) * out[q * KLR_TILE + r];
+            }
+    }
+}
+
+/* What the vectors of block m->column are in later blocks, */
+static void forward_turn(void *context, size_t turn, size_t thread)
+{
+    const struct cholesky *m = context;
+    (void)thread;
+    cholesky_apply(m, m->column + 1 + turn, m->column, false, true);
+}
+
+/* and in earlier ones, transposed. */
+static void backward_turn(void *context, size_t turn, size_t thread)
+{
+    const struct cholesky *m = context;
+    (void)thread;
+    cholesky_apply(m, m->column, turn, true, true);
+}
+
+static void cholesky_solve(struct cholesky *m, size_t count, double *const *x)
+{
+    m->columns =
+        count == 1 ? 1 : (count + KLR_SLICE - 1) / KLR_SLICE * KLR_SLICE;
+    memset(m->vector, 0,
+           m->blocks * KLR_TILE * CHOLESKY_VECTORS * sizeof *m->vector);
+    for (size_t c = 0; c < count; c++)
+        for (size_t i = 0; i < m->n; i++)
+            cholesky_vector(m, i / KLR_TILE)[c * KLR_TILE + i % KLR_TILE] =
+                x[c][i];
+    for (size_t j = 0; j < m->blocks; j++) {
+        m->column = j;
+        cholesky_apply(m, j, j, false, false);
+        klr_pool_run(m->pool, m->blocks - j - 1, forward_turn, m);
+    }
+    for (size_t j = m->blocks; j-- > 0;) {
+        m->column = j;
+        cholesky_apply(m, j, j, true, false);
+        klr_pool_run(m->pool, j, backward_turn, m);
+    }
+    for (size_t c = 0; c < count; c++)
+        for (size_t i = 0; i < m->n; i++)
+            x[c][i] =
+                cholesky_vector(m, i / KLR_TILE)[c * KLR_TILE + i % KLR_TILE];
+    m->flops += 2.0 * (double)count * (double)m->n * (double)m->n;
+}

@@ -34,9 +34,7 @@ struct train {
     struct klr_problem problem;
     struct klr_model *model[KLR_REALS_MOST];
     struct klr_report report[KLR_REALS_MOST]; /* for each C */
-    struct klr_metrics *metrics[KLR_REALS_MOST];
-    struct cli_folds folds; /* of --folds-file */
-    struct klr_held_out held_out;
+    struct cli_folds folds;                   /* of --folds-file */
     struct {
         double read, train, write;
     } seconds;
@@ -95,6 +93,8 @@ static const char train_examples[] =
     "  klr-train -v 5 -c 10 heart_scale   accuracy by cross validation\n"
     "  klr-train -v 5 -c 0.01:1000:x10 heart_scale\n"
     "                                     the model of the best C\n"
+    "  klr-train -v 5 -g 2^-7:2:x4 -c 0.1:100:x10 heart_scale\n"
+    "                                     and of the best gamma\n"
     "  klr-train -s svm -t linear data -  a linear svm on stdout\n";
 
 /* ---- The command line ---- */
@@ -229,7 +229,7 @@ static int prepare(struct train *train, const struct cli_program *program,
     if (!(code = klr_params_check(params, &err)))
         code = check_mode(train, operand[1], &err);
     if (!code && !train->options.check_kernel) {
-        train->models = params->cost.count;
+        train->models = klr_params_points(params);
         if (params->folds)
             train->models = train->models > 1;
         if (train->models)
@@ -283,21 +283,23 @@ static int read_data(struct train *train, const struct cli_program *program)
 
 /* ---- Reports ---- */
 
+enum { PREFIX_SIZE = CLI_POINT_SIZE + 3 };
+
 /* "C = 10: " where there are several, else "". */
-static const char *cost_prefix(const struct train *train, size_t t,
-                               char prefix[KLR_REAL_SIZE + 8])
+static const char *point_prefix(const struct train *train, size_t t,
+                                char prefix[PREFIX_SIZE])
 {
-    char text[KLR_REAL_SIZE];
-    prefix[0] = '\0';
-    if (train->params.cost.count > 1) {
-        klr_format_real(text, train->params.cost.value[t]);
-        snprintf(prefix, KLR_REAL_SIZE + 8, "C = %s: ", text);
-    }
+    size_t length = cli_point_text(&train->params, t, prefix);
+    if (length > 0)
+        memcpy(prefix + length, ": ", 3);
     return prefix;
 }
 
+/* Of `count` reports; the first few in full. */
 static void warn_of_status(const struct train *train,
-                           const struct cli_program *program, const char *what)
+                           const struct cli_program *program,
+                           const struct klr_report *report, size_t count,
+                           const char *what)
 {
     static const char *const reasons[] = {
         [KLR_ITERATION_LIMIT] = "the limit of iterations was reached",
@@ -305,16 +307,20 @@ static void warn_of_status(const struct train *train,
         [KLR_INTERRUPTED] = "training was interrupted",
         [KLR_PRECISION_LIMIT] = "rounding errors allow no smaller violation",
     };
-    for (size_t t = 0; t < train->params.cost.count; t++) {
-        const struct klr_report *report = &train->report[t];
-        char prefix[KLR_REAL_SIZE + 8], gap[48] = "";
-        if (isfinite(report->gap) && report->status != KLR_PRECISION_LIMIT)
+    enum { IN_FULL = 10 };
+    size_t warnings = 0;
+    for (size_t t = 0; t < count; t++) {
+        char prefix[PREFIX_SIZE], gap[48] = "";
+        if (report[t].status == KLR_CONVERGED || ++warnings > IN_FULL)
+            continue;
+        if (isfinite(report[t].gap) && report[t].status != KLR_PRECISION_LIMIT)
             snprintf(gap, sizeof gap, " (relative duality gap %.2g)",
-                     report->gap);
-        if (report->status != KLR_CONVERGED)
-            cli_warn(program, "%s%s: %s%s", cost_prefix(train, t, prefix),
-                     reasons[report->status], what, gap);
+                     report[t].gap);
+        cli_warn(program, "%s%s: %s%s", point_prefix(train, t, prefix),
+                 reasons[report[t].status], what, gap);
     }
+    if (warnings > IN_FULL)
+        cli_warn(program, "and %zu more like these", warnings - IN_FULL);
 }
 
 /* One model in three lines, several in one each. */
@@ -322,12 +328,13 @@ static void print_summary(const struct train *train,
                           const struct cli_program *program)
 {
     const char *end = train->models > 1 ? ", " : "\n";
-    char name[64] = "", prefix[KLR_REAL_SIZE + 8];
+    char name[64] = "", prefix[PREFIX_SIZE];
     if (train->models == 1)
         snprintf(name, sizeof name, "%s: ", program->name);
     for (size_t t = 0; t < train->models; t++) {
         const struct klr_report *report = &train->report[t];
-        fprintf(stderr, "%s: %s", program->name, cost_prefix(train, t, prefix));
+        fprintf(stderr, "%s: %s", program->name,
+                point_prefix(train, t, prefix));
         if (train->models == 1)
             fprintf(stderr, "%zu examples, %d features: ", train->problem.n,
                     train->problem.dimension);
@@ -345,21 +352,20 @@ static void print_summary(const struct train *train,
 static void print_bounds(const struct train *train)
 {
     for (size_t t = 0; t < train->models && train->params.lambda_bound; t++) {
-        char prefix[KLR_REAL_SIZE + 8];
-        printf("%slambda bound = %.10g\n", cost_prefix(train, t, prefix),
+        char prefix[PREFIX_SIZE];
+        printf("%slambda bound = %.10g\n", point_prefix(train, t, prefix),
                train->report[t].lambda_bound);
     }
 }
 
-/* The keys that training and validation share, for the t-th C; the caller
- * closes the brace. */
-static void json_begin(const struct train *train, size_t t)
+/* The keys that training and validation share; the caller closes the brace. */
+static void json_begin(const struct train *train,
+                       const struct klr_report *report, double cost)
 {
-    const struct klr_report *report = &train->report[t];
     printf("{\"model\": \"%s\", \"solver\": \"%s\", \"status\": \"%s\", ",
            klr_model_names[train->params.model],
            klr_solver_names[report->solver], klr_status_names[report->status]);
-    cli_json_real("c", train->params.cost.value[t], ", ");
+    cli_json_real("c", cost, ", ");
     cli_json_real("objective", report->primal, ", ");
     cli_json_real("dual", report->dual, ", ");
     cli_json_real("gap", report->gap, ", ");
@@ -379,7 +385,7 @@ static void json_end(const struct train *train)
 /* The t-th model; the caller closes the brace. */
 static void json_model(const struct train *train, size_t t)
 {
-    json_begin(train, t);
+    json_begin(train, &train->report[t], train->params.cost.value[t]);
     printf("\"n_sv\": %zu", train->report[t].n_sv);
     if (train->params.lambda_bound) {
         fputs(", ", stdout);
@@ -399,17 +405,18 @@ static void json_models(const struct train *train)
     puts(train->models > 1 ? "]" : "");
 }
 
-/* After every run: its time, the end of its progress, its failure or its
- * warnings, in which `what` are the consequences. */
+/* After every run: its time, the end of its progress, its failure, or the
+ * warnings of its reports, in which `what` are the consequences. */
 static int conclude(struct train *train, const struct cli_program *program,
                     double begin, int code, const struct klr_error *err,
+                    const struct klr_report *report, size_t count,
                     const char *what)
 {
     train->seconds.train += klr_seconds() - begin;
     cli_progress_end(&train->progress);
     if (code)
         return fail_training(train, program, err);
-    warn_of_status(train, program, what);
+    warn_of_status(train, program, report, count, what);
     return CLI_OK;
 }
 
@@ -441,7 +448,8 @@ static int fit(struct train *train, const struct cli_program *program)
     double begin = klr_seconds();
     int code = klr_train(&train->problem, &train->params, train->model,
                          train->report, &err);
-    int status = conclude(train, program, begin, code, &err,
+    int status = conclude(train, program, begin, code, &err, train->report,
+                          train->params.cost.count,
                           "the model is usable but not optimal");
     for (size_t t = 0; t < train->models && status == CLI_OK; t++)
         status = save(train, program, t);
@@ -463,98 +471,122 @@ static int fit_and_report(struct train *train,
 
 /* ---- Validation ---- */
 
-static void json_table(const struct train *train,
-                       const struct klr_metric_values *values)
+/* gamma and lambda where they are given; `before` each key, such as "best_". */
+static void json_parameters(const struct klr_params *one, const char *before)
 {
-    const struct klr_reals *cost = &train->params.cost;
+    char key[32];
+    snprintf(key, sizeof key, "%sc", before);
+    cli_json_real(key, one->cost.value[0], ", ");
+    snprintf(key, sizeof key, "%sgamma", before);
+    if (one->gamma.value[0] > 0)
+        cli_json_real(key, one->gamma.value[0], ", ");
+    snprintf(key, sizeof key, "%slambda", before);
+    if (!isnan(one->lambda.value[0]))
+        cli_json_real(key, one->lambda.value[0], ", ");
+}
+
+static void json_table(const struct train *train,
+                       const struct klr_validation *validation)
+{
     fputs("\"values\": [", stdout);
-    for (size_t t = 0; t < cost->count; t++) {
+    for (size_t t = 0; t < validation->count; t++) {
+        struct klr_params one = klr_params_point(&train->params, t);
         printf("%s{\"status\": \"%s\", ", t ? ", " : "",
-               klr_status_names[train->report[t].status]);
-        cli_json_real("c", cost->value[t], ", ");
-        cli_json_metrics(&values[t], "}");
+               klr_status_names[validation->report[t].status]);
+        json_parameters(&one, "");
+        cli_json_metrics(&validation->values[t], "}");
     }
     fputs("], ", stdout);
 }
 
 static void json_validation(const struct train *train,
-                            const struct klr_metric_values *values, size_t best)
+                            const struct klr_validation *validation)
 {
-    const struct klr_reals *cost = &train->params.cost;
+    const struct klr_metric_values *values =
+        &validation->values[validation->best];
+    struct klr_params one = klr_params_point(&train->params, validation->best);
     enum klr_metric metric =
-        klr_metric_settle((enum klr_metric)train->params.metric, &values[best]);
-    json_begin(train, best);
+        klr_metric_settle((enum klr_metric)train->params.metric, values);
+    json_begin(train, &validation->report[validation->best], one.cost.value[0]);
     printf("\"folds\": %lld, \"metric\": \"%s\", ", train->params.folds,
            klr_metric_names[metric]);
-    cli_json_metrics(&values[best], ", ");
-    cli_json_confusion(train->metrics[best], ", ");
-    if (cost->count > 1) {
-        json_table(train, values);
-        cli_json_real("best_c", cost->value[best], ", ");
+    cli_json_metrics(values, ", ");
+    cli_json_confusion(validation->metrics, ", ");
+    if (validation->count > 1) {
+        json_table(train, validation);
+        json_parameters(&one, "best_");
     }
 }
 
 static void print_validation(const struct train *train,
-                             const struct klr_metric_values *values,
-                             size_t best)
+                             const struct klr_validation *validation)
 {
-    const struct klr_reals *cost = &train->params.cost;
+    const struct klr_metric_values *values =
+        &validation->values[validation->best];
     bool all = train->options.metrics;
-    if (cost->count > 1) {
-        char text[KLR_REAL_SIZE];
-        klr_format_real(text, cost->value[best]);
-        cli_print_table(stdout, "C", cost, values,
-                        (enum klr_metric)train->params.metric, all);
-        printf("Best C = %s\n", text);
-    }
-    printf("Cross Validation Accuracy = %g%%\n", 100 * values[best].accuracy);
-    cli_print_metrics(stdout, &values[best], all);
+    if (validation->count > 1)
+        cli_print_table(stdout, &train->params, validation, all);
+    printf("Cross Validation Accuracy = %g%%\n", 100 * values->accuracy);
+    cli_print_metrics(stdout, values, all);
     if (all)
-        cli_print_confusion(stdout, train->metrics[best]);
+        cli_print_confusion(stdout, validation->metrics);
 }
 
-/* The model of the best C is that of training with this C alone. */
-static int validate(struct train *train, const struct cli_program *program)
+/* The model of the best point is that of training with its parameters alone. */
+static int refit(struct train *train, const struct cli_program *program,
+                 size_t best)
+{
+    train->params = klr_params_point(&train->params, best);
+    int status = fit(train, program);
+    if (status == CLI_OK && train->options.json) {
+        fputs("\"refit\": ", stdout);
+        json_model(train, 0);
+        fputs("}, ", stdout);
+    }
+    return status;
+}
+
+static int report_validation(struct train *train,
+                             const struct cli_program *program,
+                             const struct klr_validation *validation)
 {
     struct klr_error err;
-    struct klr_metric_values values[KLR_REALS_MOST];
-    double begin = klr_seconds();
     const char *cv_out = train->options.cv_out;
-    int code = klr_cross_validate(
-        &train->problem, &train->params, train->metrics,
-        cv_out ? &train->held_out : NULL, train->report, &err);
-    int status =
-        conclude(train, program, begin, code, &err,
-                 cli_signal() ? "no results" : "the models are not optimal");
-    if (status != CLI_OK || cli_signal())
-        return status;
-    for (size_t t = 0; t < train->params.cost.count; t++)
-        klr_metrics_values(train->metrics[t], &values[t]);
-    size_t best = klr_best_values((enum klr_metric)train->params.metric, values,
-                                  train->params.cost.count);
+    size_t best = validation->best;
+    int status = CLI_OK;
     if (train->options.json)
-        json_validation(train, values, best);
+        json_validation(train, validation);
     else
-        print_validation(train, values, best);
-    if (cv_out &&
-        cli_write_held_out(cv_out, &train->held_out, best, train->problem.label,
-                           klr_metrics_labels(train->metrics[best]),
-                           &train->folds, &err))
+        print_validation(train, validation);
+    if (cv_out && cli_write_held_out(cv_out, &validation->held_out,
+                                     best % train->params.cost.count,
+                                     train->problem.label,
+                                     klr_metrics_labels(validation->metrics),
+                                     &train->folds, &err))
         return cli_fail(program, cv_out, &err);
-    if (train->models) {
-        double cost = train->params.cost.value[best];
-        train->params.cost = (struct klr_reals){.count = 1, .value = {cost}};
-        status = fit(train, program);
-        if (status == CLI_OK && train->options.json) {
-            fputs("\"refit\": ", stdout);
-            json_model(train, 0);
-            fputs("}, ", stdout);
-        }
-    }
+    if (train->models)
+        status = refit(train, program, best);
     if (train->options.json) {
         json_end(train);
         putchar('\n');
     }
+    return status;
+}
+
+static int validate(struct train *train, const struct cli_program *program)
+{
+    struct klr_error err;
+    struct klr_validation validation;
+    double begin = klr_seconds();
+    int code =
+        klr_cross_validate(&train->problem, &train->params,
+                           train->options.cv_out != NULL, &validation, &err);
+    int status = conclude(
+        train, program, begin, code, &err, validation.report, validation.count,
+        cli_signal() ? "no results" : "the models are not optimal");
+    if (status == CLI_OK && !cli_signal())
+        status = report_validation(train, program, &validation);
+    klr_validation_free(&validation);
     return status;
 }
 
@@ -619,10 +651,8 @@ int main(int argc, char **argv)
         status = cli_finish(&program, run(&train, &program, operand));
     for (size_t t = 0; t < KLR_REALS_MOST; t++) {
         klr_model_free(train.model[t]);
-        klr_metrics_free(train.metrics[t]);
         klr_free(train.path[t]);
     }
-    klr_held_out_free(&train.held_out);
     cli_folds_free(&train.folds);
     klr_problem_free(&train.problem);
     klr_free(train.params.weight);

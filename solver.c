@@ -51,3 +51,4 @@
 #include "solver/predict.c"    /* labels, decision values, probabilities */
 #include "solver/metrics.c"    /* accuracy, log loss, AUC and others */
 #include "solver/validate.c"   /* cross validation */
+#include "solver/grid.c"       /* ... at every point of a grid */

@@ -177,58 +177,62 @@ struct klr_progress {
     double gap;               /* relative duality gap; NaN if not known */
     double objective;         /* primal; 0 if it is not known on the way */
     double seconds;           /* since training began */
+    size_t points;            /* of a grid, else 0 ... */
+    double done;              /* ... and the share of its work that is done */
 };
 /* Called at most some ten times a second. Nonzero: stop with what there is. */
 typedef int klr_progress_fn(const struct klr_progress *, void *context);
 
 /* Ranges and defaults of the numbers: klr_train_options. */
 struct klr_params {
-    int model;             /* enum klr_model_type, -s */
-    int solver;            /* enum klr_solver_type, -a */
-    int regularizer;       /* enum klr_regularizer, --regularizer */
-    int kernel;            /* enum klr_kernel_type, -t */
-    long long degree;      /* -d */
-    double gamma;          /* -g; 0: 1 / number of features */
-    double coef0;          /* -r */
-    struct klr_reals cost; /* -c; more than one: a path */
-    double lambda;         /* -l, sklr: shift of the loss; NaN: C / 10 */
-    double box;            /* --box, sklr: alpha in [box, C_i - box] */
-    int no_bias;           /* --no-bias: rho = 0 */
-    int keep_bounded;      /* --keep-bounded, sklr: alpha = box is kept */
-    int lambda_bound;      /* --lambda-bound, sklr: to be reported */
-    int threshold;         /* enum klr_threshold, --threshold, kfd */
-    int selection;         /* enum klr_selection, --selection, kfd by greedy */
-    double eps;            /* -e; NaN: the solver's default. newton: relative
+    int model;              /* enum klr_model_type, -s */
+    int solver;             /* enum klr_solver_type, -a */
+    int regularizer;        /* enum klr_regularizer, --regularizer */
+    int kernel;             /* enum klr_kernel_type, -t */
+    long long degree;       /* -d */
+    struct klr_reals gamma; /* -g; 0: 1 / number of features; more than one with
+                               folds only: a grid */
+    double coef0;           /* -r */
+    struct klr_reals cost;  /* -c; more than one: a path */
+    struct klr_reals lambda; /* -l, sklr: shift of the loss; NaN: C / 10; more
+                                than one with folds only: a grid */
+    double box;              /* --box, sklr: alpha in [box, C_i - box] */
+    int no_bias;             /* --no-bias: rho = 0 */
+    int keep_bounded;        /* --keep-bounded, sklr: alpha = box is kept */
+    int lambda_bound;        /* --lambda-bound, sklr: to be reported */
+    int threshold;           /* enum klr_threshold, --threshold, kfd */
+    int selection;        /* enum klr_selection, --selection, kfd by greedy */
+    double eps;           /* -e; NaN: the solver's default. newton: relative
                               duality gap (1e-6); smo: svm, LIBSVM's tolerance
                               on the KKT conditions; klr, Keerthi's tau, in
                               log-odds (1e-3); trirls: relative change of the
                               deviance (2.5); greedy: relative fall of the
                               objective (1e-3) */
-    double gap;            /* --gap: relative duality gap to stop at, in place
+    double gap;           /* --gap: relative duality gap to stop at, in place
                               of the conditions of eps; 0: by these */
-    double cache_mb;       /* -m, MB; 0: what the problem needs, at most a
+    double cache_mb;      /* -m, MB; 0: what the problem needs, at most a
                               quarter of klr_memory_limit() */
-    long long threads;     /* -j; 0: as klr_pool_create chooses */
-    int shrinking;         /* -h */
-    long long max_basis;   /* --max-basis, points of a greedy model, at most;
+    long long threads;    /* -j; 0: as klr_pool_create chooses */
+    int shrinking;        /* -h */
+    long long max_basis;  /* --max-basis, points of a greedy model, at most;
                               0: no limit */
-    long long candidates;  /* --candidates, for the next one; 0: all, less:
+    long long candidates; /* --candidates, for the next one; 0: all, less:
                               59 */
-    long long window;      /* --window, greedy: steps, for eps; 0: 1, kfd 5 */
-    int multiclass;        /* enum klr_multiclass, --multiclass */
-    int probability;       /* -b; svm: 1 asks for KLR_LINK_PLATT */
-    int link;              /* enum klr_link, --link */
-    int calibration;       /* enum klr_calibration, --calibrate */
-    long long folds;       /* -v; 0: none */
-    long long seed;        /* --seed: folds, parts for links, candidates */
-    const size_t *fold;    /* (n) the fold of each example, below `folds`, the
+    long long window;     /* --window, greedy: steps, for eps; 0: 1, kfd 5 */
+    int multiclass;       /* enum klr_multiclass, --multiclass */
+    int probability;      /* -b; svm: 1 asks for KLR_LINK_PLATT */
+    int link;             /* enum klr_link, --link */
+    int calibration;      /* enum klr_calibration, --calibrate */
+    long long folds;      /* -v; 0: none */
+    long long seed;       /* --seed: folds, parts for links, candidates */
+    const size_t *fold;   /* (n) the fold of each example, below `folds`, the
                               caller's; NULL: they are dealt */
-    int metric;            /* enum klr_metric, --metric: see klr_best_values;
+    int metric;           /* enum klr_metric, --metric: see klr_best_values;
                               klr_cross_validate refuses one that has no value
                               for the model or the classes */
-    long long max_iter;    /* --max-iter, per binary problem; 0: no limit */
-    double time_limit;     /* --time-limit, seconds for all; 0: no limit */
-    const char *positive;  /* --positive LABEL: the class of p in a two-class
+    long long max_iter;   /* --max-iter, per binary problem; 0: no limit */
+    double time_limit;    /* --time-limit, seconds for all; 0: no limit */
+    const char *positive; /* --positive LABEL: the class of p in a two-class
                               problem; NULL: the larger label */
     struct klr_weight *weight; /* (n_weights) -wLABEL, owned by the caller */
     size_t n_weights;
@@ -439,19 +443,30 @@ struct klr_held_out {
     double *probability; /* (costs, n, classes); NULL: the model has none */
 };
 
-void klr_held_out_free(struct klr_held_out *held_out);
+/* Points of a grid: gamma by gamma, of each lambda by lambda, of each C by C. */
+struct klr_validation {
+    size_t count, best;               /* points; the first best by the metric */
+    struct klr_metric_values *values; /* (count) */
+    struct klr_report *report;        /* (count); what a gamma cost until then
+                                         is all its points' */
+    struct klr_metrics *metrics;      /* of the best point */
+    struct klr_held_out held_out; /* of all C at its gamma and lambda; if it was
+                                     asked for */
+};
 
-/* params->folds-fold cross validation, stratified and seeded by params->seed
- * unless params->fold says which fold an example is in: each example is
- * predicted by a model trained without its fold. metrics, which become the
- * caller's, and report have cost.count elements: the folds and all they cost
- * are the same for each C. After a failure there are no metrics: all are NULL.
- * *held_out, unless that is NULL, is filled, empty after a failure. */
+size_t klr_params_points(const struct klr_params *params);
+/* The parameters with the gamma, lambda and C of that point alone. */
+struct klr_params klr_params_point(const struct klr_params *params,
+                                   size_t point);
+
+/* params->folds-fold cross validation at every point, stratified and seeded by
+ * params->seed unless params->fold says which fold an example is in: each
+ * example is predicted by a model trained without its fold. Folds are the same
+ * at all points. *out is empty after a failure, else to be freed. */
 int klr_cross_validate(const struct klr_problem *problem,
-                       const struct klr_params *params,
-                       struct klr_metrics **metrics,
-                       struct klr_held_out *held_out, struct klr_report *report,
-                       struct klr_error *err);
+                       const struct klr_params *params, bool held_out,
+                       struct klr_validation *out, struct klr_error *err);
+void klr_validation_free(struct klr_validation *validation);
 
 /* The first of those that are best by the metric: losses and errors are small,
  * the others large. A number is better than NaN. */

@@ -29,6 +29,11 @@ struct klr_reals {
     double value[KLR_REALS_MOST];
 };
 
+static inline struct klr_reals klr_reals_of(double value)
+{
+    return (struct klr_reals){.count = 1, .value = {value}};
+}
+
 struct klr_option {
     enum klr_option_type type;
     char letter;                /* 'c' for -c; 0: none */

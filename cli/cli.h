@@ -123,13 +123,16 @@ int cli_write_held_out(const char *path, const struct klr_held_out *held_out,
 void cli_print_metrics(FILE *out, const struct klr_metric_values *values,
                        bool all);
 void cli_print_confusion(FILE *out, const struct klr_metrics *metrics);
-/* A row for each value of the parameter called `name`, values (count) in
- * columns: the accuracy, these three and the metric, or `all`; the row of the
- * best by the metric is marked. */
-void cli_print_table(FILE *out, const char *name,
-                     const struct klr_reals *parameter,
-                     const struct klr_metric_values *values,
-                     enum klr_metric metric, bool all);
+/* "gamma = 0.5, C = 10": the parameters of the t-th point that vary over the
+ * grid, or ""; returns the length. */
+enum { CLI_POINT_SIZE = 128 };
+size_t cli_point_text(const struct klr_params *params, size_t t,
+                      char text[CLI_POINT_SIZE]);
+/* A row for each point of a validation, with the parameters that vary, and in
+ * columns the accuracy, these three and the metric, or `all`; that of the best
+ * is marked, and told again in a line. */
+void cli_print_table(FILE *out, const struct klr_params *params,
+                     const struct klr_validation *validation, bool all);
 
 /* A line of text or of JSON on stdout. */
 void cli_print_spectrum(const struct klr_spectrum *spectrum, bool json);

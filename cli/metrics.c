@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -111,6 +112,25 @@ void cli_print_confusion(FILE *out, const struct klr_metrics *metrics)
 
 /* ---- Tables ---- */
 
+/* What a grid can vary. */
+static const struct parameter {
+    const char *name;
+    size_t offset; /* in struct klr_params */
+} parameters[] = {
+    {"gamma", offsetof(struct klr_params, gamma)},
+    {"lambda", offsetof(struct klr_params, lambda)},
+    {"C", offsetof(struct klr_params, cost)},
+};
+
+enum { PARAMETERS = sizeof parameters / sizeof *parameters };
+
+static const struct klr_reals *
+parameter_values(const struct klr_params *params,
+                 const struct parameter *parameter)
+{
+    return (const void *)((const char *)params + parameter->offset);
+}
+
 /* A table of `count` values, and which metrics are its columns. */
 struct table {
     const struct klr_metric_values *values; /* (count) */
@@ -155,28 +175,83 @@ static void print_cells(FILE *out, const struct table *table, size_t t)
     }
 }
 
-void cli_print_table(FILE *out, const char *name,
-                     const struct klr_reals *parameter,
-                     const struct klr_metric_values *values,
-                     enum klr_metric metric, bool all)
+static bool varies(const struct klr_params *params,
+                   const struct parameter *parameter)
 {
-    struct table table = {.values = values, .count = parameter->count};
+    return parameter_values(params, parameter)->count > 1;
+}
+
+static int parameter_width(const struct klr_params *params,
+                           const struct parameter *parameter)
+{
+    const struct klr_reals *reals = parameter_values(params, parameter);
     char text[KLR_REAL_SIZE];
-    int width = (int)strlen(name);
-    size_t best = klr_best_values(metric, values, parameter->count);
-    for (size_t t = 0; t < parameter->count; t++) {
-        int length = klr_format_real(text, parameter->value[t]);
+    int width = (int)strlen(parameter->name);
+    for (size_t i = 0; i < reals->count; i++) {
+        int length = klr_format_real(text, reals->value[i]);
         width = length > width ? length : width;
     }
-    choose_columns(&table, metric, all);
-    fprintf(out, "%*s", width, name);
+    return width;
+}
+
+/* The row of a point. */
+static void print_point(FILE *out, const struct klr_params *params,
+                        const struct table *table, size_t t)
+{
+    struct klr_params one = klr_params_point(params, t);
+    char text[KLR_REAL_SIZE];
+    const char *between = "";
+    for (size_t i = 0; i < PARAMETERS; i++)
+        if (varies(params, &parameters[i])) {
+            klr_format_real(text,
+                            parameter_values(&one, &parameters[i])->value[0]);
+            fprintf(out, "%s%*s", between,
+                    parameter_width(params, &parameters[i]), text);
+            between = "  ";
+        }
+    print_cells(out, table, t);
+}
+
+size_t cli_point_text(const struct klr_params *params, size_t t,
+                      char text[CLI_POINT_SIZE])
+{
+    struct klr_params one = klr_params_point(params, t);
+    char real[KLR_REAL_SIZE];
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < PARAMETERS; i++)
+        if (varies(params, &parameters[i])) {
+            klr_format_real(real,
+                            parameter_values(&one, &parameters[i])->value[0]);
+            used += (size_t)snprintf(text + used, CLI_POINT_SIZE - used,
+                                     "%s%s = %s", used ? ", " : "",
+                                     parameters[i].name, real);
+        }
+    return used;
+}
+
+void cli_print_table(FILE *out, const struct klr_params *params,
+                     const struct klr_validation *validation, bool all)
+{
+    struct table table = {.values = validation->values,
+                          .count = validation->count};
+    char best[CLI_POINT_SIZE];
+    const char *between = "";
+    choose_columns(&table, (enum klr_metric)params->metric, all);
+    for (size_t i = 0; i < PARAMETERS; i++)
+        if (varies(params, &parameters[i])) {
+            fprintf(out, "%s%*s", between,
+                    parameter_width(params, &parameters[i]),
+                    parameters[i].name);
+            between = "  ";
+        }
     print_titles(out, &table);
-    for (size_t t = 0; t < parameter->count; t++) {
-        klr_format_real(text, parameter->value[t]);
-        fprintf(out, "%*s", width, text);
-        print_cells(out, &table, t);
-        fputs(t == best ? "  *\n" : "\n", out);
+    for (size_t t = 0; t < validation->count; t++) {
+        print_point(out, params, &table, t);
+        fputs(t == validation->best ? "  *\n" : "\n", out);
     }
+    cli_point_text(params, validation->best, best);
+    fprintf(out, "Best %s\n", best);
 }
 
 /* ---- JSON ---- */

@@ -26,6 +26,14 @@ static void compose(char line[LINE_SIZE], const char *name,
                     const struct klr_progress *now)
 {
     char problem[64] = "", gap[32] = "", objective[40] = "";
+    double left = now->seconds * (1 - now->done) / now->done;
+    if (now->points > 1) {
+        snprintf(problem, sizeof problem, "some %.0f s left", left);
+        snprintf(line, LINE_SIZE, "%s: %zu points, %.0f%% done, %.1f s, %s",
+                 name, now->points, 100 * now->done, now->seconds,
+                 now->done > 0 ? problem : "time left unknown");
+        return;
+    }
     if (now->problems > 1)
         snprintf(problem, sizeof problem, "problem %zu/%zu, ", now->problem,
                  now->problems);

@@ -43,7 +43,7 @@ static int lambda_bound(const struct binary *problem, solve_fn *solve,
     double *beta = klr_alloc(count * n, sizeof *beta, err);
     double *work = klr_alloc(2 * n, sizeof *work, err);
     int code = zero && beta && work ? 0 : KLR_E_MEMORY;
-    params.lambda = 0;
+    params.lambda = klr_reals_of(0);
     unshifted.params = &params;
     for (size_t t = 0; t < count && !code; t++)
         zero[t].beta = beta + t * n;

@@ -11,6 +11,7 @@
 #define KLR_SOLVER_INTERNAL_H
 
 #include <math.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -687,6 +688,28 @@ static double model_answer(const struct klr_model *model,
                            const double *decision, double *probability,
                            double *work);
 static size_t model_answer_work(size_t k);
+
+/* ---- validation of all C at one gamma and lambda: see validate.c ---- */
+
+struct cell_result {
+    bool keep;                        /* held_out is wanted */
+    struct klr_metric_values *values; /* (cost.count) the caller's */
+    struct klr_report *report;        /* (cost.count) the caller's */
+    size_t best;                      /* the first best by the metric */
+    struct klr_metrics *metrics;      /* of that one */
+    struct klr_held_out held_out;
+};
+
+/* `params` are settled, with one gamma and lambda, those of the operator.
+ * fold_done(context) is called after each fold. result->metrics and held_out
+ * are the caller's to free in any case. */
+static int cell_validate(struct klr_operator *op,
+                         const struct klr_problem *problem,
+                         const struct klr_params *params,
+                         const struct layout *layout, void (*fold_done)(void *),
+                         void *context, struct cell_result *result,
+                         struct klr_error *err);
+static void held_out_free(struct klr_held_out *held_out);
 
 /* ---- metrics: see metrics.c ---- */
 

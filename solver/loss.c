@@ -27,7 +27,8 @@ static struct loss loss_of(const struct klr_params *params, double cost)
 {
     struct loss loss = {.model = (enum klr_model_type)params->model};
     if (loss.model == KLR_MODEL_SKLR) {
-        loss.shift = isnan(params->lambda) ? cost / 10 : params->lambda;
+        loss.shift = isnan(params->lambda.value[0]) ? cost / 10
+                                                    : params->lambda.value[0];
         loss.box = params->box;
     }
     return loss;

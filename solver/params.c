@@ -78,7 +78,7 @@ const struct klr_option klr_train_options[] = {
      .help = "cost of the errors (default %s)\n"
              "a list, 0.1,1,10, or range, 0.01:1000:x10, gives a\n"
              "model for each value, with -v that of the best"},
-    {.type = KLR_REAL,
+    {.type = KLR_REALS,
      .letter = 'l',
      .name = "lambda",
      .argument = "LAMBDA",
@@ -86,7 +86,8 @@ const struct klr_option klr_train_options[] = {
      .preset = NAN,
      .min = 0,
      .max = HUGE_VAL,
-     .help = "sklr: shift of the loss (default C/10)"},
+     .help = "sklr: shift of the loss (default C/10); with -v a list or range, "
+             "as of -c"},
     {.type = KLR_REAL,
      .name = "box",
      .argument = "GAMMA",
@@ -185,7 +186,7 @@ const struct klr_option klr_train_options[] = {
      .min = 0,
      .max = 1000,
      .help = "degree of the polynomial kernel (default %s)"},
-    {.type = KLR_REAL,
+    {.type = KLR_REALS,
      .letter = 'g',
      .name = "gamma",
      .argument = "GAMMA",
@@ -194,7 +195,8 @@ const struct klr_option klr_train_options[] = {
      .min = 0,
      .above_min = true,
      .max = HUGE_VAL,
-     .help = "gamma of the kernel (default: 1 / number of features)"},
+     .help = "gamma of the kernel (default: 1 / number of features); with "
+             "-v a list or range, as of -c"},
     {.type = KLR_REAL,
      .letter = 'r',
      .name = "coef0",
@@ -373,7 +375,7 @@ static int params_check_weights(const struct klr_params *params,
 static struct klr_kernel params_kernel(const struct klr_params *params,
                                        int dimension)
 {
-    double gamma = params->gamma;
+    double gamma = params->gamma.value[0];
     if (gamma == 0)
         gamma = 1.0 / (dimension > 0 ? dimension : 1);
     return (struct klr_kernel){
@@ -451,7 +453,7 @@ static int params_check_link(const struct klr_params *params,
 static int params_check_model(const struct klr_params *params,
                               struct klr_error *err)
 {
-    if (params->model != KLR_MODEL_SKLR && !isnan(params->lambda))
+    if (params->model != KLR_MODEL_SKLR && !isnan(params->lambda.value[0]))
         return klr_fail(err, KLR_E_USAGE,
                         "option -l: only an sklr model has a lambda");
     if (params->model != KLR_MODEL_SKLR &&
@@ -481,6 +483,35 @@ static int params_check_model(const struct klr_params *params,
     return 0;
 }
 
+size_t klr_params_points(const struct klr_params *params)
+{
+    return params->gamma.count * params->lambda.count * params->cost.count;
+}
+
+struct klr_params klr_params_point(const struct klr_params *params,
+                                   size_t point)
+{
+    struct klr_params one = *params;
+    size_t cell = point / params->cost.count;
+    one.gamma = klr_reals_of(params->gamma.value[cell / params->lambda.count]);
+    one.lambda =
+        klr_reals_of(params->lambda.value[cell % params->lambda.count]);
+    one.cost = klr_reals_of(params->cost.value[point % params->cost.count]);
+    return one;
+}
+
+/* Only a validation can choose among models that differ in more than C. */
+static int params_check_grid(const struct klr_params *params,
+                             struct klr_error *err)
+{
+    bool gammas = params->gamma.count > 1, lambdas = params->lambda.count > 1;
+    if (params->folds || (!gammas && !lambdas))
+        return 0;
+    return klr_fail(err, KLR_E_USAGE,
+                    "option -%c: to compare several values, validate them: -v",
+                    gammas ? 'g' : 'l');
+}
+
 int klr_params_check(const struct klr_params *params, struct klr_error *err)
 {
     double ignored;
@@ -495,6 +526,8 @@ int klr_params_check(const struct klr_params *params, struct klr_error *err)
     if (params->metric != KLR_METRIC_AUTO && !params->folds)
         return klr_fail(err, KLR_E_USAGE,
                         "option --metric: only validation (-v) looks at it");
-    code = params_check_model(params, err);
-    return code ? code : params_check_weights(params, err);
+    if ((code = params_check_grid(params, err)) ||
+        (code = params_check_model(params, err)))
+        return code;
+    return params_check_weights(params, err);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Stratified cross validation: all folds, class pairs and values of C work on
- * one operator, whose positions are sorted by class and fold, so that a
- * training set is two ranges per class and its complement one. Examples of a
- * fold are predicted for all values of C in one product, whose columns are the
+ * Stratified cross validation of a cell: one gamma, one lambda, all values of C.
+ * All folds, machines and values of C work on one operator, whose positions are
+ * sorted by class and fold, so that a training set is a few ranges. Examples of
+ * a fold are predicted for all values of C in one product, whose columns are the
  * coefficients of all of them: some examples at a time, so that the decision
  * values of many classes take little memory.
  */
@@ -11,7 +11,7 @@
 
 enum { VALIDATE_BYTES = 8 << 20 }; /* of decision values, if a tile's do */
 
-struct validation {
+struct cell {
     struct training training;
     struct ensemble ensemble; /* of one fold */
     struct klr_model *model;  /* (count) labels, and rho and links of a fold */
@@ -34,7 +34,7 @@ static size_t batch_size(size_t n, size_t values)
 }
 
 /* What is kept for each C. */
-static int validation_values(struct validation *v, struct klr_error *err)
+static int cell_values(struct cell *v, struct klr_error *err)
 {
     const struct layout *layout = v->training.layout;
     const struct ensemble *e = &v->ensemble;
@@ -59,14 +59,14 @@ static int validation_values(struct validation *v, struct klr_error *err)
     return 0;
 }
 
-static int validation_create(struct validation *v, struct klr_operator *op,
-                             const struct klr_params *params,
-                             const struct layout *layout, struct klr_error *err)
+static int cell_create(struct cell *v, struct klr_operator *op,
+                       const struct klr_params *params,
+                       const struct layout *layout, struct klr_error *err)
 {
     size_t k = layout->k, count = params->cost.count;
     int code = training_create(&v->training, op, params, layout, err);
     if (code || (code = ensemble_create(&v->ensemble, &v->training, err)) ||
-        (code = validation_values(v, err)))
+        (code = cell_values(v, err)))
         return code;
     size_t values = count * v->ensemble.machines;
     v->batch = batch_size(layout->n, values);
@@ -80,7 +80,7 @@ static int validation_create(struct validation *v, struct klr_operator *op,
     return 0;
 }
 
-static void validation_free(struct validation *v)
+static void cell_free(struct cell *v)
 {
     for (size_t t = 0; v->metrics && t < v->ensemble.count; t++)
         klr_metrics_free(v->metrics[t]);
@@ -97,7 +97,7 @@ static void validation_free(struct validation *v)
 
 /* Decision values of the positions `held`: class by class, since an example has
  * coefficients in the machines with its class only. */
-static void fold_decide(struct validation *v, size_t f, struct klr_set held)
+static void fold_decide(struct cell *v, size_t f, struct klr_set held)
 {
     const struct layout *layout = v->training.layout;
     const struct ensemble *e = &v->ensemble;
@@ -140,7 +140,7 @@ static void held_out_keep(struct klr_held_out *held_out, size_t t, size_t row,
 
 /* Count the answers for one example, whose decision values (count, machines)
  * are given. */
-static int fold_answer(struct validation *v, const struct klr_problem *problem,
+static int fold_answer(struct cell *v, const struct klr_problem *problem,
                        size_t row, const double *decision,
                        struct klr_error *err)
 {
@@ -159,7 +159,7 @@ static int fold_answer(struct validation *v, const struct klr_problem *problem,
 }
 
 /* Examples of fold f from its `first` on, as many as make a batch. */
-static struct klr_set fold_batch(struct validation *v, size_t f, size_t first)
+static struct klr_set fold_batch(struct cell *v, size_t f, size_t first)
 {
     const struct layout *layout = v->training.layout;
     size_t count = 0, left = v->batch;
@@ -177,7 +177,7 @@ static struct klr_set fold_batch(struct validation *v, size_t f, size_t first)
     return set_of(v->held, count);
 }
 
-static int fold_predict(struct validation *v, const struct klr_problem *problem,
+static int fold_predict(struct cell *v, const struct klr_problem *problem,
                         size_t f, struct klr_error *err)
 {
     const struct layout *layout = v->training.layout;
@@ -200,8 +200,8 @@ static int fold_predict(struct validation *v, const struct klr_problem *problem,
     return code;
 }
 
-static int held_out_create(struct klr_held_out *held_out,
-                           const struct validation *v, struct klr_error *err)
+static int held_out_create(struct klr_held_out *held_out, const struct cell *v,
+                           struct klr_error *err)
 {
     const struct klr_model *model = v->model;
     size_t n = v->training.layout->n, rows = v->ensemble.count * n;
@@ -220,7 +220,7 @@ static int held_out_create(struct klr_held_out *held_out,
     return 0;
 }
 
-void klr_held_out_free(struct klr_held_out *held_out)
+static void held_out_free(struct klr_held_out *held_out)
 {
     klr_free(held_out->fold);
     klr_free(held_out->label);
@@ -229,52 +229,38 @@ void klr_held_out_free(struct klr_held_out *held_out)
     *held_out = (struct klr_held_out){0};
 }
 
-int klr_cross_validate(const struct klr_problem *problem,
-                       const struct klr_params *given,
-                       struct klr_metrics **metrics,
-                       struct klr_held_out *held_out, struct klr_report *report,
-                       struct klr_error *err)
+static int cell_validate(struct klr_operator *op,
+                         const struct klr_problem *problem,
+                         const struct klr_params *params,
+                         const struct layout *layout, void (*fold_done)(void *),
+                         void *context, struct cell_result *result,
+                         struct klr_error *err)
 {
-    const struct klr_params settled = params_settle(given), *params = &settled;
-    struct deal deal = {(size_t)params->folds, calibration_parts(params),
-                        (uint64_t)params->seed, params->fold};
-    struct layout layout = {0};
-    struct klr_pool *pool = NULL;
-    struct klr_operator op = {0};
-    struct validation v = {.held_out = held_out};
-    struct klr_kernel kernel = params_kernel(params, problem->dimension);
-    int code = klr_params_check(given, err);
-    if (held_out)
-        *held_out = (struct klr_held_out){0};
-    for (size_t t = 0; t < params->cost.count; t++) {
-        report_start(&report[t]);
-        metrics[t] = NULL;
-    }
-    if (code ||
-        (code = layout_create(&layout, problem, params->positive, deal, err)) ||
-        (code = klr_pool_create(&pool, params->threads, err)) ||
-        (code = problem_operator(&op, problem, params, &kernel, layout.order,
-                                 pool, err)) ||
-        (code = validation_create(&v, &op, params, &layout, err)) ||
-        (code = metric_check((enum klr_metric)params->metric, layout.k,
-                             v.model->link, err)) ||
-        (held_out && (code = held_out_create(held_out, &v, err))))
+    struct cell v = {.held_out = result->keep ? &result->held_out : NULL};
+    size_t count = params->cost.count;
+    int code = cell_create(&v, op, params, layout, err);
+    for (size_t t = 0; t < count; t++)
+        report_start(&result->report[t]);
+    if (code || (v.held_out && (code = held_out_create(v.held_out, &v, err))))
         goto done;
-    for (size_t f = 0; f < layout.folds; f++)
-        if ((code = ensemble_train(&v.ensemble, &v.training, f, report, err)) ||
-            (code = fold_predict(&v, problem, f, err)))
-            goto done;
-    for (size_t t = 0; t < v.ensemble.count; t++) {
-        report_finish(&report[t], &v.training);
-        metrics[t] = v.metrics[t];
-        v.metrics[t] = NULL;
+    for (size_t f = 0; f < layout->folds && !code; f++) {
+        code = ensemble_train(&v.ensemble, &v.training, f, result->report, err);
+        if (!code)
+            code = fold_predict(&v, problem, f, err);
+        fold_done(context);
+    }
+    for (size_t t = 0; t < count && !code; t++) {
+        report_finish(&result->report[t], &v.training);
+        klr_metrics_values(v.metrics[t], &result->values[t]);
+    }
+    if (!code) {
+        size_t best = klr_best_values((enum klr_metric)params->metric,
+                                      result->values, count);
+        result->best = best;
+        result->metrics = v.metrics[best];
+        v.metrics[best] = NULL;
     }
 done:
-    if (code && held_out)
-        klr_held_out_free(held_out);
-    validation_free(&v);
-    operator_free(&op);
-    klr_pool_free(pool);
-    layout_free(&layout);
+    cell_free(&v);
     return code;
 }

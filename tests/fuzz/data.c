@@ -100,21 +100,17 @@ static void check_validation(const struct input *in,
                              struct klr_params params)
 {
     struct klr_error err = {.code = -1, .line = -1, .column = -1};
-    struct klr_metrics *metrics;
-    struct klr_metric_values values;
-    struct klr_report report;
+    struct klr_validation v;
     fuzz_option(&params, "validate", "2");
-    int code =
-        klr_cross_validate(problem, &params, &metrics, NULL, &report, &err);
+    int code = klr_cross_validate(problem, &params, false, &v, &err);
     if (code) {
         fuzz_check_error(&err, code, false, in->data, in->size);
         return;
     }
-    klr_metrics_values(metrics, &values);
-    klr_metrics_free(metrics);
-    FUZZ_CHECK(values.count == problem->n && values.accuracy >= 0 &&
-                   values.accuracy <= 1,
-               "%llu rows, accuracy %g", values.count, values.accuracy);
+    FUZZ_CHECK(v.values->count == problem->n && v.values->accuracy >= 0 &&
+                   v.values->accuracy <= 1,
+               "%llu rows, accuracy %g", v.values->count, v.values->accuracy);
+    klr_validation_free(&v);
 }
 
 static void check_training(const struct input *in,

@@ -117,7 +117,7 @@ static void test_held_out(const struct klr_problem *problem)
     klr_params_init(&params);
     params.model = KLR_MODEL_SVM;
     params.probability = 1;
-    params.gamma = 0.5;
+    params.gamma = klr_reals_of(0.5);
     params.eps = 1e-9;
     params.seed = 5;
     if (klr_train(problem, &params, &model, &report, &err) ||

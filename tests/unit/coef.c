@@ -15,7 +15,7 @@ static struct klr_params coef_params(enum klr_solver_type solver, double cost)
     params.solver = (int)solver;
     params.regularizer = KLR_REGULARIZER_COEF;
     params.kernel = KLR_SIGMOID;
-    params.gamma = 1;
+    params.gamma = klr_reals_of(1);
     params.coef0 = -0.5;
     params.cost.value[0] = cost;
     return params;

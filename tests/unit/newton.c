@@ -66,7 +66,7 @@ static struct klr_params newton_params(double cost)
     struct klr_params params;
     klr_params_init(&params);
     params.solver = KLR_SOLVER_NEWTON;
-    params.gamma = 0.5;
+    params.gamma = klr_reals_of(0.5);
     params.cost.value[0] = cost;
     return params;
 }

@@ -312,7 +312,7 @@ static void parameters(void)
     ok(params.cost.value[0] == 1 && params.cost.count == 1 &&
            isnan(params.eps) && params.shrinking == 1 &&
            params.kernel == KLR_RBF && params.degree == 3 &&
-           params.gamma == 0 && params.model == KLR_MODEL_KLR,
+           params.gamma.value[0] == 0 && params.model == KLR_MODEL_KLR,
        "LIBSVM's defaults, and klr");
     ok(klr_params_check(&params, &err) == 0, "defaults pass");
     params.positive = "one";
@@ -337,7 +337,7 @@ static void parameters(void)
     params.kernel = KLR_SIGMOID;
     ok(klr_params_check(&params, &err) == KLR_E_USAGE, "%s", err.message);
     klr_params_init(&params);
-    params.lambda = 0;
+    params.lambda = klr_reals_of(0);
     ok(klr_params_check(&params, &err) == KLR_E_USAGE, "%s", err.message);
     params.model = KLR_MODEL_SKLR;
     ok(klr_params_check(&params, &err) == 0, "an sklr has a lambda");

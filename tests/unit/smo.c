@@ -206,7 +206,7 @@ static void test_solution(struct sample *s, int model, double cost, double eps,
     params.model = model;
     params.cost.value[0] = cost;
     params.eps = eps;
-    params.gamma = 0.5;
+    params.gamma = klr_reals_of(0.5);
     struct klr_kernel kernel = params_kernel(&params, FEATURES);
     struct solution solution = solve(s, &params, beta);
     struct truth truth = evaluate(s, beta, solution.rho, &params, &kernel);
@@ -232,7 +232,7 @@ static void test_variants(struct sample *s)
     params.model = KLR_MODEL_SVM;
     params.cost.value[0] = 10;
     params.eps = 1e-5;
-    params.gamma = 0.5;
+    params.gamma = klr_reals_of(0.5);
     double dual = solve(s, &params, beta).dual;
     params.cache_mb = 0.01; /* a few rows */
     solve(s, &params, least);
@@ -253,7 +253,7 @@ static void test_indefinite(struct sample *s)
     klr_params_init(&params);
     params.solver = KLR_SOLVER_SMO;
     params.kernel = KLR_SIGMOID;
-    params.gamma = 1;
+    params.gamma = klr_reals_of(1);
     params.cost.value[0] = 10;
     for (int model = KLR_MODEL_KLR; model <= KLR_MODEL_SVM; model += 2)
         for (int r = 0; r < 3; r++) {
@@ -322,7 +322,7 @@ static void path_params(struct klr_params *params, int model)
     klr_params_init(params);
     params->solver = KLR_SOLVER_SMO;
     params->model = model;
-    params->gamma = 0.5;
+    params->gamma = klr_reals_of(0.5);
     params->eps = 1e-4;
     params->cost = (struct klr_reals){COSTS, {0.3, 3, 100}};
 }
@@ -338,7 +338,7 @@ static void test_path(const struct sample *s, int model, int shrinking)
     path_params(&params, model);
     params.eps = 1e-3; /* floats serve for all C */
     params.shrinking = shrinking;
-    params.lambda = 0.5;
+    params.lambda = klr_reals_of(0.5);
     solve_path(s, &params, 1, &path);
     for (size_t t = 0; t < COSTS; t++) {
         struct klr_params one = params;
@@ -405,7 +405,7 @@ static void test_box(const struct sample *s, double all, double weight,
     size_t n = s->problem.n;
     path_params(&params, KLR_MODEL_SKLR);
     params.cost = (struct klr_reals){1, {all}};
-    params.lambda = lambda;
+    params.lambda = klr_reals_of(lambda);
     params.box = box;
     solve_path(s, &params, 1, &path);
     struct klr_kernel kernel = params_kernel(&params, FEATURES);

@@ -192,7 +192,7 @@ static void test_jacobi(double gamma, double coef0)
     static double whole[SMALL][SMALL], centred[SMALL][SMALL];
     double value[SMALL], on_zero[SMALL], mean[SMALL] = {0}, all = 0;
     struct klr_params params = spectrum_params(KLR_SIGMOID);
-    params.gamma = gamma;
+    params.gamma = klr_reals_of(gamma);
     params.coef0 = coef0;
     struct klr_kernel kernel = params_kernel(&params, FEATURES);
     sample_make(&s, SMALL);
@@ -231,7 +231,7 @@ static void test_estimates(const struct sample *s, enum klr_kernel_type kernel,
                            double coef0)
 {
     struct klr_params params = spectrum_params(kernel);
-    params.gamma = 0.5;
+    params.gamma = klr_reals_of(0.5);
     params.coef0 = coef0;
     struct klr_spectrum exact = find(&s->problem, &params, true);
     struct klr_spectrum found = find(&s->problem, &params, false);

@@ -17,7 +17,7 @@ static struct klr_params trirls_params(int kernel, double cost, double eps)
     klr_params_init(&params);
     params.solver = KLR_SOLVER_TRIRLS;
     params.kernel = kernel;
-    params.gamma = 4;
+    params.gamma = klr_reals_of(4);
     params.cost.value[0] = cost;
     params.eps = eps;
     return params;
@@ -286,7 +286,7 @@ static void test_descent(const struct sample *s)
     struct klr_params params = trirls_params(KLR_RBF, 1e4, 1e-9);
     double last = INFINITY, beta[MOST];
     bool falls = true;
-    params.gamma = 1e-3;
+    params.gamma = klr_reals_of(1e-3);
     for (params.max_iter = 1; params.max_iter <= 12; params.max_iter++) {
         double primal = solve(s, &params, beta).primal;
         falls = falls && primal <= last;
@@ -339,7 +339,7 @@ static void test_stops(const struct sample *s)
     ok(solution.status == KLR_ITERATION_LIMIT && solution.iterations == 2,
        "limit of steps: %lld taken", solution.iterations);
     params.max_iter = 0;
-    params.gamma = 0.1;
+    params.gamma = klr_reals_of(0.1);
     solution = solve(s, &params, beta);
     ok(solution.status == KLR_ITERATION_LIMIT && solution.iterations == 30,
        "30 steps where none is given: %lld taken", solution.iterations);
@@ -364,7 +364,7 @@ int main(void)
     struct klr_params params = trirls_params(KLR_LINEAR, 10, 1e-7);
     test_optimum(&sample, params, 1e-9);
     params.kernel = KLR_RBF;
-    params.gamma = 4;
+    params.gamma = klr_reals_of(4);
     params.eps = 1e-4;
     test_optimum(&sample, params, 1e-4);
     test_bound(&sample);

@@ -16,7 +16,7 @@ static struct klr_params path_params(int model, double eps)
     struct klr_params params;
     klr_params_init(&params);
     params.model = model;
-    params.gamma = 0.5;
+    params.gamma = klr_reals_of(0.5);
     params.eps = eps;
     params.folds = FOLDS;
     params.cost = (struct klr_reals){.count = COSTS, .value = {0.1, 2, 30}};
@@ -94,13 +94,12 @@ static void validate(const struct klr_problem *problem,
                      struct klr_report *report)
 {
     struct klr_error err;
-    struct klr_metrics *metrics[COSTS];
-    if (klr_cross_validate(problem, params, metrics, NULL, report, &err))
+    struct klr_validation v;
+    if (klr_cross_validate(problem, params, false, &v, &err))
         printf("Bail out! %s\n", err.message);
-    for (size_t t = 0; t < COSTS; t++) {
-        klr_metrics_values(metrics[t], &values[t]);
-        klr_metrics_free(metrics[t]);
-    }
+    memcpy(values, v.values, v.count * sizeof *values);
+    memcpy(report, v.report, v.count * sizeof *report);
+    klr_validation_free(&v);
 }
 
 static void test_validation(const struct klr_problem *problem, const char *name,
@@ -175,14 +174,14 @@ static void test_shrunk_link(const struct klr_problem *problem)
             printf("Bail out! %s\n", err.message);
         for (size_t t = 0; t < COSTS; t++) {
             double slope = model[t]->link[0].a;
-            double l = given ? params.lambda : lambda[t];
+            double l = given ? params.lambda.value[0] : lambda[t];
             ok(fabs(slope * (1 + l / 2) + 1) < 1e-15 &&
                    model[t]->link[0].b == 0 &&
                    fabs(model[t]->record.lambda - l) < 1e-15,
                "lambda %g gives a slope of %g", l, slope);
             klr_model_free(model[t]);
         }
-        params.lambda = 0.75;
+        params.lambda = klr_reals_of(0.75);
     }
 }
 
@@ -195,7 +194,7 @@ static void test_batches(const struct klr_problem *problem, size_t batch)
     if (layout_create(&layout, problem, NULL, (struct deal){FOLDS, 1, 1, NULL},
                       &err))
         printf("Bail out! %s\n", err.message);
-    struct validation v = {
+    struct cell v = {
         .training.layout = &layout, .held = held, .batch = batch};
     bool each = true, full = true;
     for (size_t f = 0; f < FOLDS; f++) {
@@ -257,21 +256,33 @@ static void test_metric(const struct klr_problem *problem, int model,
 {
     struct klr_error err = {.message = ""};
     struct klr_params params = path_params(model, 1e-3);
-    struct klr_metrics *metrics[COSTS];
-    struct klr_report report[COSTS];
-    struct klr_held_out held;
+    struct klr_validation v;
     params.metric = metric;
-    int code =
-        klr_cross_validate(problem, &params, metrics, &held, report, &err);
-    ok(code == expected &&
-           (code ? !metrics[0] && !metrics[COSTS - 1]
-                 : metrics[0] && metrics[COSTS - 1]) &&
-           (code == 0) == (held.n == N),
+    int code = klr_cross_validate(problem, &params, true, &v, &err);
+    ok(code == expected && (code ? !v.metrics : v.metrics != NULL) &&
+           (code == 0) == (v.held_out.n == N) && v.count == (code ? 0 : COSTS),
        "--metric %s for %s: %s", klr_metric_names[metric],
        klr_model_names[model], err.message);
-    for (size_t t = 0; t < COSTS; t++)
-        klr_metrics_free(metrics[t]);
-    klr_held_out_free(&held);
+    klr_validation_free(&v);
+}
+
+/* The metrics of predictions at the t-th C. */
+static struct klr_metric_values again(const struct klr_problem *problem,
+                                      const struct klr_held_out *h,
+                                      const double *labels, size_t t)
+{
+    struct klr_error err;
+    struct klr_metrics *metrics;
+    struct klr_metric_values values;
+    const double *p = h->probability;
+    klr_metrics_create(&metrics, h->classes, labels, &err);
+    for (size_t i = 0; i < N; i++)
+        klr_metrics_add(metrics, problem->label[i], h->label[t * N + i],
+                        p ? p + (t * N + i) * h->classes : NULL,
+                        h->decision[(t * N + i) * h->decisions], &err);
+    klr_metrics_values(metrics, &values);
+    klr_metrics_free(metrics);
+    return values;
 }
 
 /* The predictions that are handed out are those that were measured, at each C,
@@ -280,37 +291,67 @@ static void test_held_out(const struct klr_problem *problem, int model)
 {
     struct klr_error err;
     struct klr_params params = path_params(model, 1e-6);
-    struct klr_metrics *metrics[COSTS], *again;
-    struct klr_metric_values values, other;
-    struct klr_report report[COSTS];
-    struct klr_held_out h;
+    struct klr_validation v;
     size_t fold[MOST];
     for (size_t i = 0; i < N; i++)
         fold[i] = i / 3 % FOLDS;
     params.fold = fold;
-    if (klr_cross_validate(problem, &params, metrics, &h, report, &err))
+    if (klr_cross_validate(problem, &params, true, &v, &err))
         printf("Bail out! %s\n", err.message);
-    ok(h.n == N && !h.probability == (model == KLR_MODEL_SVM) &&
-           memcmp(h.fold, fold, N * sizeof *fold) == 0,
-       "predictions of %zu examples, %zu classes", h.n, h.classes);
+    const struct klr_held_out *h = &v.held_out;
+    ok(h->n == N && !h->probability == (model == KLR_MODEL_SVM) &&
+           memcmp(h->fold, fold, N * sizeof *fold) == 0,
+       "predictions of %zu examples, %zu classes", h->n, h->classes);
     for (size_t t = 0; t < COSTS; t++) {
-        const double *p = h.probability;
-        klr_metrics_create(&again, h.classes, klr_metrics_labels(metrics[t]),
-                           &err);
-        for (size_t i = 0; i < N; i++)
-            klr_metrics_add(again, problem->label[i], h.label[t * N + i],
-                            p ? p + (t * N + i) * h.classes : NULL,
-                            h.decision[(t * N + i) * h.decisions], &err);
-        klr_metrics_values(metrics[t], &values);
-        klr_metrics_values(again, &other);
-        ok(values.accuracy == other.accuracy && values.f1 == other.f1 &&
-               (!p || fabs(values.log_loss - other.log_loss) < 1e-12) &&
-               (h.classes > 2 || values.auc == other.auc),
+        struct klr_metric_values other =
+            again(problem, h, klr_metrics_labels(v.metrics), t);
+        ok(v.values[t].accuracy == other.accuracy &&
+               v.values[t].f1 == other.f1 &&
+               (!h->probability ||
+                fabs(v.values[t].log_loss - other.log_loss) < 1e-12) &&
+               (h->classes > 2 || v.values[t].auc == other.auc),
            "have the metrics: accuracy %g", other.accuracy);
-        klr_metrics_free(metrics[t]);
-        klr_metrics_free(again);
     }
-    klr_held_out_free(&h);
+    klr_validation_free(&v);
+}
+
+/* Every point of a grid is what it is alone, up to the gap, for any number of
+ * threads; the best is the first best, with its predictions. */
+static void test_grid(const struct klr_problem *problem)
+{
+    struct klr_error err;
+    struct klr_params params = path_params(KLR_MODEL_SKLR, 1e-9);
+    struct klr_validation v, w, alone;
+    params.gamma = (struct klr_reals){.count = 3, .value = {0.05, 0.5, 3}};
+    params.lambda = (struct klr_reals){.count = 2, .value = {0, 0.2}};
+    params.link = KLR_LINK_SHRUNK;
+    params.threads = 1;
+    int code = klr_cross_validate(problem, &params, true, &v, &err);
+    params.threads = 3;
+    if (code || klr_cross_validate(problem, &params, false, &w, &err))
+        printf("Bail out! %s\n", err.message);
+    ok(v.count == 18 && w.count == 18 && v.best == w.best &&
+           memcmp(v.values, w.values, 18 * sizeof *v.values) == 0,
+       "a grid of 18 points, by one thread and by three");
+    ok(v.best == klr_best_values(KLR_METRIC_AUTO, v.values, 18),
+       "the best is point %zu", v.best);
+    double most = 0;
+    for (size_t t = 0; t < 18; t++) {
+        struct klr_params one = klr_params_point(&params, t);
+        if (klr_cross_validate(problem, &one, false, &alone, &err))
+            printf("Bail out! %s\n", err.message);
+        most = fmax(most, fabs(alone.values->log_loss - v.values[t].log_loss));
+        klr_validation_free(&alone);
+    }
+    ok(most < 1e-5, "log loss differs from that of a point alone by %g", most);
+    struct klr_metric_values best = again(
+        problem, &v.held_out, klr_metrics_labels(v.metrics), v.best % COSTS);
+    ok(fabs(best.log_loss - v.values[v.best].log_loss) < 1e-12,
+       "predictions are those of the best");
+    klr_validation_free(&v);
+    klr_validation_free(&w);
+    params.folds = 0;
+    ok(klr_params_check(&params, &err) == KLR_E_USAGE, "%s", err.message);
 }
 
 int main(void)
@@ -324,6 +365,7 @@ int main(void)
     test_validation(&s.problem, "sklr", shrunk);
     test_validation(&s.problem, "svm", path_params(KLR_MODEL_SVM, 1e-9));
     test_shrunk_link(&s.problem);
+    test_grid(&s.problem);
     test_held_out(&s.problem, KLR_MODEL_KLR);
     test_held_out(&s.problem, KLR_MODEL_SVM);
     for (size_t i = 0; i < N; i++)

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Cross validation at every point of a grid of gammas, lambdas and values of C.
+ * A gamma has one operator, which its lambdas, values of C, folds and machines
+ * share. Where tiles of several gammas fit into the memory they are worked on
+ * side by side, a thread each; else one after the other, by all threads. Neither
+ * changes a result.
+ */
+#include "solver/internal.h"
+
+/* A gamma: what failed there, and the best of its points. */
+struct grid_row {
+    int code;
+    struct klr_error err;
+    size_t best; /* point of the grid */
+    struct klr_metrics *metrics;
+    struct klr_held_out held_out;
+};
+
+struct grid {
+    const struct klr_problem *problem;
+    const struct klr_params *params; /* settled */
+    const struct layout *layout;
+    struct klr_pool *pool;   /* of the operators; NULL: gammas side by side */
+    struct klr_params share; /* params with what memory a gamma may use */
+    struct klr_validation *out;
+    bool keep;
+    struct grid_row *row; /* (gammas) */
+    pthread_mutex_t lock; /* of what follows, and of progress */
+    double begin;
+    size_t folds_done;
+    bool stopped;
+};
+
+/* ---- Progress ---- */
+
+static int grid_progress(const struct klr_progress *now, void *context)
+{
+    struct grid *grid = context;
+    const struct klr_params *params = grid->params;
+    struct klr_progress all = *now;
+    size_t cells = params->gamma.count * params->lambda.count;
+    pthread_mutex_lock(&grid->lock);
+    all.seconds = klr_seconds() - grid->begin;
+    all.points = cells > 1 ? grid->out->count : 0;
+    all.done = (double)grid->folds_done / (double)(cells * grid->layout->folds);
+    if (!grid->stopped)
+        grid->stopped = params->progress(&all, params->context);
+    bool stopped = grid->stopped;
+    pthread_mutex_unlock(&grid->lock);
+    return stopped;
+}
+
+static void grid_fold_done(void *context)
+{
+    struct grid *grid = context;
+    pthread_mutex_lock(&grid->lock);
+    grid->folds_done++;
+    pthread_mutex_unlock(&grid->lock);
+}
+
+/* ---- Rows ---- */
+
+/* The parameters of a cell, with the time that is left. */
+static struct klr_params grid_params(struct grid *grid, size_t point)
+{
+    struct klr_params params = klr_params_point(&grid->share, point);
+    params.cost = grid->params->cost;
+    if (params.progress) {
+        params.progress = grid_progress;
+        params.context = grid;
+    }
+    if (params.time_limit > 0)
+        params.time_limit =
+            fmax(params.time_limit - (klr_seconds() - grid->begin), 1e-9);
+    return params;
+}
+
+/* Whether point a is better than point b, which comes before it. */
+static bool grid_better(const struct grid *grid, size_t a, size_t b)
+{
+    struct klr_metric_values two[2] = {grid->out->values[b],
+                                       grid->out->values[a]};
+    return klr_best_values((enum klr_metric)grid->params->metric, two, 2) == 1;
+}
+
+static void grid_row_free(struct grid_row *row)
+{
+    row->metrics = klr_metrics_free(row->metrics);
+    held_out_free(&row->held_out);
+}
+
+static int grid_cell(struct grid *grid, struct grid_row *row,
+                     struct klr_operator *op, size_t point)
+{
+    struct klr_params params = grid_params(grid, point);
+    struct cell_result result = {
+        .keep = grid->keep,
+        .values = grid->out->values + point,
+        .report = grid->out->report + point,
+    };
+    int code = cell_validate(op, grid->problem, &params, grid->layout,
+                             grid_fold_done, grid, &result, &row->err);
+    size_t best = point + result.best;
+    if (!code && (!row->metrics || grid_better(grid, best, row->best))) {
+        grid_row_free(row);
+        row->best = best;
+        row->metrics = result.metrics;
+        row->held_out = result.held_out;
+    } else {
+        klr_metrics_free(result.metrics);
+        held_out_free(&result.held_out);
+    }
+    return code;
+}
+
+static void grid_turn(void *context, size_t index, size_t thread)
+{
+    struct grid *grid = context;
+    struct grid_row *row = &grid->row[index];
+    const struct klr_params *params = grid->params;
+    size_t cells = params->lambda.count;
+    struct klr_params first =
+        grid_params(grid, index * cells * params->cost.count);
+    struct klr_kernel kernel = params_kernel(&first, grid->problem->dimension);
+    struct klr_operator op = {0};
+    (void)thread;
+    row->code = problem_operator(&op, grid->problem, &first, &kernel,
+                                 grid->layout->order, grid->pool, &row->err);
+    for (size_t l = 0; l < cells && !row->code; l++)
+        row->code =
+            grid_cell(grid, row, &op, (index * cells + l) * params->cost.count);
+    operator_free(&op);
+}
+
+/* ---- The grid ---- */
+
+/* Threads that can have all tiles of a gamma each. */
+static size_t grid_abreast(const struct klr_params *params, size_t n,
+                           const struct klr_pool *pool)
+{
+    double tiles = 0.5 * (double)n * ((double)n + KLR_TILE) * sizeof(float);
+    double room = (double)params_budget(params) / tiles;
+    size_t threads = klr_pool_size(pool), gammas = params->gamma.count;
+    threads = threads < gammas ? threads : gammas;
+    return room < (double)threads ? 1 : threads;
+}
+
+static void grid_run(struct grid *grid, struct klr_pool *pool)
+{
+    size_t gammas = grid->params->gamma.count;
+    size_t abreast = grid_abreast(grid->params, grid->problem->n, pool);
+    grid->share = *grid->params;
+    grid->share.cache_mb =
+        (double)params_budget(grid->params) / 1048576.0 / (double)abreast;
+    grid->pool = abreast > 1 ? NULL : pool;
+    klr_pool_run(abreast > 1 ? pool : NULL, gammas, grid_turn, grid);
+}
+
+/* The best of all rows, or the first failure. */
+static int grid_conclude(struct grid *grid, struct klr_error *err)
+{
+    struct grid_row *best = grid->row;
+    for (size_t g = 0; g < grid->params->gamma.count; g++) {
+        struct grid_row *row = &grid->row[g];
+        if (row->code) {
+            if (err)
+                *err = row->err;
+            return row->code;
+        }
+        if (grid_better(grid, row->best, best->best))
+            best = row;
+    }
+    grid->out->best = best->best;
+    grid->out->metrics = best->metrics;
+    grid->out->held_out = best->held_out;
+    best->metrics = NULL;
+    best->held_out = (struct klr_held_out){0};
+    return 0;
+}
+
+static int grid_create(struct grid *grid, struct klr_error *err)
+{
+    struct klr_validation *out = grid->out;
+    size_t gammas = grid->params->gamma.count;
+    out->count = klr_params_points(grid->params);
+    if (!(out->values = klr_zalloc(out->count, sizeof *out->values, err)) ||
+        !(out->report = klr_zalloc(out->count, sizeof *out->report, err)) ||
+        !(grid->row = klr_zalloc(gammas, sizeof *grid->row, err)))
+        return KLR_E_MEMORY;
+    return 0;
+}
+
+int klr_cross_validate(const struct klr_problem *problem,
+                       const struct klr_params *given, bool held_out,
+                       struct klr_validation *out, struct klr_error *err)
+{
+    const struct klr_params settled = params_settle(given), *params = &settled;
+    struct deal deal = {(size_t)params->folds, calibration_parts(params),
+                        (uint64_t)params->seed, params->fold};
+    struct layout layout = {0};
+    struct klr_pool *pool = NULL;
+    struct grid grid = {.problem = problem,
+                        .params = params,
+                        .layout = &layout,
+                        .out = out,
+                        .keep = held_out,
+                        .begin = klr_seconds()};
+    *out = (struct klr_validation){0};
+    int code = klr_params_check(given, err);
+    pthread_mutex_init(&grid.lock, NULL);
+    if (code ||
+        (code = layout_create(&layout, problem, params->positive, deal, err)) ||
+        (code = metric_check((enum klr_metric)params->metric, layout.k,
+                             params->link != KLR_LINK_NONE, err)) ||
+        (code = klr_pool_create(&pool, params->threads, err)) ||
+        (code = grid_create(&grid, err)))
+        goto done;
+    grid_run(&grid, pool);
+    code = grid_conclude(&grid, err);
+done:
+    for (size_t g = 0; grid.row && g < params->gamma.count; g++)
+        grid_row_free(&grid.row[g]);
+    klr_free(grid.row);
+    pthread_mutex_destroy(&grid.lock);
+    klr_pool_free(pool);
+    layout_free(&layout);
+    if (code)
+        klr_validation_free(out);
+    return code;
+}
+
+void klr_validation_free(struct klr_validation *validation)
+{
+    klr_free(validation->values);
+    klr_free(validation->report);
+    klr_metrics_free(validation->metrics);
+    held_out_free(&validation->held_out);
+    *validation = (struct klr_validation){0};
+}

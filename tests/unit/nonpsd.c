@@ -141,7 +141,7 @@ static void test_stationary(struct set *s, enum klr_model_type model,
     for (int g = 0; g < 2; g++)
         for (int r = 0; r < 4; r++) {
             struct klr_report report;
-            params.gamma = g ? 1 : 1 / (double)s->width;
+            params.gamma = klr_reals_of(g ? 1 : 1 / (double)s->width);
             params.coef0 = coef0s[r];
             set_kernel(s, &params);
             if (!set_train(s, &params, alpha, &report))
@@ -179,7 +179,7 @@ static void test_hollow(void)
         for (size_t t = s.problem.start[i]; t < s.problem.start[i + 1]; t++)
             s.problem.value[t] /= norm;
     }
-    params.gamma = 1;
+    params.gamma = klr_reals_of(1);
     params.coef0 = -1;
     set_kernel(&s, &params);
     if (set_train(&s, &params, alpha, &report)) {
@@ -200,7 +200,7 @@ static void test_falling(struct set *s, enum klr_model_type model, double cost,
     struct klr_report report;
     double last = INFINITY;
     int steps, rises = 0;
-    params.gamma = gamma;
+    params.gamma = klr_reals_of(gamma);
     params.coef0 = coef0;
     set_kernel(s, &params);
     for (steps = 1; steps <= STEPS; steps++) {
@@ -224,7 +224,7 @@ static void test_concave(struct set *s)
 {
     struct klr_params params = smo_params(KLR_MODEL_SVM, 1);
     size_t concave = 0;
-    params.gamma = 1;
+    params.gamma = klr_reals_of(1);
     params.coef0 = 0.5;
     set_kernel(s, &params);
     for (size_t i = 0; i < s->n; i++)

@@ -335,6 +335,7 @@ static void parameters(void)
     params.no_bias = 1;
     ok(klr_params_check(&params, &err) == 0, "newton needs no bias");
     params.kernel = KLR_SIGMOID;
+    params.solver = KLR_SOLVER_NEWTON;
     ok(klr_params_check(&params, &err) == KLR_E_USAGE, "%s", err.message);
     klr_params_init(&params);
     params.lambda = klr_reals_of(0);

@@ -14,7 +14,7 @@ static struct klr_params smo1_params(double cost)
     struct klr_params params;
     klr_params_init(&params);
     params.solver = KLR_SOLVER_SMO1;
-    params.gamma = 0.5;
+    params.gamma = klr_reals_of(0.5);
     params.cost.value[0] = cost;
     return params;
 }
@@ -173,7 +173,8 @@ static void test_others(const struct sample *s, int model, int no_bias,
     double beta[MOST];
     params.model = model;
     params.no_bias = no_bias;
-    params.lambda = model == KLR_MODEL_SKLR ? lambda : (double)NAN;
+    params.lambda =
+        klr_reals_of(model == KLR_MODEL_SKLR ? lambda : (double)NAN);
     params.eps = 1e-5;
     struct solution solution = solve(s, &params, beta);
     params.solver = KLR_SOLVER_NEWTON;
@@ -285,7 +286,7 @@ static void test_lambda_bound(const struct sample *s, double cost)
     params.solver = KLR_SOLVER_NEWTON;
     params.lambda_bound = 0;
     params.keep_bounded = 1;
-    params.lambda = 0;
+    params.lambda = klr_reals_of(0);
     params.eps = 1e-10;
     solve(s, &params, beta);
     for (size_t i = 0; i < s->problem.n; i++) {

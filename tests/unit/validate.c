@@ -194,8 +194,7 @@ static void test_batches(const struct klr_problem *problem, size_t batch)
     if (layout_create(&layout, problem, NULL, (struct deal){FOLDS, 1, 1, NULL},
                       &err))
         printf("Bail out! %s\n", err.message);
-    struct cell v = {
-        .training.layout = &layout, .held = held, .batch = batch};
+    struct cell v = {.training.layout = &layout, .held = held, .batch = batch};
     bool each = true, full = true;
     for (size_t f = 0; f < FOLDS; f++) {
         size_t first = 0, c = 0, p = layout.begin[f];

@@ -196,7 +196,7 @@ static void test_as_printed(const struct sample *s)
         struct klr_params params = trirls_params(KLR_RBF, cost, (double)NAN);
         test_printed(s, params, 2.5, 0.005, "TR-KLR");
         params.eps = 0.5;
-        params.gamma = 8;
+        params.gamma = klr_reals_of(8);
         test_printed(s, params, 0.5, 0.001, "TR-KLR, -e 0.5");
         params.eps = (double)NAN;
         params.kernel = KLR_LINEAR;

@@ -31,7 +31,9 @@
 #include "solver/trirls.c"     /* reweighted least squares, ended early */
 #include "solver/coef_step.c"  /* Newton and others for |beta|^2: a step, */
 #include "solver/coef.c"       /* and the method */
+#include "solver/hessian.c"    /* dense, of few columns: for the next two */
 #include "solver/ivm.c"        /* the same loss on points chosen greedily */
+#include "solver/lhalf.c"      /* half thresholding: an l1/2 regularizer */
 #include "solver/fisher_threshold.c" /* Fisher discriminants: thresholds, */
 #include "solver/fisher.c"           /* all kernels, */
 #include "solver/fisher_basis.c"     /* bases of few kernels, */

@@ -29,33 +29,27 @@
  */
 #include "solver/internal.h"
 
-#include <float.h>
-
 enum { IVM_STEPS = 50 /* of Newton's method, a round */ };
 
 struct ivm {
     const struct binary *problem;
     size_t n;
-    const struct klr_dense *dense;
     struct loss loss;
-    double *cost;              /* (n) C_i */
-    size_t first;              /* 1: the basis begins with the bias; or 0 */
-    size_t rank, room;         /* basis functions, and how many fit */
-    size_t pitch;              /* of the basis: n, and KLR_BAND for a batch */
-    double *basis;             /* (room, pitch) b_k(x_i) */
-    size_t *member;            /* (room) local index of import points */
-    double *w, *slope, *step;  /* (room) coefficients, gradient, Newton step */
-    double *scaled;            /* (n, room + KLR_BAND) S [B V], S^2 = W */
-    double *factor;            /* (room, room) F, lower, FF' = Hessian */
-    size_t *left;              /* (n) candidates */
-    size_t candidates;         /* how many */
-    double *residual;          /* (n) K_ii - |b(x_i)|^2 */
-    double *diagonal;          /* (n) K_ii */
-    double *f, *g, *root, *df; /* (n); root of W; change of f */
-    double *row;               /* (KLR_BAND, n) v of a batch */
-    double *mixed;             /* (room, KLR_BAND) B'WV */
-    double *partial;           /* (blocks, KLR_BAND) losses of a batch */
-    double *past;              /* (2 room) H of so many import points */
+    double *cost;             /* (n) C_i */
+    struct hessian h;         /* of the fit; h.free: the bias is a function */
+    double *basis;            /* (room, h.pitch) b_k(x_i), and KLR_BAND more */
+    size_t *member;           /* (room) local index of import points */
+    double *w, *slope, *step; /* (room) coefficients, gradient, Newton step */
+    double *past;             /* (2 room) the objective of so many points */
+    size_t *left;             /* (n) candidates */
+    size_t candidates;        /* how many */
+    double *residual;         /* (n) K_ii - |b(x_i)|^2 */
+    double *diagonal;         /* (n) K_ii */
+    double *f, *g, *root;     /* (n) f; g; root of W */
+    double *df;               /* (n) change of f */
+    double *row;              /* (KLR_BAND, n) v of a batch */
+    double *mixed;            /* (room, KLR_BAND) B'WV */
+    double *partial;          /* (blocks, KLR_BAND) losses of a batch */
     double objective;
     struct klr_progress progress;
 };
@@ -69,11 +63,6 @@ struct batch {
     double objective[KLR_BAND];
 };
 
-static size_t ivm_stride(const struct ivm *ivm)
-{
-    return ivm->room + KLR_BAND;
-}
-
 /* ---- the fit on S ---- */
 
 static double ivm_loss(const struct ivm *ivm, size_t i, double f)
@@ -85,7 +74,7 @@ static double ivm_loss(const struct ivm *ivm, size_t i, double f)
 static double ivm_penalty(const struct ivm *ivm, double t)
 {
     double sum = 0;
-    for (size_t k = ivm->first; k < ivm->rank; k++) {
+    for (size_t k = ivm->h.free; k < ivm->h.rank; k++) {
         double w = ivm->w[k] + t * ivm->step[k];
         sum += w * w;
     }
@@ -100,81 +89,16 @@ static void ivm_gradient(struct ivm *ivm)
         ivm->g[i] = y * ivm->cost[i] * p;
         ivm->root[i] = sqrt(ivm->cost[i] * p * sigmoid(y * ivm->f[i]));
     }
-    for (size_t k = 0; k < ivm->rank; k++)
-        ivm->slope[k] = (k < ivm->first ? 0 : ivm->w[k]) -
-                        dot(ivm->n, ivm->basis + k * ivm->pitch, ivm->g);
+    for (size_t k = 0; k < ivm->h.rank; k++)
+        ivm->slope[k] = (k < ivm->h.free ? 0 : ivm->w[k]) -
+                        dot(ivm->n, ivm->basis + k * ivm->h.pitch, ivm->g);
 }
 
-/* S B, some rows of it. */
-static void ivm_scale_turn(void *context, size_t block, size_t thread)
+/* Of the fit: I + B'WB has no pivot that is not positive, but for rounding. */
+static bool ivm_factor(struct ivm *ivm)
 {
-    struct ivm *ivm = context;
-    size_t begin = block * KLR_BAND, stride = ivm_stride(ivm);
-    size_t end = begin + KLR_BAND < ivm->n ? begin + KLR_BAND : ivm->n;
-    (void)thread;
-    for (size_t k = 0; k < ivm->rank; k++)
-        for (size_t i = begin; i < end; i++)
-            ivm->scaled[i * stride + k] =
-                ivm->root[i] * ivm->basis[k * ivm->pitch + i];
-}
-
-/* A block of B'WB, below the diagonal or on it. */
-static void ivm_gram_turn(void *context, size_t index, size_t thread)
-{
-    struct ivm *ivm = context;
-    double out[KLR_BAND * KLR_BAND];
-    size_t a = 0, r = ivm->rank, b;
-    (void)thread;
-    for (b = index; b > a; a++)
-        b -= a + 1;
-    a *= KLR_BAND;
-    b *= KLR_BAND;
-    size_t rows = r - b < KLR_BAND ? r - b : KLR_BAND;
-    size_t cols = r - a < KLR_BAND ? r - a : KLR_BAND;
-    ivm->dense->gram(ivm->n, ivm->scaled + b, ivm->scaled + a, KLR_DOUBLE,
-                     ivm_stride(ivm), rows, cols, out);
-    for (size_t i = 0; i < rows; i++)
-        for (size_t j = 0; j < cols; j++)
-            ivm->factor[(a + j) * ivm->room + b + i] = out[i * KLR_BAND + j];
-}
-
-/* F of the Hessian at f: the lower triangle, row by row. */
-static void ivm_factor(struct ivm *ivm)
-{
-    size_t blocks = (ivm->n + KLR_BAND - 1) / KLR_BAND;
-    size_t bands = (ivm->rank + KLR_BAND - 1) / KLR_BAND;
-    struct klr_pool *pool = ivm->problem->op->pool;
-    klr_pool_run(pool, blocks, ivm_scale_turn, ivm);
-    klr_pool_run(pool, bands * (bands + 1) / 2, ivm_gram_turn, ivm);
-    for (size_t i = 0; i < ivm->rank; i++) {
-        double *line = ivm->factor + i * ivm->room;
-        for (size_t j = 0; j < i; j++) {
-            const double *other = ivm->factor + j * ivm->room;
-            line[j] = (line[j] - dot(j, line, other)) / other[j];
-        }
-        double pivot = line[i] - dot(i, line, line) + (i < ivm->first ? 0 : 1);
-        line[i] = sqrt(fmax(pivot, DBL_MIN));
-    }
-}
-
-/* x = F^-1 x */
-static void ivm_forward(const struct ivm *ivm, size_t rank, double *x)
-{
-    for (size_t k = 0; k < rank; k++) {
-        const double *line = ivm->factor + k * ivm->room;
-        x[k] = (x[k] - dot(k, line, x)) / line[k];
-    }
-}
-
-/* x = F^-T x */
-static void ivm_backward(const struct ivm *ivm, size_t rank, double *x)
-{
-    for (size_t k = rank; k-- > 0;) {
-        const double *line = ivm->factor + k * ivm->room;
-        x[k] /= line[k];
-        for (size_t j = 0; j < k; j++)
-            x[j] -= line[j] * x[k];
-    }
+    hessian_form(&ivm->h);
+    return hessian_factor(&ivm->h, 1);
 }
 
 /* The first of t = 1, 1/2, 1/4 ... that lowers the objective is taken; false if
@@ -182,8 +106,8 @@ static void ivm_backward(const struct ivm *ivm, size_t rank, double *x)
 static bool ivm_search(struct ivm *ivm)
 {
     memset(ivm->df, 0, ivm->n * sizeof *ivm->df);
-    for (size_t k = 0; k < ivm->rank; k++) {
-        const double *basis = ivm->basis + k * ivm->pitch;
+    for (size_t k = 0; k < ivm->h.rank; k++) {
+        const double *basis = ivm->basis + k * ivm->h.pitch;
         for (size_t i = 0; i < ivm->n; i++)
             ivm->df[i] += ivm->step[k] * basis[i];
     }
@@ -196,30 +120,33 @@ static bool ivm_search(struct ivm *ivm)
         ivm->objective = objective;
         for (size_t i = 0; i < ivm->n; i++)
             ivm->f[i] += t * ivm->df[i];
-        for (size_t k = 0; k < ivm->rank; k++)
+        for (size_t k = 0; k < ivm->h.rank; k++)
             ivm->w[k] += t * ivm->step[k];
         return true;
     }
     return false;
 }
 
-/* Newton's method from a point with gradient and factor, to one with both. */
-static void ivm_fit(struct ivm *ivm)
+/* Newton's method from a point with gradient and factor to one with both; false
+ * where the factor has no digits left. */
+static bool ivm_fit(struct ivm *ivm)
 {
     const double accuracy = 1e-10;
     for (int step = 0; step < IVM_STEPS; step++) {
-        for (size_t k = 0; k < ivm->rank; k++)
+        for (size_t k = 0; k < ivm->h.rank; k++)
             ivm->step[k] = -ivm->slope[k];
-        ivm_forward(ivm, ivm->rank, ivm->step);
-        double fall = 0.5 * dot(ivm->rank, ivm->step, ivm->step);
+        hessian_forward(&ivm->h, ivm->step);
+        double fall = 0.5 * dot(ivm->h.rank, ivm->step, ivm->step);
         if (fall <= accuracy * fabs(ivm->objective))
-            return;
-        ivm_backward(ivm, ivm->rank, ivm->step);
+            return true;
+        hessian_backward(&ivm->h, ivm->step);
         if (!ivm_search(ivm))
-            return;
+            return true;
         ivm_gradient(ivm);
-        ivm_factor(ivm);
+        if (!ivm_factor(ivm))
+            return false;
     }
+    return true;
 }
 
 /* ---- candidates ---- */
@@ -233,15 +160,16 @@ static void ivm_column_turn(void *context, size_t block, size_t thread)
     size_t begin = block * KLR_BAND, left = ivm->n - begin;
     size_t rows = left < KLR_BAND ? left : KLR_BAND;
     (void)thread;
-    ivm->dense->gram(ivm->rank, ivm->basis + begin, ivm->basis + ivm->n,
-                     KLR_DOUBLE, ivm->pitch, rows, batch->count, out);
+    ivm->h.dense->gram(ivm->h.rank, ivm->basis + begin, ivm->basis + ivm->n,
+                       KLR_DOUBLE, ivm->h.pitch, rows, batch->count, out);
     for (size_t q = 0; q < batch->count; q++) {
         double scale = 1 / sqrt(ivm->residual[batch->candidate[q]]);
         double *v = ivm->row + q * ivm->n + begin;
-        double *to = ivm->scaled + begin * ivm_stride(ivm) + ivm->rank + q;
+        double *to =
+            ivm->h.scaled + begin * hessian_stride(&ivm->h) + ivm->h.rank + q;
         for (size_t i = 0; i < rows; i++) {
             v[i] = (v[i] - out[i * KLR_BAND + q]) * scale;
-            to[i * ivm_stride(ivm)] = v[i] * ivm->root[begin + i];
+            to[i * hessian_stride(&ivm->h)] = v[i] * ivm->root[begin + i];
         }
     }
 }
@@ -252,11 +180,12 @@ static void ivm_mixed_turn(void *context, size_t band, size_t thread)
     const struct batch *batch = context;
     struct ivm *ivm = batch->ivm;
     double out[KLR_BAND * KLR_BAND];
-    size_t begin = band * KLR_BAND, left = ivm->rank - begin;
+    size_t begin = band * KLR_BAND, left = ivm->h.rank - begin;
     size_t rows = left < KLR_BAND ? left : KLR_BAND;
     (void)thread;
-    ivm->dense->gram(ivm->n, ivm->scaled + begin, ivm->scaled + ivm->rank,
-                     KLR_DOUBLE, ivm_stride(ivm), rows, batch->count, out);
+    ivm->h.dense->gram(ivm->n, ivm->h.scaled + begin,
+                       ivm->h.scaled + ivm->h.rank, KLR_DOUBLE,
+                       hessian_stride(&ivm->h), rows, batch->count, out);
     memcpy(ivm->mixed + begin * KLR_BAND, out,
            rows * KLR_BAND * sizeof *ivm->mixed);
 }
@@ -272,15 +201,15 @@ static void ivm_step(struct batch *batch, size_t q)
         curvature += scaled * scaled;
         slope += v[i] * ivm->g[i];
     }
-    for (size_t k = 0; k < ivm->rank; k++)
+    for (size_t k = 0; k < ivm->h.rank; k++)
         y[k] = ivm->mixed[k * KLR_BAND + q];
-    ivm_forward(ivm, ivm->rank, y);
-    double d = slope / (curvature - dot(ivm->rank, y, y));
-    ivm_backward(ivm, ivm->rank, y);
+    hessian_forward(&ivm->h, y);
+    double d = slope / (curvature - dot(ivm->h.rank, y, y));
+    hessian_backward(&ivm->h, y);
     batch->d[q] = d;
     batch->objective[q] = ivm_penalty(ivm, -d) + 0.5 * d * d;
-    for (size_t k = 0; k < ivm->rank; k++)
-        ivm->basis[k * ivm->pitch + ivm->n + q] = d * y[k];
+    for (size_t k = 0; k < ivm->h.rank; k++)
+        ivm->basis[k * ivm->h.pitch + ivm->n + q] = d * y[k];
 }
 
 /* The losses of some rows after the steps. */
@@ -292,8 +221,8 @@ static void ivm_loss_turn(void *context, size_t block, size_t thread)
     size_t begin = block * KLR_BAND, left = ivm->n - begin;
     size_t rows = left < KLR_BAND ? left : KLR_BAND;
     (void)thread;
-    ivm->dense->gram(ivm->rank, ivm->basis + begin, ivm->basis + ivm->n,
-                     KLR_DOUBLE, ivm->pitch, rows, batch->count, out);
+    ivm->h.dense->gram(ivm->h.rank, ivm->basis + begin, ivm->basis + ivm->n,
+                       KLR_DOUBLE, ivm->h.pitch, rows, batch->count, out);
     for (size_t q = 0; q < batch->count; q++) {
         const double *v = ivm->row + q * ivm->n + begin;
         double sum = 0;
@@ -311,13 +240,13 @@ static void ivm_try(struct batch *batch)
     struct ivm *ivm = batch->ivm;
     const struct binary *b = ivm->problem;
     size_t blocks = (ivm->n + KLR_BAND - 1) / KLR_BAND;
-    size_t bands = (ivm->rank + KLR_BAND - 1) / KLR_BAND;
+    size_t bands = (ivm->h.rank + KLR_BAND - 1) / KLR_BAND;
     size_t position[KLR_BAND];
     for (size_t q = 0; q < batch->count; q++) {
         position[q] = set_position(b->set, batch->candidate[q]);
-        for (size_t k = 0; k < ivm->rank; k++) {
-            double *row = ivm->basis + k * ivm->pitch;
-            row[ivm->n + q] = k < ivm->first ? 0 : row[batch->candidate[q]];
+        for (size_t k = 0; k < ivm->h.rank; k++) {
+            double *row = ivm->basis + k * ivm->h.pitch;
+            row[ivm->n + q] = k < ivm->h.free ? 0 : row[batch->candidate[q]];
         }
     }
     operator_rows(b->op, position, batch->count, b->set, KLR_DOUBLE, ivm->row,
@@ -385,7 +314,7 @@ static enum klr_status ivm_choose(struct ivm *ivm, size_t drawn, size_t *best)
 static bool ivm_lengthen(const struct ivm *ivm, double **vector, size_t size,
                          size_t room, struct klr_error *err)
 {
-    size_t capacity = ivm->room * size;
+    size_t capacity = ivm->h.room * size;
     double *grown =
         klr_grow(*vector, &capacity, room * size, sizeof *grown, err);
     if (grown)
@@ -396,41 +325,36 @@ static bool ivm_lengthen(const struct ivm *ivm, double **vector, size_t size,
 /* The basis and what belongs to it are kept, other arrays begin anew. */
 static int ivm_reallocate(struct ivm *ivm, size_t room, struct klr_error *err)
 {
-    size_t capacity = ivm->room;
-    ivm->scaled = klr_free(ivm->scaled);
-    ivm->factor = klr_free(ivm->factor);
+    size_t capacity = ivm->h.room;
+    hessian_free(&ivm->h);
     ivm->mixed = klr_free(ivm->mixed);
     size_t *member =
         klr_grow(ivm->member, &capacity, room, sizeof *member, err);
     if (!member)
         return KLR_E_MEMORY;
     ivm->member = member;
-    if (!ivm_lengthen(ivm, &ivm->basis, ivm->pitch, room, err) ||
+    if (!ivm_lengthen(ivm, &ivm->basis, ivm->h.pitch, room, err) ||
         !ivm_lengthen(ivm, &ivm->w, 1, room, err) ||
         !ivm_lengthen(ivm, &ivm->slope, 1, room, err) ||
         !ivm_lengthen(ivm, &ivm->step, 1, room, err) ||
         !ivm_lengthen(ivm, &ivm->past, 2, room, err))
         return KLR_E_MEMORY;
-    ivm->room = room;
-    if (!(ivm->scaled =
-              klr_alloc(ivm->n * ivm_stride(ivm), sizeof(double), err)) ||
-        !(ivm->factor = klr_alloc(room * room, sizeof(double), err)) ||
-        !(ivm->mixed = klr_alloc(room * KLR_BAND, sizeof(double), err)))
-        return KLR_E_MEMORY;
-    return 0;
+    ivm->h.basis = ivm->basis;
+    ivm->mixed = klr_alloc(room * KLR_BAND, sizeof(double), err);
+    return ivm->mixed ? hessian_alloc(&ivm->h, room, err) : KLR_E_MEMORY;
 }
 
 /* Room for one basis function more, within -m. */
 static int ivm_grow(struct ivm *ivm, struct klr_error *err)
 {
-    if (ivm->rank < ivm->room)
+    if (ivm->h.rank < ivm->h.room)
         return 0;
-    size_t n = ivm->n, room = ivm->room ? 2 * ivm->room : 32;
+    size_t n = ivm->n, room = ivm->h.room ? 2 * ivm->h.room : 32;
     size_t most = (size_t)ivm->problem->params->max_basis;
-    most = ivm->first + (most > 0 && most < n ? most : n);
+    most = ivm->h.free + (most > 0 && most < n ? most : n);
     room = room < most ? room : most;
-    double bytes = (double)room * (double)(2 * n + room) * sizeof(double) +
-                   2.0 * KLR_BAND * (double)n * sizeof(double);
+    double bytes = hessian_bytes(n, room) +
+                   (double)n * (double)(room + KLR_BAND) * sizeof(double);
     if (bytes > (double)params_budget(ivm->problem->params))
         return klr_fail(err, KLR_E_LIMIT,
                         "%zu import points need %.0f MB (-m); --max-basis or a "
@@ -455,37 +379,36 @@ static void ivm_shorten(struct ivm *ivm)
     ivm->candidates = kept;
 }
 
-/* The row of F of the last basis function, and its part of the gradient. */
-static void ivm_extend(struct ivm *ivm)
+/* Function v, behind the others, becomes one of them. */
+static bool ivm_extend(struct ivm *ivm, const double *v)
 {
-    size_t r = ivm->rank - 1;
-    const double *v = ivm->basis + r * ivm->pitch;
-    double *line = ivm->factor + r * ivm->room;
-    double curvature = r < ivm->first ? 0 : 1;
+    size_t r = ivm->h.rank;
+    double *line = ivm->h.factor + r * ivm->h.room, square = 1;
     for (size_t i = 0; i < ivm->n; i++) {
         ivm->df[i] = ivm->root[i] * ivm->root[i] * v[i];
-        curvature += ivm->df[i] * v[i];
+        square += ivm->df[i] * v[i];
     }
     for (size_t k = 0; k < r; k++)
-        line[k] = dot(ivm->n, ivm->basis + k * ivm->pitch, ivm->df);
-    ivm_forward(ivm, r, line);
-    line[r] = sqrt(fmax(curvature - dot(r, line, line), DBL_MIN));
+        line[k] = dot(ivm->n, ivm->basis + k * ivm->h.pitch, ivm->df);
     ivm->w[r] = 0;
     ivm->slope[r] = -dot(ivm->n, v, ivm->g);
+    return hessian_extend(&ivm->h, square);
 }
 
-/* S and i: a step of the partial Cholesky factorisation of K. */
-static int ivm_admit(struct ivm *ivm, size_t i, struct klr_error *err)
+/* S and i, a step of the partial Cholesky factorisation of K, and its fit.
+ * *well: as ivm_fit. */
+static int ivm_admit(struct ivm *ivm, size_t i, bool *well,
+                     struct klr_error *err)
 {
     const struct binary *b = ivm->problem;
     int code = ivm_grow(ivm, err);
     if (code)
         return code;
-    double *v = ivm->basis + ivm->rank * ivm->pitch;
+    double *v = ivm->basis + ivm->h.rank * ivm->h.pitch;
     double scale = 1 / sqrt(ivm->residual[i]);
     operator_row(b->op, set_position(b->set, i), b->set, KLR_DOUBLE, v);
-    for (size_t k = ivm->first; k < ivm->rank; k++) {
-        const double *basis = ivm->basis + k * ivm->pitch;
+    for (size_t k = ivm->h.free; k < ivm->h.rank; k++) {
+        const double *basis = ivm->basis + k * ivm->h.pitch;
         double part = basis[i];
         for (size_t j = 0; j < ivm->n; j++)
             v[j] -= part * basis[j];
@@ -495,22 +418,23 @@ static int ivm_admit(struct ivm *ivm, size_t i, struct klr_error *err)
         ivm->residual[j] -= v[j] * v[j];
     }
     ivm->residual[i] = 0;
-    ivm->member[ivm->rank++] = i;
-    ivm_extend(ivm);
+    ivm->member[ivm->h.rank] = i;
     ivm_shorten(ivm);
+    *well = ivm_extend(ivm, v) && ivm_fit(ivm);
     return 0;
 }
 
 static bool ivm_full(const struct ivm *ivm)
 {
     size_t most = (size_t)ivm->problem->params->max_basis;
-    return ivm->candidates == 0 || (most > 0 && ivm->rank - ivm->first >= most);
+    return ivm->candidates == 0 ||
+           (most > 0 && ivm->h.rank - ivm->h.free >= most);
 }
 
 /* What H has fallen by of late. */
 static void ivm_measure(struct ivm *ivm)
 {
-    size_t m = ivm->rank - ivm->first;
+    size_t m = ivm->h.rank - ivm->h.free;
     size_t window = (size_t)ivm->problem->params->window;
     ivm->past[m] = ivm->objective;
     ivm->progress.iterations = (long)m;
@@ -530,15 +454,15 @@ static int ivm_rounds(struct ivm *ivm, enum klr_status *status,
     while (*status == KLR_CONVERGED && !ivm_full(ivm) &&
            progress->violation >= progress->target) {
         size_t best;
+        bool well;
         *status = ivm_choose(ivm, ivm_draw(ivm, &random), &best);
         if (*status != KLR_CONVERGED)
             break;
-        int code = ivm_admit(ivm, best, err);
+        int code = ivm_admit(ivm, best, &well, err);
         if (code)
             return code;
-        ivm_fit(ivm);
         ivm_measure(ivm);
-        *status = ivm_clock(ivm);
+        *status = well ? ivm_clock(ivm) : KLR_PRECISION_LIMIT;
     }
     return 0;
 }
@@ -550,7 +474,7 @@ static int ivm_start(struct ivm *ivm, double c, struct klr_error *err)
 {
     const struct binary *b = ivm->problem;
     ivm->loss = loss_of(b->params, c);
-    ivm->rank = 0;
+    ivm->h.rank = 0;
     ivm->objective = 0;
     ivm->progress =
         (struct klr_progress){.target = b->params->eps, .violation = INFINITY};
@@ -562,17 +486,17 @@ static int ivm_start(struct ivm *ivm, double c, struct klr_error *err)
         ivm->cost[i] = c * b->weight[i];
         ivm->residual[i] = ivm->diagonal[i];
         ivm->left[i] = i;
-        if (ivm->first)
+        if (ivm->h.free)
             ivm->basis[i] = 1;
     }
     ivm->candidates = ivm->n;
     ivm_shorten(ivm);
-    if (ivm->first) {
-        ivm->rank = 1;
+    if (ivm->h.free) {
+        ivm->h.rank = 1;
         ivm->w[0] = -best_rho(&ivm->loss, ivm->n, b->y, ivm->cost, ivm->f);
     }
     for (size_t i = 0; i < ivm->n; i++) {
-        ivm->f[i] = ivm->first ? ivm->w[0] : 0;
+        ivm->f[i] = ivm->h.free ? ivm->w[0] : 0;
         ivm->objective += ivm_loss(ivm, i, ivm->f[i]);
     }
     ivm_measure(ivm);
@@ -585,10 +509,10 @@ static int ivm_start(struct ivm *ivm, double c, struct klr_error *err)
 static void ivm_coefficients(const struct ivm *ivm, double *beta)
 {
     memset(beta, 0, ivm->n * sizeof *beta);
-    for (size_t k = ivm->rank; k-- > ivm->first;) {
-        const double *basis = ivm->basis + k * ivm->pitch;
+    for (size_t k = ivm->h.rank; k-- > ivm->h.free;) {
+        const double *basis = ivm->basis + k * ivm->h.pitch;
         double rest = ivm->w[k];
-        for (size_t l = k + 1; l < ivm->rank; l++)
+        for (size_t l = k + 1; l < ivm->h.rank; l++)
             rest -= basis[ivm->member[l]] * beta[ivm->member[l]];
         beta[ivm->member[k]] = rest / basis[ivm->member[k]];
     }
@@ -601,12 +525,12 @@ static void ivm_finish(struct ivm *ivm, struct solution *solution)
     const struct binary *b = ivm->problem;
     double *beta = solution->beta, *pair = ivm->row, conjugate = 0;
     double *u = ivm->row + 2 * ivm->n, *kg = u + ivm->n, *out = kg + ivm->n;
-    double bias = ivm->first ? ivm->w[0] : 0;
+    double bias = ivm->h.free ? ivm->w[0] : 0;
     ivm_coefficients(ivm, beta);
     for (size_t i = 0; i < ivm->n; i++)
         u[i] = ivm->f[i] - bias;
     solution->rho =
-        ivm->first ? best_rho(&ivm->loss, ivm->n, b->y, ivm->cost, u) : 0;
+        ivm->h.free ? best_rho(&ivm->loss, ivm->n, b->y, ivm->cost, u) : 0;
     for (size_t i = 0; i < ivm->n; i++) {
         double margin = b->y[i] * (u[i] - solution->rho);
         double alpha = loss_alpha(&ivm->loss, margin, ivm->cost[i]);
@@ -631,9 +555,12 @@ static int ivm_create(struct ivm *ivm, const struct binary *problem,
                       struct klr_error *err)
 {
     size_t n = problem->n, blocks = (n + KLR_BAND - 1) / KLR_BAND;
-    *ivm = (struct ivm){.problem = problem, .n = n, .dense = klr_dense()};
-    ivm->first = !problem->params->no_bias;
-    ivm->pitch = n + KLR_BAND;
+    *ivm = (struct ivm){.problem = problem, .n = n};
+    ivm->h = (struct hessian){.n = n,
+                              .free = !problem->params->no_bias,
+                              .pitch = n + KLR_BAND,
+                              .pool = problem->op->pool,
+                              .dense = klr_dense()};
     double **vector[] = {&ivm->cost, &ivm->residual, &ivm->diagonal, &ivm->f,
                          &ivm->g,    &ivm->root,     &ivm->df};
     for (size_t i = 0; i < sizeof vector / sizeof *vector; i++)
@@ -643,19 +570,20 @@ static int ivm_create(struct ivm *ivm, const struct binary *problem,
         !(ivm->row = klr_alloc(n * KLR_BAND, sizeof(double), err)) ||
         !(ivm->partial = klr_alloc(blocks * KLR_BAND, sizeof(double), err)))
         return KLR_E_MEMORY;
+    ivm->h.root = ivm->root;
     operator_diagonal(problem->op, problem->set, ivm->diagonal);
     return 0;
 }
 
 static void ivm_free(struct ivm *ivm)
 {
-    double *vector[] = {ivm->basis,    ivm->w,        ivm->slope,  ivm->step,
-                        ivm->past,     ivm->scaled,   ivm->factor, ivm->cost,
-                        ivm->residual, ivm->diagonal, ivm->f,      ivm->g,
-                        ivm->root,     ivm->df,       ivm->row,    ivm->mixed,
-                        ivm->partial};
+    double *vector[] = {ivm->basis, ivm->w,     ivm->slope,    ivm->step,
+                        ivm->past,  ivm->cost,  ivm->residual, ivm->diagonal,
+                        ivm->f,     ivm->g,     ivm->root,     ivm->df,
+                        ivm->row,   ivm->mixed, ivm->partial};
     for (size_t i = 0; i < sizeof vector / sizeof *vector; i++)
         klr_free(vector[i]);
+    hessian_free(&ivm->h);
     klr_free(ivm->member);
     klr_free(ivm->left);
 }

@@ -64,7 +64,8 @@ const struct klr_option klr_train_options[] = {
      .group = "Model",
      .help = "klr: kernel logistic regression; sklr: its sparse variant, "
              "the loss shifted by lambda; ivm: klr on points chosen one by "
-             "one; svm (or 0): C-SVC; kfd: kernel Fisher discriminant "
+             "one; lhalf: klr with an l1/2 regularizer; svm (or 0): C-SVC; "
+             "kfd: kernel Fisher discriminant "
              "(default %s)"},
     {.type = KLR_REALS,
      .letter = 'c',
@@ -215,7 +216,8 @@ const struct klr_option klr_train_options[] = {
      .choices = klr_solver_names,
      .group = "Solver",
      .help = "smo, smo1, newton (klr and sklr), trirls (klr), cg (klr with "
-             "--regularizer coef), exact (kfd), greedy (ivm, kfd) or auto: "
+             "--regularizer coef), exact (kfd), greedy (ivm, kfd), threshold "
+             "(lhalf) or auto: "
              "newton for klr and sklr where the kernel allows it, exact for "
              "kfd, else smo (default %s)"},
     {.type = KLR_CHOICE,

@@ -126,6 +126,13 @@ static const struct system systems[] = {
      .eps = 1e-3,
      .solve = greedy_solve,
      .solve_all = greedy_solve_all},
+    {.model = KLR_MODEL_LHALF,
+     .solver = KLR_SOLVER_THRESHOLD,
+     .regularizer = KLR_REGULARIZER_COEF,
+     .bias = BIAS_EITHER,
+     .eps = 1e-3,
+     .solve = lhalf_solve,
+     .bytes = lhalf_bytes},
 };
 
 enum { SYSTEMS = sizeof systems / sizeof *systems };

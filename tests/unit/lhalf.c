@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Half thresholding against a search for the minimum, and its solutions against
+ * the conditions of a stationary point, written out from the definition.
+ */
+#include "solver.c"
+
+#include "tests/sample.h"
+#include "tests/tap.h"
+
+static struct klr_params lhalf_params(double cost)
+{
+    struct klr_params params;
+    klr_params_init(&params);
+    params.model = KLR_MODEL_LHALF;
+    params.gamma = 0.5;
+    params.cost.value[0] = cost;
+    return params;
+}
+
+/* ---- the operator ---- */
+
+static long double proximal(long double b, double z, double eta)
+{
+    return (b - z) * (b - z) / (2 * eta) + sqrtl(fabsl(b));
+}
+
+/* The least value on a fine grid between 0 and z, where the minimum lies. */
+static long double search(double z, double eta)
+{
+    enum { GRID = 20000 };
+    long double least = proximal(0, z, eta);
+    for (int i = 1; i <= GRID; i++)
+        least = fminl(least, proximal((long double)z * i / GRID, z, eta));
+    return least;
+}
+
+static void test_operator(void)
+{
+    static const double etas[] = {1e-6, 0.01, 1, 300};
+    int zeros = 0;
+    for (int e = 0; e < 4; e++) {
+        double eta = etas[e], worst = 0;
+        double threshold = cbrt(54.0) / 4 * pow(2 * eta, 2.0 / 3);
+        for (int i = -40; i <= 40; i++) {
+            double z = threshold * (i + 0.5) / 10;
+            double b = half_threshold(z, eta);
+            long double least = search(z, eta);
+            zeros += b == 0;
+            worst = fmax(worst, (double)(proximal(b, z, eta) / least - 1));
+        }
+        ok(worst <= 1e-12, "eta = %g: no point is lower: %.2g", eta, worst);
+    }
+    ok(zeros == 4 * 20, "0 up to the threshold: %d", zeros);
+}
+
+/* ---- solutions ---- */
+
+/* The objective by the definition; the largest violation of stationarity. */
+static double judge(const struct sample *s, const struct klr_params *params,
+                    const double *beta, double rho, double *violation)
+{
+    size_t n = s->problem.n;
+    struct klr_kernel kernel = params_kernel(params, FEATURES);
+    double u[MOST], g[MOST] = {0}, kg[MOST], c = params->cost.value[0];
+    double objective = 0, sum = 0, scale = 0;
+    *violation = 0;
+    sample_product(s, &kernel, beta, u);
+    for (size_t i = 0; i < n; i++) {
+        double margin = s->label[i] * (u[i] - rho);
+        objective += c * log1p(exp(-margin)) + sqrt(fabs(beta[i]));
+        g[i] = c * s->label[i] / (1 + exp(margin));
+        sum += g[i];
+        scale += fabs(g[i]);
+    }
+    sample_product(s, &kernel, g, kg);
+    for (size_t i = 0; i < n; i++) {
+        double root = sqrt(fabs(beta[i])), sign = beta[i] > 0 ? 1 : -1;
+        if (beta[i] != 0)
+            *violation = fmax(*violation, fabs(1 - 2 * root * sign * kg[i]));
+    }
+    if (!params->no_bias)
+        *violation = fmax(*violation, fabs(sum) / scale);
+    return objective;
+}
+
+static void test_solution(const struct sample *s, struct klr_params params)
+{
+    double beta[MOST], violation, c = params.cost.value[0];
+    struct solution solution = solve(s, &params, beta);
+    double objective = judge(s, &params, beta, solution.rho, &violation);
+    size_t count = 0;
+    for (size_t i = 0; i < s->problem.n; i++)
+        count += beta[i] != 0;
+    ok(solution.status == KLR_CONVERGED && violation <= 1.2e-3,
+       "C = %g, kernel %d: %s, stationary up to %.2g", c, params.kernel,
+       klr_status_names[solution.status], violation);
+    ok(fabs(objective - solution.primal) <= 1e-9 * objective &&
+           isnan(solution.dual),
+       "C = %g, kernel %d: the objective as reported", c, params.kernel);
+    ok(count > 0 && count < s->problem.n / 2,
+       "C = %g, kernel %d: %zu of %zu coefficients", c, params.kernel, count,
+       s->problem.n);
+}
+
+/* No solution where training is cut short is below a later one. */
+static void test_fall(const struct sample *s)
+{
+    struct klr_params params = lhalf_params(30);
+    double beta[MOST], before = INFINITY, violation;
+    bool falls = true;
+    for (long long steps = 1; steps <= 400; steps += 1 + steps / 2) {
+        params.max_iter = steps;
+        struct solution solution = solve(s, &params, beta);
+        double now = judge(s, &params, beta, solution.rho, &violation);
+        falls = falls && now <= before * (1 + 1e-6);
+        before = now;
+    }
+    ok(falls, "the objective falls from step to step");
+}
+
+/* Nothing pays: the bias alone, at the odds of the classes. */
+static void test_nothing(const struct sample *s)
+{
+    struct klr_params params = lhalf_params(1e-4);
+    double beta[MOST], positive = 0, sum = 0;
+    struct solution solution = solve(s, &params, beta);
+    for (size_t i = 0; i < s->problem.n; i++) {
+        positive += s->label[i] > 0;
+        sum += fabs(beta[i]);
+    }
+    double odds = log(positive / ((double)s->problem.n - positive));
+    ok(solution.status == KLR_CONVERGED && sum == 0 &&
+           fabs(solution.rho + odds) < 1e-9,
+       "at a small C no coefficient pays");
+}
+
+static int stop_at_once(const struct klr_progress *progress, void *context)
+{
+    (void)progress;
+    (void)context;
+    return 1;
+}
+
+static void test_stops(const struct sample *s)
+{
+    struct klr_params params = lhalf_params(10);
+    double beta[MOST], again[MOST];
+    solve(s, &params, beta);
+    solve_within(s, &params, (size_t)1 << 30, again);
+    ok(memcmp(beta, again, s->problem.n * sizeof *beta) == 0,
+       "the same bits with tiles kept");
+    params.max_iter = 7;
+    struct solution solution = solve(s, &params, beta);
+    ok(solution.status == KLR_ITERATION_LIMIT && solution.iterations == 7,
+       "an iteration is a step of thresholding");
+    params.max_iter = 0;
+    params.progress = stop_at_once;
+    ok(solve(s, &params, beta).status == KLR_INTERRUPTED, "interrupted");
+}
+
+int main(void)
+{
+    static struct sample sample;
+    struct klr_params params = lhalf_params(1);
+    (void)evaluate; /* of the other regularizer */
+    sample_make(&sample, MOST);
+    test_operator();
+    test_solution(&sample, lhalf_params(1));
+    test_solution(&sample, lhalf_params(30));
+    test_solution(&sample, lhalf_params(1000));
+    params.kernel = KLR_SIGMOID;
+    params.coef0 = -0.5;
+    test_solution(&sample, params);
+    params.kernel = KLR_RBF;
+    params.no_bias = 1;
+    test_solution(&sample, params);
+    test_fall(&sample);
+    test_nothing(&sample);
+    test_stops(&sample);
+    return done_testing();
+}

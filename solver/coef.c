@@ -84,6 +84,7 @@ static void coef_judge(struct coef *c)
         c->r[i] = c->beta[i] - c->kg[i];
     c->gap = 0.5 * dot(c->n, c->r, c->r);
     c->progress.violation = coef_gap(c);
+    c->progress.objective = c->primal;
 }
 
 /* All of the point, with K g carried along. */

@@ -10,7 +10,7 @@
 
 enum { COEF_STEPS = 2000 }; /* of conjugate gradients, in one direction */
 
-static const double coef_accuracy = 0.1; /* fall of their residual */
+static const double coef_accuracy = 0.3; /* fall of their residual */
 
 /* ---- the Newton direction ---- */
 

@@ -23,7 +23,8 @@ my @checks = (
 );
 for my $check (@checks) {
     my ($options, $kind) = @$check;
-    my $run = run(['klr-train', '--check-kernel', split(/ /, $options), $heart]);
+    my $run =
+        run(['klr-train', '--check-kernel', split(/ /, $options), $heart]);
     is($run->{exit}, 0, "$options: exit status");
     like($run->{out}, qr/\Akernel matrix: \Q$kind\E; smallest eigenvalue \S+, /,
         "$options: $kind");
@@ -75,8 +76,16 @@ for my $solver ('newton', 'cg') {
         "$dir/$solver"]);
     like($run->{out}, qr/^Cross Validation Accuracy = 8\d/m, "$solver: -v");
 }
-my @rows = map { (split ' ', $_)[1] } (split /\n/, get("$dir/newton.out"))[1 .. 270];
-my @other = map { (split ' ', $_)[1] } (split /\n/, get("$dir/cg.out"))[1 .. 270];
+
+# The first probability of each row.
+sub probabilities
+{
+    my (undef, @rows) = split /\n/, get($_[0]);
+    return map { (split ' ', $_)[1] } @rows;
+}
+
+my @rows = probabilities("$dir/newton.out");
+my @other = probabilities("$dir/cg.out");
 my ($most) = sort { $b <=> $a } map { abs($rows[$_] - $other[$_]) } 0 .. 269;
 cmp_ok($most, '<', 1e-3, "both solvers give the same probabilities ($most)");
 
@@ -90,8 +99,8 @@ is(get("$dir/path.1"), get("$dir/single"), 'the first of a path, any threads');
 my $three = put("$dir/three", join '', map { sprintf "%d 1:%.6f 2:%.6f\n",
     $_ % 3, cos(2.1 * ($_ % 3)) + 0.3 * sin(5 * $_), sin(2.1 * ($_ % 3))
     + 0.3 * cos(3 * $_) } 1 .. 90);
-my $run = run(['klr-train', '--json', qw(-t sigmoid --regularizer coef -a newton),
-    $three, "$dir/three.model"]);
+my $run = run(['klr-train', '--json', qw(-t sigmoid --regularizer coef),
+    '-a', 'newton', $three, "$dir/three.model"]);
 cmp_ok(printed_json($run)->{gap}, '<=', 1e-6, 'three classes: gap');
 
 done_testing();

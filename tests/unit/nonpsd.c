@@ -59,7 +59,7 @@ static void set_kernel(struct set *s, const struct klr_params *params)
             for (size_t f = 0; f <= s->width; f++)
                 dot_product += s->x[i][f] * s->x[j][f];
             s->k[i][j] = s->k[j][i] =
-                tanh(params->gamma * dot_product + params->coef0);
+                tanh(params->gamma.value[0] * dot_product + params->coef0);
         }
 }
 

@@ -13,7 +13,7 @@ static struct klr_params lhalf_params(double cost)
     struct klr_params params;
     klr_params_init(&params);
     params.model = KLR_MODEL_LHALF;
-    params.gamma = 0.5;
+    params.gamma = klr_reals_of(0.5);
     params.cost.value[0] = cost;
     return params;
 }

@@ -41,7 +41,9 @@ enum {
     BASIS_GROUPS = 16, /* of examples, at most, */
     BASIS_GROUP = 512, /* of so many, at least */
     BASIS_STRIP = 64,  /* examples whose part of U stays in the nearer caches */
-    BASIS_BLOCK = KLR_BAND * BASIS_STRIP
+    BASIS_BLOCK = KLR_BAND * BASIS_STRIP,
+    BASIS_CHUNK = 4 * BASIS_STRIP, /* examples that float sums run over */
+    BASIS_BAND_SUMS = KLR_BAND * KLR_PANEL
 };
 
 /* A multiple of BASIS_STRIP. */
@@ -112,7 +114,7 @@ static double basis_bytes(const struct basis *basis)
 {
     double wide = (double)((basis->bands + 1) * KLR_BAND);
     double groups = (double)basis_groups(basis->problem->n);
-    double rows = (double)basis->width + wide / 2 + groups * KLR_PANEL;
+    double rows = (double)basis->width + wide / 2 + groups * CANDIDATES;
     return rows * wide * sizeof(double);
 }
 
@@ -155,16 +157,17 @@ static bool basis_adds(double residual, double norm)
 /* ---- candidates ---- */
 
 static int candidates_create(struct candidates *c, const struct binary *problem,
-                             struct klr_error *err)
+                             size_t machines, struct klr_error *err)
 {
     size_t n = problem->n;
+    size_t rows = (machines < CANDIDATES ? CANDIDATES : machines) + 1;
     c->op = problem->op;
     c->set = problem->set;
     c->n = n;
     c->groups = basis_groups(n);
-    if (!(c->row = klr_alloc(n * KLR_PANEL, sizeof *c->row, err)) ||
-        !(c->column = klr_alloc(n * KLR_PANEL, sizeof *c->column, err)) ||
-        !(c->exact = klr_alloc(n * KLR_PANEL, sizeof *c->exact, err)) ||
+    if (!(c->row = klr_alloc(n * CANDIDATES, sizeof *c->row, err)) ||
+        !(c->column = klr_alloc(n * CANDIDATES, sizeof *c->column, err)) ||
+        !(c->exact = klr_alloc(n * rows, sizeof *c->exact, err)) ||
         !(c->moment = klr_alloc(c->groups, sizeof *c->moment, err)))
         return KLR_E_MEMORY;
     return 0;
@@ -181,7 +184,7 @@ static void candidates_free(struct candidates *c)
 
 static double candidates_bytes(size_t n)
 {
-    return (2.0 * sizeof(float) + sizeof(double)) * KLR_PANEL * (double)n;
+    return (2.0 * sizeof(float) + sizeof(double)) * CANDIDATES * (double)n;
 }
 
 static int candidates_work(struct candidates *c, size_t size,
@@ -198,10 +201,15 @@ static void candidates_fetch(struct candidates *c, const size_t *index,
                              size_t count, enum klr_precision precision,
                              void *out)
 {
-    size_t position[KLR_PANEL];
-    for (size_t q = 0; q < count; q++)
-        position[q] = set_position(c->set, index[q]);
-    operator_rows(c->op, position, count, c->set, precision, out, c->n);
+    size_t position[CANDIDATES], now;
+    size_t element = precision == KLR_FLOAT ? sizeof(float) : sizeof(double);
+    for (size_t first = 0; first < count; first += now) {
+        now = count - first < CANDIDATES ? count - first : CANDIDATES;
+        for (size_t q = 0; q < now; q++)
+            position[q] = set_position(c->set, index[first + q]);
+        operator_rows(c->op, position, now, c->set, precision,
+                      (char *)out + first * c->n * element, c->n);
+    }
 }
 
 static void candidates_shift(void *context, size_t q, size_t thread)
@@ -222,10 +230,12 @@ static void candidates_turn(void *context, size_t group, size_t thread)
     size_t begin = group * basis_group(c->n), end = begin + basis_group(c->n);
     (void)thread;
     end = end < c->n ? end : c->n;
-    for (size_t i = begin; i < end; i++)
-        for (size_t q = 0; q < KLR_PANEL; q++)
-            c->column[i * KLR_PANEL + q] =
-                q < c->count ? c->row[q * c->n + i] - c->shift[q] : 0;
+    for (size_t panel = 0; panel < c->panels; panel++)
+        for (size_t i = begin; i < end; i++) {
+            float *to = c->column + (panel * c->n + i) * KLR_PANEL;
+            for (size_t k = 0, q = panel * KLR_PANEL; k < KLR_PANEL; k++, q++)
+                to[k] = q < c->count ? c->row[q * c->n + i] - c->shift[q] : 0;
+        }
 }
 
 static void candidates_load(struct candidates *c, const size_t *index,
@@ -233,15 +243,16 @@ static void candidates_load(struct candidates *c, const size_t *index,
 {
     c->index = index;
     c->count = count;
+    c->panels = (count + KLR_PANEL - 1) / KLR_PANEL;
     candidates_fetch(c, index, count, KLR_FLOAT, c->row);
     klr_pool_run(c->op->pool, count, candidates_shift, c);
     klr_pool_run(c->op->pool, c->groups, candidates_turn, c);
 }
 
-static void candidates_load_exact(struct candidates *c, const size_t *index,
-                                  size_t count)
+static void candidates_load_exact(struct candidates *c, size_t row,
+                                  const size_t *index, size_t count)
 {
-    candidates_fetch(c, index, count, KLR_DOUBLE, c->exact);
+    candidates_fetch(c, index, count, KLR_DOUBLE, c->exact + row * c->n);
 }
 
 /* ---- judging many ---- */
@@ -252,63 +263,80 @@ struct judging {
     const struct klr_dense *dense;
 };
 
-static void judging_moments(const struct judging *j, size_t begin, size_t end,
-                            struct moment *moment)
+static void judging_moments(const struct judging *j, size_t panel, size_t begin,
+                            size_t end, struct moment *moment)
 {
     const struct binary *problem = j->basis->problem;
-    memset(moment, 0, sizeof *moment);
+    const float *column = j->c->column + panel * j->c->n * KLR_PANEL;
     for (size_t i = begin; i < end; i++) {
-        const float *restrict column = j->c->column + i * KLR_PANEL;
-        double *restrict sum = moment->sum[basis_class(j->basis, i)];
-        double *restrict square = moment->square, w = problem->weight[i];
+        const float *restrict from = column + i * KLR_PANEL;
+        double *restrict sum =
+            moment->sum[basis_class(j->basis, i)] + panel * KLR_PANEL;
+        double *restrict square = moment->square + panel * KLR_PANEL;
+        double w = problem->weight[i];
         for (size_t q = 0; q < KLR_PANEL; q++) {
-            double x = (double)column[q], wx = w * x;
+            double x = (double)from[q], wx = w * x;
             sum[q] += wx;
             square[q] += wx * x;
         }
     }
 }
 
+/* U'k of a band over some examples: full register blocks take a dozen rows. */
+static void judging_products(const struct judging *j, size_t t, size_t begin,
+                             size_t end, double *out)
+{
+    const struct basis *basis = j->basis;
+    const struct candidates *c = j->c;
+    size_t rows = (basis->count - t * KLR_BAND + 11) / 12 * 12;
+    _Alignas(64) float sum[CANDIDATES / KLR_PANEL][BASIS_BAND_SUMS];
+    memset(sum, 0, sizeof sum);
+    rows = rows < KLR_BAND ? rows : KLR_BAND;
+    for (size_t i = begin; i < end; i += BASIS_STRIP)
+        for (size_t panel = 0; panel < c->panels; panel++)
+            j->dense->panel(rows, end - i < BASIS_STRIP ? end - i : BASIS_STRIP,
+                            basis_block(basis, t, i), BASIS_STRIP,
+                            c->column + (panel * c->n + i) * KLR_PANEL,
+                            sum[panel]);
+    for (size_t panel = 0; panel < c->panels; panel++)
+        for (size_t k = 0; k < BASIS_BAND_SUMS; k++)
+            out[k / KLR_PANEL * CANDIDATES + panel * KLR_PANEL +
+                k % KLR_PANEL] += (double)sum[panel][k];
+}
+
 /* Sums over a group of examples: U'k of a band, or behind the last the
- * moments. Full register blocks take a dozen rows of U. */
+ * moments. */
 static void judging_turn(void *context, size_t index, size_t thread)
 {
     const struct judging *j = context;
-    const struct basis *basis = j->basis;
     const struct candidates *c = j->c;
-    size_t bands = basis->bands, n = c->n, size = KLR_BAND * KLR_PANEL;
-    size_t group = index / (bands + 1), t = index % (bands + 1), count;
+    size_t bands = j->basis->bands, n = c->n, size = KLR_BAND * CANDIDATES;
+    size_t group = index / (bands + 1), t = index % (bands + 1);
     size_t begin = group * basis_group(n), end = begin + basis_group(n);
-    _Alignas(64) float sum[KLR_BAND * KLR_PANEL];
+    double *out = c->work + (group * bands + t) * size;
     (void)thread;
     end = end < n ? end : n;
     if (t == bands) {
-        judging_moments(j, begin, end, &c->moment[group]);
+        memset(&c->moment[group], 0, sizeof *c->moment);
+        for (size_t panel = 0; panel < c->panels; panel++)
+            judging_moments(j, panel, begin, end, &c->moment[group]);
         return;
     }
-    size_t left = (basis->count - t * KLR_BAND + 11) / 12 * 12;
-    double *out = c->work + (group * bands + t) * size;
     memset(out, 0, size * sizeof *out);
-    for (size_t i = begin; i < end; i += count) {
-        count = end - i < BASIS_STRIP ? end - i : BASIS_STRIP;
-        memset(sum, 0, sizeof sum);
-        j->dense->panel(left < KLR_BAND ? left : KLR_BAND, count,
-                        basis_block(basis, t, i), BASIS_STRIP,
-                        c->column + i * KLR_PANEL, sum);
-        for (size_t k = 0; k < size; k++)
-            out[k] += (double)sum[k];
-    }
+    for (size_t i = begin; i < end; i += BASIS_CHUNK)
+        judging_products(j, t, i, end - i < BASIS_CHUNK ? end : i + BASIS_CHUNK,
+                         out);
 }
 
 /* The sums of all groups come to the first. */
 static void judging_add(const struct judging *j)
 {
     const struct candidates *c = j->c;
-    size_t size = j->basis->bands * KLR_BAND * KLR_PANEL;
+    size_t size = j->basis->bands * KLR_BAND * CANDIDATES;
     double *moment = (double *)c->moment;
     for (size_t g = 1; g < c->groups; g++) {
         const double *from = c->work + g * size;
-        for (size_t k = 0; k < j->basis->count * KLR_PANEL; k++)
+        for (size_t k = 0; k < j->basis->count * CANDIDATES; k++)
             c->work[k] += from[k];
         from = (const double *)&c->moment[g];
         for (size_t k = 0; k < sizeof *c->moment / sizeof *moment; k++)
@@ -341,7 +369,7 @@ static int basis_judge(const struct basis *basis, struct candidates *c,
 {
     struct judging j = {basis, c, klr_dense()};
     const struct moment *moment = c->moment;
-    size_t size = basis->bands * KLR_BAND * KLR_PANEL;
+    size_t size = basis->bands * KLR_BAND * CANDIDATES;
     int code = candidates_work(c, c->groups * size, err);
     if (code)
         return code;
@@ -355,7 +383,7 @@ static int basis_judge(const struct basis *basis, struct candidates *c,
         }
         judgement[q].norm = fmax(norm, 0) + basis->ridge[c->index[q]];
         judgement[q].gradient = mean[0] - mean[1];
-        judgement_finish(basis, c->index[q], c->work + q, KLR_PANEL,
+        judgement_finish(basis, c->index[q], c->work + q, CANDIDATES,
                          &judgement[q]);
     }
     return 0;

@@ -8,37 +8,40 @@
 
 #include "solver/internal.h"
 
-/* Weighted sums over examples, of KLR_PANEL kernels: by class; of squares. */
+enum { CANDIDATES = 2 * KLR_PANEL }; /* judged together, at most */
+
+/* Weighted sums over examples, of candidates: by class; of squares. */
 struct moment {
-    double sum[2][KLR_PANEL], square[KLR_PANEL];
+    double sum[2][CANDIDATES], square[CANDIDATES];
 };
 
-/* Kernels that may join, at most KLR_PANEL. */
+/* Kernels that may join. */
 struct candidates {
     struct klr_operator *op;
     struct klr_set set;
-    size_t n, groups;       /* of examples that are summed over together */
-    size_t count;           /* loaded as floats, */
-    const size_t *index;    /* (count) the caller's: which */
-    float *row;             /* (KLR_PANEL, n) */
-    float shift[KLR_PANEL]; /* the mean of each */
-    float *column;          /* (n, KLR_PANEL) rows less shift */
-    struct moment *moment;  /* (groups) */
-    double *exact;          /* (KLR_PANEL, n) */
-    double *work;           /* sums by group; first of all groups: U'k of those
-                               judged, (functions, KLR_PANEL), or of one */
+    size_t n, groups;        /* of examples that are summed over together */
+    size_t count, panels;    /* loaded as floats; panels of KLR_PANEL, */
+    const size_t *index;     /* (count) the caller's: which */
+    float *row;              /* (CANDIDATES, n) */
+    float shift[CANDIDATES]; /* the mean of each */
+    float *column;           /* (panels, n, KLR_PANEL) rows less shift */
+    struct moment *moment;   /* (groups) */
+    double *exact;           /* (CANDIDATES or machines, and one, n) */
+    double *work;            /* sums by group; first of all groups: U'k of those
+                               judged, (functions, CANDIDATES), or of one */
     size_t work_room;
 };
 
 static int candidates_create(struct candidates *c, const struct binary *problem,
-                             struct klr_error *err);
+                             size_t machines, struct klr_error *err);
 static void candidates_free(struct candidates *c);
 static double candidates_bytes(size_t n);
-/* As floats, to be judged together; as doubles, one by one. */
+/* As floats, to be judged together, at most CANDIDATES; as doubles, into exact
+ * rows from `row` on. */
 static void candidates_load(struct candidates *c, const size_t *index,
                             size_t count);
-static void candidates_load_exact(struct candidates *c, const size_t *index,
-                                  size_t count);
+static void candidates_load_exact(struct candidates *c, size_t row,
+                                  const size_t *index, size_t count);
 
 struct basis_part {
     size_t kernel;  /* the one that came with it */

@@ -44,7 +44,7 @@ struct greedy_choice {
 struct greedy_machine {
     struct basis basis;
     struct solution *solution;
-    bool done;
+    bool done, fresh;    /* at its end; with a new function */
     unsigned char *gone; /* (n) kernels that are taken or add nothing */
     double *column;      /* (width) of the new function */
     struct greedy_choice best;
@@ -67,6 +67,7 @@ struct greedy {
     bool all;
     size_t *left, count; /* kernels that some machine may take, */
     size_t drawn;        /* the first of them, in this step */
+    size_t *chosen;      /* (machines) */
     uint64_t random;
     double fixed; /* bytes */
     struct klr_progress progress;
@@ -100,9 +101,9 @@ static int greedy_judge_again(struct greedy *g, struct greedy_machine *m,
 {
     struct candidates *c = &g->candidates;
     struct judgement judgement;
-    candidates_load_exact(c, &kernel, 1);
-    int code =
-        basis_judge_exact(&m->basis, c, 0, kernel, m->column, &judgement, err);
+    candidates_load_exact(c, g->machines, &kernel, 1);
+    int code = basis_judge_exact(&m->basis, c, g->machines, kernel, m->column,
+                                 &judgement, err);
     if (!code && greedy_consider(g, m, kernel, &judgement))
         basis_remember(&m->basis, c->work, 1);
     return code;
@@ -113,12 +114,12 @@ static int greedy_judge(struct greedy *g, struct greedy_machine *m,
                         struct klr_error *err)
 {
     struct candidates *c = &g->candidates;
-    struct judgement judgement[KLR_PANEL];
+    struct judgement judgement[CANDIDATES];
     int code = basis_judge(&m->basis, c, judgement, err);
     for (size_t q = 0; !code && q < c->count; q++)
         if (judgement_is_clear(&judgement[q]) &&
             greedy_consider(g, m, c->index[q], &judgement[q]))
-            basis_remember(&m->basis, c->work + q, KLR_PANEL);
+            basis_remember(&m->basis, c->work + q, CANDIDATES);
     for (size_t q = 0; !code && q < c->count; q++)
         if (!judgement_is_clear(&judgement[q]) && !m->gone[c->index[q]])
             code = greedy_judge_again(g, m, c->index[q], err);
@@ -152,45 +153,31 @@ static int greedy_measure(const struct greedy *g, struct greedy_machine *m,
     return 0;
 }
 
-/* Take the best of the machine, which is exact row q. */
-static int greedy_take(struct greedy *g, struct greedy_machine *m, size_t q,
-                       bool *taken, struct klr_error *err)
+/* Take what the machine has chosen, the exact row of which is there. */
+static int greedy_take(struct greedy *g, struct greedy_machine *m,
+                       struct klr_error *err)
 {
     const struct klr_params *params = g->params;
-    size_t kernel = m->best.kernel;
-    int code = basis_take(&m->basis, &g->candidates, q, kernel, !g->all,
-                          m->column, taken, err);
-    if (!code && *taken)
+    m->fresh = false;
+    if (m->done || !m->best.found)
+        return 0;
+    int code = basis_take(&m->basis, &g->candidates, (size_t)(m - g->machine),
+                          m->best.kernel, !g->all, m->column, &m->fresh, err);
+    if (!code && m->fresh)
         code = greedy_measure(g, m, err);
-    m->gone[kernel] = 1;
+    m->best.found = false;
     m->done =
         m->measure < params->eps ||
         (params->max_basis > 0 && m->basis.count >= (size_t)params->max_basis);
     return code;
 }
 
-/* Take the best of machines first .. first + count - 1, those that have one;
- * *fresh of them get a new function and come to the front of `chosen`. */
-static int greedy_take_best(struct greedy *g, size_t first, size_t count,
-                            struct greedy_machine **chosen, size_t *fresh,
-                            struct klr_error *err)
+/* Exact rows of what machines have chosen; of others, some row. */
+static void greedy_fetch(struct greedy *g)
 {
-    size_t kernel[KLR_PANEL], found = 0;
-    int code = 0;
-    for (size_t k = first; k < first + count; k++)
-        if (!g->machine[k].done && g->machine[k].best.found) {
-            kernel[found] = g->machine[k].best.kernel;
-            chosen[found++] = &g->machine[k];
-        }
-    candidates_load_exact(&g->candidates, kernel, found);
-    *fresh = 0;
-    for (size_t k = 0; k < found && !code; k++) {
-        bool taken = false;
-        code = greedy_take(g, chosen[k], k, &taken, err);
-        if (taken)
-            chosen[(*fresh)++] = chosen[k];
-    }
-    return code;
+    for (size_t k = 0; k < g->machines; k++)
+        g->chosen[k] = g->machine[k].best.kernel;
+    candidates_load_exact(&g->candidates, 0, g->chosen, g->machines);
 }
 
 /* ---- a step with candidates that are drawn ---- */
@@ -198,7 +185,7 @@ static int greedy_take_best(struct greedy *g, size_t first, size_t count,
 /* The first of the kernels left become a random choice of them. */
 static void greedy_draw(struct greedy *g)
 {
-    size_t most = (size_t)g->params->candidates;
+    size_t most = g->all ? 0 : (size_t)g->params->candidates;
     g->drawn = most < g->count ? most : g->count;
     for (size_t k = 0; k < g->drawn; k++) {
         size_t pick = k + random_below(&g->random, g->count - k);
@@ -219,22 +206,7 @@ static void greedy_forget(struct greedy *g)
             g->left[drawn] = g->left[--g->count];
     }
     for (size_t k = 0; k < g->machines && g->count == 0; k++)
-        g->machine[k].done = true;
-}
-
-static int greedy_judge_drawn(struct greedy *g, struct klr_error *err)
-{
-    struct candidates *c = &g->candidates;
-    int code = 0;
-    for (size_t first = 0; first < g->drawn && !code; first += c->count) {
-        size_t more = g->drawn - first;
-        candidates_load(c, g->left + first,
-                        more < KLR_PANEL ? more : KLR_PANEL);
-        for (size_t k = 0; k < g->machines && !code; k++)
-            if (!g->machine[k].done)
-                code = greedy_judge(g, &g->machine[k], err);
-    }
-    return code;
+        g->machine[k].done = g->machine[k].done || !g->machine[k].best.found;
 }
 
 /* ---- a step with all kernels as candidates ---- */
@@ -243,13 +215,10 @@ static int greedy_judge_drawn(struct greedy *g, struct klr_error *err)
 static int greedy_judge_all(struct greedy *g, struct klr_error *err)
 {
     struct candidates *c = &g->candidates;
-    size_t block[KLR_PANEL];
     int code = 0;
     for (size_t first = 0, count; first < g->n && !code; first += count) {
-        count = g->n - first < KLR_PANEL ? g->n - first : KLR_PANEL;
-        for (size_t q = 0; q < count; q++)
-            block[q] = first + q;
-        candidates_load_exact(c, block, count);
+        count = g->n - first < CANDIDATES ? g->n - first : CANDIDATES;
+        candidates_load_exact(c, 0, g->left + first, count);
         for (size_t k = 0; k < g->machines && !code; k++)
             for (size_t q = 0; q < count && !code; q++) {
                 struct greedy_machine *m = &g->machine[k];
@@ -261,21 +230,24 @@ static int greedy_judge_all(struct greedy *g, struct klr_error *err)
 }
 
 /* New functions of the machines change what is known of all kernels. */
-static void greedy_update(struct greedy *g, struct greedy_machine *const *fresh,
-                          size_t count)
+static void greedy_update(struct greedy *g)
 {
     struct klr_set set = g->problems->set;
-    for (size_t k = 0; k < count; k++)
-        for (size_t i = 0; i < g->n; i++)
-            g->vector[i * count + k] = fresh[k]->column[i];
-    operator_apply(g->problems->op, set, set, g->vector, count, g->precision,
+    size_t fresh = 0, at = 0;
+    for (size_t k = 0; k < g->machines; k++)
+        fresh += g->machine[k].fresh;
+    if (fresh == 0)
+        return;
+    for (size_t k = 0; k < g->machines; at += g->machine[k++].fresh)
+        for (size_t i = 0; g->machine[k].fresh && i < g->n; i++)
+            g->vector[i * fresh + at] = g->machine[k].column[i];
+    operator_apply(g->problems->op, set, set, g->vector, fresh, g->precision,
                    g->product);
-    for (size_t k = 0; k < count; k++) {
-        const struct basis *basis = &fresh[k]->basis;
-        for (size_t i = 0; i < g->n; i++)
-            basis_downdate(basis, i, g->product[i * count + k],
-                           &fresh[k]->judgement[i]);
-    }
+    at = 0;
+    for (size_t k = 0; k < g->machines; at += g->machine[k++].fresh)
+        for (size_t i = 0; g->machine[k].fresh && i < g->n; i++)
+            basis_downdate(&g->machine[k].basis, i, g->product[i * fresh + at],
+                           &g->machine[k].judgement[i]);
 }
 
 static void greedy_choose_all(struct greedy *g)
@@ -290,24 +262,35 @@ static void greedy_choose_all(struct greedy *g)
 
 /* ---- steps ---- */
 
+/* Take what was chosen in the step before, and choose again, machine by
+ * machine, so that the basis of each stays in the caches. */
 static int greedy_step(struct greedy *g, struct klr_error *err)
 {
-    struct greedy_machine *chosen[KLR_PANEL];
+    struct candidates *c = &g->candidates;
+    size_t first = 0;
     int code = 0;
-    for (size_t k = 0; k < g->machines; k++)
-        g->machine[k].best.found = false;
-    if (g->all)
+    greedy_fetch(g);
+    greedy_draw(g);
+    do {
+        size_t more = g->drawn - first;
+        candidates_load(c, g->left + first,
+                        more < CANDIDATES ? more : CANDIDATES);
+        for (size_t k = 0; k < g->machines && !code; k++) {
+            struct greedy_machine *m = &g->machine[k];
+            if (first == 0)
+                code = greedy_take(g, m, err);
+            if (!code && !m->done && c->count > 0)
+                code = greedy_judge(g, m, err);
+        }
+        first += c->count;
+    } while (!code && first < g->drawn);
+    if (!code && g->all) {
+        greedy_update(g);
         greedy_choose_all(g);
-    if (!g->all) {
-        greedy_draw(g);
-        code = greedy_judge_drawn(g, err);
     }
-    for (size_t k = 0, count, fresh; k < g->machines && !code; k += count) {
-        count = g->machines - k < KLR_PANEL ? g->machines - k : KLR_PANEL;
-        code = greedy_take_best(g, k, count, chosen, &fresh, err);
-        if (!code && g->all && fresh > 0)
-            greedy_update(g, chosen, fresh);
-    }
+    for (size_t k = 0; k < g->machines; k++)
+        if (g->machine[k].best.found)
+            g->machine[k].gone[g->machine[k].best.kernel] = 1;
     if (!g->all)
         greedy_forget(g);
     return code;
@@ -354,16 +337,18 @@ static int greedy_check_memory(const struct greedy *g, struct klr_error *err)
 
 static int greedy_descend(struct greedy *g, struct klr_error *err)
 {
+    struct klr_progress *progress = &g->progress;
     int code = g->all ? greedy_judge_all(g, err) : 0;
-    g->progress.target = g->params->eps;
+    progress->target = g->params->eps;
+    progress->iterations = -1; /* the first step chooses only */
     while (!code && greedy_goes_on(g)) {
-        if (g->progress.iterations > 0)
-            g->status = clock_check(g->problems->clock, g->params, &g->progress,
+        if (progress->iterations > 0)
+            g->status = clock_check(g->problems->clock, g->params, progress,
                                     greedy_no_gap, g);
         if (g->status != KLR_CONVERGED)
             break;
         code = greedy_step(g, err);
-        g->progress.iterations++;
+        progress->iterations++;
         if (!code)
             code = greedy_check_memory(g, err);
     }
@@ -493,15 +478,16 @@ static int greedy_create(struct greedy *g, const struct binary *problems,
         .count = n,
         .random = (uint64_t)params->seed,
     };
-    size_t wide = g->all ? machines : 0, each = sizeof(double) + 1;
+    size_t wide = g->all ? machines : 0, each = 2 * sizeof(double) + 1;
     if (g->all)
         each += sizeof(struct judgement) + 2 * sizeof(double);
     g->fixed = candidates_bytes(n) + (double)(each * machines * n);
-    int code = candidates_create(&g->candidates, problems, err);
+    int code = candidates_create(&g->candidates, problems, machines, err);
     if (code || !(g->ridge = klr_alloc(n, sizeof *g->ridge, err)) ||
         !(g->left = klr_alloc(n, sizeof *g->left, err)) ||
         !(g->vector = klr_alloc(n * wide, sizeof *g->vector, err)) ||
         !(g->product = klr_alloc(n * wide, sizeof *g->product, err)) ||
+        !(g->chosen = klr_alloc(machines, sizeof *g->chosen, err)) ||
         !(g->machine = klr_zalloc(machines, sizeof *g->machine, err)))
         return KLR_E_MEMORY;
     code = greedy_start(g, err);
@@ -519,6 +505,7 @@ static void greedy_free(struct greedy *g)
     candidates_free(&g->candidates);
     klr_free(g->ridge);
     klr_free(g->left);
+    klr_free(g->chosen);
     klr_free(g->vector);
     klr_free(g->product);
 }

@@ -255,12 +255,16 @@ bench-passes: all $(TEST_TOOLS)
 bench-bars: all $(TEST_TOOLS)
 	bench/bars.pl
 
+$(BUILD)/lbfgs: bench/papers/lbfgs.c
+	@mkdir -p $(@D)
+	$(COMPILE) $(LDFLAGS) -o $@ $< $(LDLIBS)
+
 # papers: the tables to make; QUICK=1 takes small sets and coarse grids, JOBS says
 # how many runs there are at once, ONLY which jobs, by a regular expression.
 TABLES = consolo keerthi maalouf lin mika links
 
 ## papers: the papers' tables beside ours into docs/PAPERS.md; TABLES="keerthi ..."
-papers: all
+papers: all $(BUILD)/lbfgs
 	@set -e; for table in $(TABLES); do \
 		KLR_BIN=$(BIN) KLR_BUILD=$(BUILD) bench/papers/$$table.pl \
 			--jobs $(JOBS) --only '$(ONLY)'; \

@@ -469,8 +469,8 @@ static void reduction_turn(void *context, size_t group, size_t thread)
     }
 }
 
-/* u += U line, if there is one; c->work (count) = U'(u / w) of the new u, unless
- * it is the last one; and u'(u / w) is returned. */
+/* u += U line, if there is one; c->work (count) = U'(u / w) of the new u,
+ * unless it is the last one; and u'(u / w) is returned. */
 static double basis_reduce(const struct basis *basis, struct candidates *c,
                            double *u, const double *line, bool last)
 {

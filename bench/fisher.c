@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Exact kernel Fisher discriminants of each class against the rest, all in one
- * block solve: seconds from features to coefficients, and products and gap of
- * the machine that took most. The RBF kernel; medians of `runs`. Beside it,
- * with the same kernel and targets, bench/fisher.py.
+ * block solve: seconds from features to coefficients, also of processor, and
+ * products and gap of the machine that took most. The RBF kernel; medians.
+ * Beside it, with the same kernel and targets, bench/fisher.py.
  *
  *   make build/klr.a
  *   cc -D_GNU_SOURCE -O3 -I. -pthread bench/fisher.c build/klr.a -lm \
@@ -16,6 +16,7 @@
 #include "solver.c"
 
 #include <stdio.h>
+#include <sys/resource.h>
 
 enum { RUNS_MOST = 21 };
 
@@ -43,7 +44,10 @@ static int machines_create(struct machines *m, const struct layout *layout,
     for (size_t c = 0; c < k; c++) {
         double *y = m->y + c * n;
         for (size_t i = 0; i < n; i++)
-            y[i] = i >= layout->begin[c] && i < layout->begin[c + 1] ? 1 : -1;
+            y[i] =
+                i >= layout_begin(layout, c) && i < layout_begin(layout, c + 1)
+                    ? 1
+                    : -1;
         m->problem[c] = *shared;
         m->problem[c].y = y;
         m->problem[c].weight = m->weight;
@@ -63,6 +67,14 @@ static void machines_free(struct machines *m)
     klr_free(m->beta);
 }
 
+static double processor_seconds(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)usage.ru_utime.tv_sec +
+           1e-6 * (double)usage.ru_utime.tv_usec;
+}
+
 static int bench(const struct klr_problem *data,
                  const struct klr_params *params, double *seconds,
                  struct klr_error *err)
@@ -75,7 +87,7 @@ static int bench(const struct klr_problem *data,
     struct layout layout = {0};
     struct machines m = {0};
     struct clock clock;
-    double begin = klr_seconds(), gap = 0;
+    double begin = klr_seconds(), cpu = processor_seconds(), gap = 0;
     long long products = 0;
     clock_start(&clock, 1);
     struct binary shared = {.op = &op,
@@ -83,7 +95,7 @@ static int bench(const struct klr_problem *data,
                             .n = data->n,
                             .params = params,
                             .clock = &clock};
-    int code = layout_create(&layout, data, NULL, 1, 0, err);
+    int code = layout_create(&layout, data, NULL, deal_none, err);
     if (code || (code = klr_pool_create(&pool, params->threads, err)) ||
         (code = operator_create(&op, &kernel, &x, layout.order, pool,
                                 params_budget(params), err)) ||
@@ -91,14 +103,17 @@ static int bench(const struct klr_problem *data,
         (code = fisher_solve_all(m.problem, m.count, m.list, err)))
         goto done;
     *seconds = klr_seconds() - begin;
+    cpu = processor_seconds() - cpu;
     for (size_t c = 0; c < m.count; c++) {
         const struct solution *s = &m.solution[c];
         gap = fmax(gap, (s->primal - s->dual) / s->primal);
         if (s->iterations > products)
             products = s->iterations;
     }
-    printf("%zu machines, %lld products, %.1f passes, gap %.1e: %.3f s\n",
-           m.count, products, op.passes, gap, *seconds);
+    printf(
+        "%zu machines, %lld products, %.1f passes, gap %.1e: %.3f s, %.3f s of "
+        "processor\n",
+        m.count, products, op.passes, gap, *seconds, cpu);
 done:
     machines_free(&m);
     operator_free(&op);

@@ -141,7 +141,7 @@ int main(int argc, char **argv)
     }
     klr_params_init(&params);
     params.model = KLR_MODEL_KFD;
-    params.gamma = atof(argv[2]);
+    params.gamma.value[0] = atof(argv[2]);
     params.cost.value[0] = atof(argv[3]);
     params.threads = argc > 4 ? atoi(argv[4]) : 1;
     if (argc > 5 && strcmp(argv[5], "coef") == 0)

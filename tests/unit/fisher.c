@@ -38,6 +38,7 @@ static void test_cholesky(void)
 {
     enum { N = 600, VECTORS = 6 };
     static double value[N * FEATURES], root[N], in[VECTORS][N], z[VECTORS][N];
+    static double again[N], *const to = again;
     static int index[N * FEATURES];
     static size_t start[N + 1];
     struct klr_problem data = {.n = N,
@@ -72,6 +73,14 @@ static void test_cholesky(void)
     for (size_t c = 0; c < VECTORS; c++)
         worst = fmax(worst, cholesky_residual(&data, root, in[c], z[c]));
     ok(worst < 1e-3, "residuals of %d vectors: %g", VECTORS, worst);
+    if (klr_pool_create(&m.pool, 3, &err))
+        printf("Bail out! %s\n", err.message);
+    memcpy(again, in[0], sizeof again);
+    cholesky_factor(&m, &problem, root);
+    cholesky_solve(&m, 1, &to);
+    ok(memcmp(again, z[0], sizeof again) == 0,
+       "the same bits from three threads");
+    klr_pool_free(m.pool);
     cholesky_free(&m);
     operator_free(&op);
 }

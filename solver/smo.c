@@ -17,9 +17,9 @@
  *
  * The logistic psi' is infinite at 0 and C, so alpha is kept in
  * [mu C, (1 - mu) C], the box of Consolo (22); for klr by smo1 with the two
- * loops of Keerthi, section 5, see smo1.c. Kernels that are not PSD: a step of negative curvature
- * goes to the end of the segment, Lin & Lin (2003), (27), or to a point below
- * f(alpha); f falls strictly either way.
+ * loops of Keerthi, section 5, see smo1.c. Kernels that are not PSD: a step of
+ * negative curvature goes to the end of the segment, Lin & Lin (2003), (27), or
+ * to a point below f(alpha); f falls strictly either way.
  *
  * Along a path of C the cached rows stay and each solution is the next start.
  */
@@ -113,13 +113,15 @@ static double smo_accuracy(const struct smo *smo)
     return (smo->first_order ? 0.05 : 0.01) * smo->eps;
 }
 
-static bool smo_step(struct smo *smo, size_t *next, size_t j)
+static bool smo_step(struct smo *smo, size_t *next, size_t j, const void *row_i)
 {
     size_t i = *next, n = smo->n;
     const struct smo_example none = {.cost = 0};
     const struct smo_example ei = i < n ? smo->example[i] : none;
     const struct smo_example ej = j < n ? smo->example[j] : none;
-    const void *row_i = smo_row(smo, i), *row_j = smo_row(smo, j);
+    if (!row_i)
+        row_i = smo_row(smo, i);
+    const void *row_j = smo_row(smo, j);
     double kij = j < n ? smo_entry(row_i, smo->precision, j) : 0;
     double room_i = smo_room(smo, &ei, 1), room_j = smo_room(smo, &ej, -1);
     struct smo_line line = {
@@ -461,14 +463,17 @@ static void smo_free(struct smo *smo)
 /* The partner j of i, the first; without bias the one of both that is farther
  * from s = 0 moves alone, Keerthi (7.1), as if its mirror image had -s. False
  * if no pair in work violates by more than eps. */
-static bool smo_choose(struct smo *smo, size_t *i, size_t *j)
+static bool smo_choose(struct smo *smo, size_t *i, size_t *j,
+                       const void **row_i)
 {
     size_t n = smo->n, first = smo->single ? n : *i;
     double least = INFINITY, most = *i < n ? smo->s[*i] : -INFINITY;
     *j = n;
+    *row_i = NULL;
+    if (*i < n && !smo->first_order)
+        *row_i = smo_row(smo, *i);
     if (*i < n || smo->single)
-        *j = smo_second(smo, first, smo->first_order ? NULL : smo_row(smo, *i),
-                        &least);
+        *j = smo_second(smo, first, *row_i, &least);
     if (smo->single) {
         *(most < -least ? i : j) = n;
         most = fmax(most, -least);
@@ -535,10 +540,11 @@ static int smo_descend(struct smo *smo, enum klr_status *status,
 {
     bool resumed = false, end = false;
     size_t due = smo->n, i = smo_first(smo), j;
+    const void *row;
     int code = 0;
     while (!code && !end) {
         bool optimal = false;
-        if (!smo_choose(smo, &i, &j)) {
+        if (!smo_choose(smo, &i, &j, &row)) {
             optimal = smo->active == smo->n;
             if (!optimal)
                 code = smo_resume(smo, &optimal, err);
@@ -547,7 +553,7 @@ static int smo_descend(struct smo *smo, enum klr_status *status,
             code = smo_regroup(smo, &resumed, &optimal, err);
         } else {
             *status = smo_clock(smo);
-            if (*status == KLR_CONVERGED && !smo_step(smo, &i, j))
+            if (*status == KLR_CONVERGED && !smo_step(smo, &i, j, row))
                 *status = KLR_PRECISION_LIMIT;
             if (*status != KLR_CONVERGED)
                 return smo_restore(smo, err);

@@ -110,8 +110,10 @@ static unsigned char smo_side(const struct smo *smo,
 /* The slope that a step may leave. */
 static double smo_accuracy(const struct smo *smo);
 /* Raise beta_i, lower beta_j for i = *next, which becomes the next i; one of
- * them may be n, none. False if rounding leaves no step to make. */
-static bool smo_step(struct smo *smo, size_t *next, size_t j);
+ * them may be n, none. The row of i may be NULL: not at hand. False if rounding
+ * leaves no step to make. */
+static bool smo_step(struct smo *smo, size_t *next, size_t j,
+                     const void *row_i);
 /* Why to stop, if there is a reason. */
 static enum klr_status smo_clock(struct smo *smo);
 

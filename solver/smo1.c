@@ -62,7 +62,7 @@ static bool smo_outer(struct smo *smo, enum klr_status *status)
         if (sign == 0)
             continue;
         size_t i = sign > 0 ? k : partner[0], j = sign > 0 ? partner[1] : k;
-        if (!smo_step(smo, &i, j))
+        if (!smo_step(smo, &i, j, NULL))
             continue;
         moved = true;
         partner[0] = outer_partner(smo, -1);

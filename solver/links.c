@@ -166,6 +166,7 @@ static void couple_pairwise(size_t k, const double *r, double *p, double *work)
     double *b = work + (k + 1) * (k + 1);
     couple_system(k, r, work, b);
     couple_solve(k + 1, work, b);
-    memcpy(p, b, k * sizeof *p);
+    for (size_t i = 0; i < k; i++)
+        p[i] = b[i];
     couple_polish(k, r, p);
 }

@@ -24,7 +24,7 @@
 #   printed they give 70 % and 52 %, exchanged the accuracies of Table 7.
 # - seconds are those of one ten-fold validation at the paper's parameters.
 # - Tables 5 and 8: of several classes ours is the mean over the problems of a
-#   fold, and steps of CG are not told from other products with K.
+#   fold, and steps of CG show in products with K alone: two each.
 # "Exact" is the same objective, without a constant, solved by the Newton method
 # to a relative duality gap of 1e-6.
 use strict;
@@ -212,8 +212,8 @@ $text .= "\n### Table 4: seconds of ten-fold cross validation\n\n"
 # ---- Tables 5 and 8 ----
 
 # Of ten folds the most steps of reweighting, the mean over the problems of a
-# fold, and of two classes the most products with K, in which a step of CG is
-# one.
+# fold, and of two classes the most products with K: two for each step of CG, of
+# all steps of reweighting.
 sub steps
 {
     my ($scheme, $row) = @_;

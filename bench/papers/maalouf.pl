@@ -20,6 +20,9 @@
 # - whether TR-IRLS has a constant is not said; with one, a feature that is 1 in
 #   all rows, its figures come out (Iris, OVO: 98 %; without 84 %). TR-KLR has
 #   none.
+# - epsilon_1, the relative change of the deviance that ends the reweighting, is
+#   2.5 for TR-KLR; for TR-IRLS it is Komarek & Moore's 0.05, with which its
+#   figures come out (Iris, OVA: 96 %; with 2.5 83 %).
 # - Table 6 has gamma and C of SVM exchanged for Thyroid and Ecoli, OVA: as
 #   printed they give 70 % and 52 %, exchanged the accuracies of Table 7.
 # - seconds are those of one ten-fold validation at the paper's parameters.
@@ -85,7 +88,7 @@ my %system = (
     'tr-klr' => [qw(-s klr -a trirls)],
     'tr-klr-exact' => [qw(-s klr -a newton --no-bias)],
     svm => [qw(-s svm)],
-    'tr-irls' => [qw(-s klr -a trirls -t linear)],
+    'tr-irls' => [qw(-s klr -a trirls -t linear -e 0.05)],
     'tr-irls-exact' => [qw(-s klr -a newton --no-bias -t linear)],
 );
 my @systems = (qw(tr-klr tr-klr-exact svm tr-irls tr-irls-exact));

@@ -443,7 +443,7 @@ struct klr_held_out {
     double *probability; /* (costs, n, classes); NULL: the model has none */
 };
 
-/* Points of a grid: gamma by gamma, of each lambda by lambda, of each C by C. */
+/* Points of a grid: gamma by gamma, in each lambda by lambda, C by C. */
 struct klr_validation {
     size_t count, best;               /* points; the first best by the metric */
     struct klr_metric_values *values; /* (count) */

@@ -3,8 +3,8 @@
  * Cross validation at every point of a grid of gammas, lambdas and values of C.
  * A gamma has one operator, which its lambdas, values of C, folds and machines
  * share. Where tiles of several gammas fit into the memory they are worked on
- * side by side, a thread each; else one after the other, by all threads. Neither
- * changes a result.
+ * side by side, a thread each; else one after the other, by all threads. That
+ * does not change a result.
  */
 #include "solver/internal.h"
 

@@ -289,8 +289,8 @@ static int solution_drop_all(const struct binary *binary,
     return 0;
 }
 
-/* `count` binary problems with their solutions for each C; of the whole training
- * set or of a part. */
+/* `count` binary problems with their solutions for each C; of the whole
+ * training set or of a part. */
 static int system_solve(const struct system *system, struct binary *binary,
                         struct solution **solution, size_t count, bool whole,
                         struct klr_error *err)

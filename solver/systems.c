@@ -199,23 +199,33 @@ static int system_met(const struct system *system,
     return met;
 }
 
-/* The solvers of the model that meet the demand: "smo, newton"; or "none". */
+enum { SOLVERS_SIZE = 192 };
+
+/* The solvers of the model that meet the demand: "smo, newton"; or "none".
+ * Another regularizer, which nobody asked for, is told with them. */
 static const char *system_solvers(const struct klr_params *params,
-                                  enum demand demand, char text[128])
+                                  enum demand demand, char text[SOLVERS_SIZE])
 {
     bool listed[KLR_SOLVER_THRESHOLD + 1] = {false};
-    snprintf(text, 128, "none");
+    snprintf(text, SOLVERS_SIZE, "none");
     for (size_t i = 0, used = 0; i < SYSTEMS; i++) {
         const struct system *system = &systems[i];
+        bool same = system_meets(system, DEMAND_REGULARIZER, params);
         if ((int)system->model != params->model || listed[system->solver] ||
             (demand > DEMAND_SOLVER && !system_meets(system, demand, params)) ||
-            (demand > DEMAND_REGULARIZER &&
-             !system_meets(system, DEMAND_REGULARIZER, params)))
+            (demand > DEMAND_KERNEL &&
+             !system_meets(system, DEMAND_KERNEL, params)) ||
+            (demand > DEMAND_REGULARIZER && !same &&
+             params->regularizer != KLR_REGULARIZER_AUTO))
             continue;
         listed[system->solver] = true;
-        used +=
-            (size_t)snprintf(text + used, 128 - used, "%s%s", used ? ", " : "",
-                             klr_solver_names[system->solver]);
+        used += (size_t)snprintf(
+            text + used, SOLVERS_SIZE - used, "%s%s%s%s", used ? ", " : "",
+            klr_solver_names[system->solver],
+            demand > DEMAND_REGULARIZER && !same ? " --regularizer " : "",
+            demand > DEMAND_REGULARIZER && !same
+                ? klr_regularizer_names[system->regularizer]
+                : "");
     }
     return text;
 }
@@ -224,7 +234,7 @@ static const char *system_solvers(const struct klr_params *params,
 static int system_refuse(const struct system *closest, enum demand demand,
                          const struct klr_params *params, struct klr_error *err)
 {
-    char text[128];
+    char text[SOLVERS_SIZE];
     const char *solver = klr_solver_names[closest->solver];
     const char *model = klr_model_names[params->model];
     const char *others = system_solvers(params, demand, text);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Stratified cross validation of a cell: one gamma, one lambda, all values of C.
- * All folds, machines and values of C work on one operator, whose positions are
- * sorted by class and fold, so that a training set is a few ranges. Examples of
- * a fold are predicted for all values of C in one product, whose columns are the
- * coefficients of all of them: some examples at a time, so that the decision
- * values of many classes take little memory.
+ * Stratified cross validation of a cell: one gamma, one lambda, all values of
+ * C. All folds, machines and values of C work on one operator, whose positions
+ * are sorted by class and fold, so that a training set is a few ranges.
+ * Examples of a fold are predicted for all values of C in one product, whose
+ * columns are the coefficients of all of them: some examples at a time, so that
+ * the decision values of many classes take little memory.
  */
 #include "solver/internal.h"
 

@@ -156,13 +156,15 @@ my @values = (
     ['-s svm --no-bias', 'option --no-bias: smo always has a bias; what trains '
         . 'without: none'],
     ['-a smo --no-bias', 'option --no-bias: smo always has a bias; what trains '
-        . 'without: newton, smo1, trirls'],
+        . 'without: newton, smo1, cg --regularizer coef, trirls'],
     ['-s svm --regularizer coef', 'option --regularizer: svm by smo has not '
         . 'coef; what has: none'],
     ['-t sigmoid -a newton', 'option -t: newton needs a positive semidefinite '
-        . 'kernel; what takes any: smo, smo1'],
+        . 'kernel; what takes any: smo, smo1, newton --regularizer coef, '
+        . 'cg --regularizer coef'],
     ['-t sigmoid -a smo --no-bias', 'option --no-bias: smo always has a bias; what '
-        . 'trains without: newton, smo1, trirls'],
+        . 'trains without: smo1, newton --regularizer coef, '
+        . 'cg --regularizer coef'],
     ['-a cg --regularizer kernel', 'option --regularizer: klr by cg has not '
         . 'kernel; what has: newton, smo, smo1, trirls'],
     ['-s sklr -a trirls', 'option -a: trirls does not train sklr; what does: '
@@ -170,7 +172,8 @@ my @values = (
     ['-a trirls --regularizer coef', 'option --regularizer: klr by trirls has '
         . 'not coef; what has: newton, cg'],
     ['-t sigmoid --gap 0.1', 'option --gap: klr by smo has no dual bound with '
-        . 'this kernel; what has: none'],
+        . 'this kernel; what has: newton --regularizer coef, '
+        . 'cg --regularizer coef'],
     ['-s ivm --gap 0.1', 'option --gap: ivm by greedy has no dual bound with '
         . 'this kernel; what has: none'],
     ['--keep-bounded', 'option --keep-bounded: only an sklr model has a box'],

@@ -21,7 +21,7 @@
 /* Options that are the program's, not the library's. */
 struct train_options {
     int check_kernel, quiet, json, sv_indices, metrics;
-    const char *folds_file, *cv_out;
+    const char *folds_file, *cv_out, *weights;
 };
 
 struct train {
@@ -35,6 +35,7 @@ struct train {
     struct klr_model *model[KLR_REALS_MOST];
     struct klr_report report[KLR_REALS_MOST]; /* for each C */
     struct cli_folds folds;                   /* of --folds-file */
+    struct cli_values weights;                /* of --weights */
     struct {
         double read, train, write;
     } seconds;
@@ -66,6 +67,12 @@ static const struct klr_option train_table[] = {
      .argument = "LABEL WEIGHT",
      .group = "Classes",
      .help = "the cost of errors on LABEL is C * WEIGHT"},
+    {.type = KLR_STRING,
+     .name = "weights",
+     .argument = "FILE",
+     .offset = offsetof(struct train_options, weights),
+     .help = "C of an example is multiplied by its number in FILE, a line "
+             "each"},
     {.type = KLR_FLAG,
      .letter = 'q',
      .name = "quiet",
@@ -171,6 +178,25 @@ static int check_streams(const struct train *train, const char *given,
     return 0;
 }
 
+/* Only one file can come from stdin. */
+static int check_stdin(const struct train *train, struct klr_error *err)
+{
+    const char *path[] = {train->options.weights, train->options.folds_file,
+                          train->data};
+    static const char *const name[] = {"weights", "folds", "training set"};
+    const char *taken = NULL;
+    for (size_t i = 0; i < sizeof path / sizeof *path; i++) {
+        if (!path[i] || strcmp(path[i], "-") != 0)
+            continue;
+        if (taken)
+            return klr_fail(err, KLR_E_USAGE,
+                            "%s and %s cannot both come from stdin", taken,
+                            name[i]);
+        taken = name[i];
+    }
+    return 0;
+}
+
 /* The folds of a file become the parameters'. */
 static int read_folds(struct train *train, struct klr_error *err)
 {
@@ -181,12 +207,17 @@ static int read_folds(struct train *train, struct klr_error *err)
         return klr_fail(err, KLR_E_USAGE,
                         "--folds-file and -v exclude each other: the file says "
                         "how many folds there are");
-    if (strcmp(path, "-") == 0 && strcmp(train->data, "-") == 0)
-        return klr_fail(err, KLR_E_USAGE,
-                        "folds and training set cannot both come from stdin");
     int code = cli_folds_read(&train->folds, path, err);
     train->params.folds = (long long)train->folds.count;
     train->params.fold = train->folds.fold;
+    return code;
+}
+
+static int read_weights(struct train *train, struct klr_error *err)
+{
+    const char *path = train->options.weights;
+    int code = path ? cli_weights_read(&train->weights, path, err) : 0;
+    train->params.example_weight = train->weights.value;
     return code;
 }
 
@@ -221,11 +252,16 @@ static int prepare(struct train *train, const struct cli_program *program,
     const struct klr_params *params = &train->params;
     const char *cv_out = train->options.cv_out;
     train->data = operand[0];
-    int code = read_folds(train, &err);
+    const char *file = train->options.folds_file;
+    int code = check_stdin(train, &err);
+    if (!code)
+        code = read_folds(train, &err);
+    if (!code) {
+        file = train->options.weights;
+        code = read_weights(train, &err);
+    }
     if (code)
-        return cli_fail(
-            program, err.code == KLR_E_USAGE ? NULL : train->options.folds_file,
-            &err);
+        return cli_fail(program, err.code == KLR_E_USAGE ? NULL : file, &err);
     if (!(code = klr_params_check(params, &err)))
         code = check_mode(train, operand[1], &err);
     if (!code && !train->options.check_kernel) {
@@ -260,6 +296,16 @@ static int fail_training(const struct train *train,
         err);
 }
 
+/* A file, if there is one, has as many values as there are examples. */
+static int check_count(const struct train *train, const char *path,
+                       size_t count, const char *what, struct klr_error *err)
+{
+    if (!path || count == train->problem.n)
+        return 0;
+    return klr_fail(err, KLR_E_DATA, "%zu %s, but the data have %zu examples",
+                    count, what, train->problem.n);
+}
+
 static int read_data(struct train *train, const struct cli_program *program)
 {
     struct klr_error err;
@@ -270,11 +316,12 @@ static int read_data(struct train *train, const struct cli_program *program)
     if (klr_problem_read(&train->problem, train->data, flags, &err))
         return fail_training(train, program, &err);
     train->seconds.read = klr_seconds() - begin;
-    if (train->folds.n && train->folds.n != train->problem.n) {
-        klr_fail(&err, KLR_E_DATA, "%zu folds, but the data have %zu examples",
-                 train->folds.n, train->problem.n);
+    if (check_count(train, train->options.folds_file, train->folds.n, "folds",
+                    &err))
         return cli_fail(program, train->options.folds_file, &err);
-    }
+    if (check_count(train, train->options.weights, train->weights.n, "weights",
+                    &err))
+        return cli_fail(program, train->options.weights, &err);
     if (train->problem.has_qid)
         cli_warn(program, "%s: qid is ignored",
                  strcmp(train->data, "-") == 0 ? "stdin" : train->data);
@@ -654,6 +701,7 @@ int main(int argc, char **argv)
         klr_free(train.path[t]);
     }
     cli_folds_free(&train.folds);
+    klr_free(train.weights.value);
     klr_problem_free(&train.problem);
     klr_free(train.params.weight);
     return status;

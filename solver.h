@@ -236,6 +236,15 @@ struct klr_params {
                               problem; NULL: the larger label */
     struct klr_weight *weight; /* (n_weights) -wLABEL, owned by the caller */
     size_t n_weights;
+    int balance; /* --balance: times n / (k n_c), of the n_c examples of a
+                    class among all n */
+    const double *example_weight; /* (n) > 0, --weights: C of an example is that
+                                     of its class times this; the caller's;
+                                     NULL: 1 */
+    double prior;      /* --prior, gaussian link: of the first of two classes;
+                          NaN: the share of its examples, weighted */
+    int prior_correct; /* --prior-correct: log-odds are those without the
+                          weights of classes */
     klr_progress_fn *progress; /* or NULL */
     void *context;
 };

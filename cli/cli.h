@@ -96,6 +96,25 @@ void cli_write_answer(struct klr_output *out, const struct cli_answers *answers,
                       double label, const double *probability,
                       const double *decision, size_t decisions);
 
+/* Values of examples from a file, a line each. */
+struct cli_values {
+    size_t size;      /* of a value, in bytes */
+    const char *what; /* a line must be: "a number above 0" */
+    /* The end of a value that is the whole of text .. end, in which there are
+     * no blanks at the ends; something else: it is none. */
+    const char *(*parse)(const char *text, const char *end, void *value);
+    size_t n;
+    void *value; /* (n) */
+};
+
+/* Into n and value; KLR_E_DATA with the line of what is no value. `value` is to
+ * be freed in any case. */
+int cli_values_read(struct cli_values *values, const char *path,
+                    struct klr_error *err);
+/* Weights: doubles above 0. */
+int cli_weights_read(struct cli_values *weights, const char *path,
+                     struct klr_error *err);
+
 /* Folds of examples, from a file. */
 struct cli_folds {
     size_t n;          /* examples */

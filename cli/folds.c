@@ -9,64 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/input.h"
 #include "base/memory.h"
 
 enum { FOLD_DIGITS = 18 }; /* so many fit a long long */
 
-static int refuse(const struct klr_line *line, const char *text,
-                  const char *end, struct klr_error *err)
+static const char *parse_fold(const char *text, const char *end, void *value)
 {
-    char quoted[KLR_QUOTED_SIZE];
-    klr_quote_slice(quoted, text, end);
-    return klr_fail_at(err, KLR_E_DATA, line->number,
-                       (long)(text - line->text) + 1,
-                       "%s is not a whole number of a fold", quoted);
-}
-
-static const char *skip_blanks(const char *p, const char *end)
-{
-    while (p < end && (*p == ' ' || *p == '\t'))
-        p++;
-    return p;
-}
-
-/* 1 and the number of the line, 0 if there is none, or minus a code. */
-static int parse(const struct klr_line *line, long long *number,
-                 struct klr_error *err)
-{
-    const char *end = memchr(line->text, '#', (size_t)(line->end - line->text));
-    end = end ? end : line->end;
-    const char *text = skip_blanks(line->text, end);
-    if (text == end)
-        return 0;
-    const char *next = klr_parse_integer(text, end, number);
-    if (!next || skip_blanks(next, end) != end || next - text > FOLD_DIGITS)
-        return -refuse(line, text, end, err);
-    return 1;
-}
-
-static int read_numbers(struct cli_folds *folds, struct klr_input *input,
-                        struct klr_error *err)
-{
-    struct klr_line line;
-    size_t capacity = 0;
-    long long number;
-    int got;
-    while ((got = klr_input_line(input, &line, err)) == 1) {
-        got = parse(&line, &number, err);
-        if (got < 0)
-            return -got;
-        if (!got)
-            continue;
-        long long *grown = klr_grow(folds->number, &capacity, folds->n + 1,
-                                    sizeof *grown, err);
-        if (!grown)
-            return KLR_E_MEMORY;
-        folds->number = grown;
-        grown[folds->n++] = number;
-    }
-    return -got;
+    return end - text > FOLD_DIGITS ? NULL
+                                    : klr_parse_integer(text, end, value);
 }
 
 static int compare(const void *a, const void *b)
@@ -101,12 +51,13 @@ static int rank(struct cli_folds *folds, struct klr_error *err)
 int cli_folds_read(struct cli_folds *folds, const char *path,
                    struct klr_error *err)
 {
-    struct klr_input *input;
+    struct cli_values values = {.size = sizeof *folds->number,
+                                .what = "a whole number of a fold",
+                                .parse = parse_fold};
     *folds = (struct cli_folds){0};
-    int code = klr_input_open(&input, path, false, err);
-    if (!code)
-        code = read_numbers(folds, input, err);
-    klr_input_close(input);
+    int code = cli_values_read(&values, path, err);
+    folds->number = values.value;
+    folds->n = values.n;
     return code ? code : rank(folds, err);
 }
 

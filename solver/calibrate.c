@@ -15,6 +15,8 @@
  *   platt       a slope times f, and an intercept
  *   gaussian    f is normally distributed on either side: Mika et al. (2001),
  *               section 5
+ *
+ * Fits count an example as often as its weight says, as its machine does.
  */
 #include "solver/internal.h"
 
@@ -32,12 +34,27 @@ static size_t calibration_parts(const struct klr_params *params)
                : 1;
 }
 
+/* ---- Weights of classes ---- */
+
+/* Training and fits see each class as often as its weight says, which adds
+ * log(w_a / w_b) to the log-odds of class a against b: what z is to lose. */
+static double group_excess(const struct group *group,
+                           const struct training *training)
+{
+    const double *weight = training->class_weight;
+    return training->params->prior_correct
+               ? log(weight[group->class[0]] / weight[group->class[1]])
+               : 0;
+}
+
 /* ---- Links of the loss ---- */
 
-static struct link link_of_loss(const struct klr_params *params, double cost)
+static struct link link_of_loss(const struct klr_params *params, double cost,
+                                double excess)
 {
     double shift = loss_of(params, cost).shift;
     struct link link = link_neutral(params->link);
+    link.b = excess;
     if (params->link == KLR_LINK_SHRUNK)
         link.a = -1 / (1 + shift / 2);
     if (params->link == KLR_LINK_CONSISTENT)
@@ -142,8 +159,9 @@ static struct link link_fit_platt(const struct sides *s, bool intercept)
     return (struct link){LINK_LOGISTIC, -p.slope, -p.intercept, 0};
 }
 
-/* The log-odds of two normal densities times the sides' shares. */
-static struct link link_fit_gaussian(const struct sides *s)
+/* The log-odds of two normal densities times the priors, of which the positive
+ * side has `prior`, or its share of the examples if that is NaN. */
+static struct link link_fit_gaussian(const struct sides *s, double prior)
 {
     double size[2] = {0, 0}, mean[2] = {0, 0}, var[2] = {0, 0};
     for (size_t i = 0; i < s->n; i++) {
@@ -159,7 +177,8 @@ static struct link link_fit_gaussian(const struct sides *s)
     double least = 1e-12 * (mean[1] - mean[0]) * (mean[1] - mean[0]) + 1e-300;
     for (int side = 0; side < 2; side++)
         var[side] = fmax(var[side] / size[side], least);
-    double b = log(size[1] / size[0]) - 0.5 * log(var[1] / var[0]) -
+    double odds = isnan(prior) ? size[1] / size[0] : prior / (1 - prior);
+    double b = log(odds) - 0.5 * log(var[1] / var[0]) -
                mean[1] * mean[1] / (2 * var[1]) +
                mean[0] * mean[0] / (2 * var[0]);
     return (struct link){
@@ -171,16 +190,20 @@ static struct link link_fit_gaussian(const struct sides *s)
 }
 
 static struct link link_fit(const struct klr_params *params,
-                            const struct sides *sides)
+                            const struct sides *sides, double excess)
 {
+    struct link link;
     bool both[2] = {false, false};
     for (size_t i = 0; i < sides->n; i++)
         both[sides->y[i] > 0] = true;
     if (!both[0] || !both[1])
         return link_neutral(params->link);
     if (params->link == KLR_LINK_GAUSSIAN)
-        return link_fit_gaussian(sides);
-    return link_fit_platt(sides, params->link == KLR_LINK_PLATT);
+        link = link_fit_gaussian(sides, params->prior);
+    else
+        link = link_fit_platt(sides, params->link == KLR_LINK_PLATT);
+    link.b += excess;
+    return link;
 }
 
 /* ---- Decision values of a group ---- */
@@ -241,6 +264,7 @@ static void group_fit(struct group *group, const struct training *training,
     const struct layout *layout = training->layout;
     size_t m = group->machines * group->count, n = known.size;
     double *f = side, *y = f + n, *weight = y + n;
+    double excess = group_excess(group, training);
     for (size_t s = 0; s < m; s++) {
         for (size_t i = 0, c = 0; i < n; i++) {
             size_t p = set_position(known, i);
@@ -248,10 +272,10 @@ static void group_fit(struct group *group, const struct training *training,
                 c++;
             f[i] = output[p * m + s];
             y[i] = group_sign(group, s / group->count, c);
-            weight[i] = training->weight[c];
+            weight[i] = training->weight[p];
         }
         struct sides sides = {n, f, y, weight};
-        group->link[s] = link_fit(training->params, &sides);
+        group->link[s] = link_fit(training->params, &sides, excess);
     }
 }
 
@@ -313,7 +337,8 @@ static int group_train(struct group *group, struct training *training,
         return group_train_fitted(group, training, fold, err);
     for (size_t s = 0; s < group->machines * group->count; s++)
         group->link[s] =
-            link_of_loss(params, params->cost.value[s % group->count]);
+            link_of_loss(params, params->cost.value[s % group->count],
+                         group_excess(group, training));
     struct hole hole = {fold, training->layout->parts};
     return group_solve(group, training, hole, err);
 }

@@ -604,9 +604,10 @@ struct training {
     const struct layout *layout;
     struct klr_operator *op;
     enum klr_multiclass multiclass;
-    double *weight;   /* (k) C of each class, over C */
-    double *diagonal; /* (n) K_ii */
-    double most;      /* max |K_ii| */
+    double *class_weight; /* (k) C of each class, over C */
+    double *weight;       /* (n) C_i / C */
+    double *diagonal;     /* (n) K_ii */
+    double most;          /* max |K_ii| */
     struct clock clock;
 };
 

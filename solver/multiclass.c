@@ -39,6 +39,7 @@ static void pair_classes(size_t k, size_t index, size_t *a, size_t *b)
 
 /* ---- What all machines share ---- */
 
+/* -wLABEL, times n / (k n_c) where classes are balanced. */
 static int class_weights(const struct klr_params *params,
                          const struct layout *layout, double *weight,
                          struct klr_error *err)
@@ -57,6 +58,37 @@ static int class_weights(const struct klr_params *params,
                             "option -w%g: no example has the label %g",
                             params->weight[w].label, params->weight[w].label);
     }
+    for (size_t c = 0; c < layout->k && params->balance; c++) {
+        size_t size = layout_begin(layout, c + 1) - layout_begin(layout, c);
+        weight[c] *= (double)layout->n / (double)layout->k / (double)size;
+    }
+    return 0;
+}
+
+static void example_weights(const struct klr_params *params,
+                            const struct layout *layout,
+                            const double *class_weight, double *weight)
+{
+    const double *given = params->example_weight;
+    for (size_t c = 0; c < layout->k; c++)
+        for (size_t p = layout_begin(layout, c);
+             p < layout_begin(layout, c + 1); p++)
+            weight[p] = class_weight[c] * (given ? given[layout->order[p]] : 1);
+}
+
+/* What the number of classes decides. */
+static int check_classes(const struct klr_params *params, size_t k,
+                         struct klr_error *err)
+{
+    if (!isnan(params->prior) && k > 2)
+        return klr_fail(err, KLR_E_USAGE,
+                        "option --prior: there are %zu classes, and two have "
+                        "one",
+                        k);
+    if (params->prior_correct && k > 2 && params->multiclass == KLR_OVA)
+        return klr_fail(err, KLR_E_USAGE,
+                        "option --prior-correct: a rest of several classes "
+                        "has no weight; what has: ovo, ddag");
     return 0;
 }
 
@@ -73,9 +105,12 @@ static int training_create(struct training *training, struct klr_operator *op,
         layout->k > 2 ? (enum klr_multiclass)params->multiclass : KLR_OVO;
     if (!training->system)
         return KLR_E_USAGE;
-    training->weight = klr_alloc(layout->k, sizeof(double), err);
-    training->diagonal = klr_alloc(layout->n, sizeof(double), err);
-    if (!training->weight || !training->diagonal)
+    int code = check_classes(params, layout->k, err);
+    if (code)
+        return code;
+    if (!(training->class_weight = klr_alloc(layout->k, sizeof(double), err)) ||
+        !(training->weight = klr_alloc(layout->n, sizeof(double), err)) ||
+        !(training->diagonal = klr_alloc(layout->n, sizeof(double), err)))
         return KLR_E_MEMORY;
     operator_diagonal(op, set_of(&all, 1), training->diagonal);
     for (size_t i = 0; i < layout->n; i++)
@@ -83,11 +118,14 @@ static int training_create(struct training *training, struct klr_operator *op,
     clock_start(&training->clock,
                 machine_count(training->multiclass, layout->k) * layout->folds *
                     (layout->parts > 1 ? layout->parts + 1 : 1));
-    return class_weights(params, layout, training->weight, err);
+    code = class_weights(params, layout, training->class_weight, err);
+    example_weights(params, layout, training->class_weight, training->weight);
+    return code;
 }
 
 static void training_free(struct training *training)
 {
+    klr_free(training->class_weight);
     klr_free(training->weight);
     klr_free(training->diagonal);
 }
@@ -214,14 +252,15 @@ static void group_fill(struct group *group, const struct training *training,
 {
     size_t count = 0, n = 0;
     for (size_t j = 0; j < group->classes; j++) {
-        size_t c = group->class[j];
-        size_t end =
-            n + layout_kept(training->layout, c, hole, group->range, &count);
-        for (; n < end; n++) {
-            group->weight[n] = training->weight[c];
-            for (size_t m = 0; m < group->machines; m++)
-                group->y[m * group->stride + n] = group_sign(group, m, c);
-        }
+        size_t c = group->class[j], r = count;
+        layout_kept(training->layout, c, hole, group->range, &count);
+        for (; r < count; r++)
+            for (size_t p = group->range[r].begin; p < group->range[r].end;
+                 p++, n++) {
+                group->weight[n] = training->weight[p];
+                for (size_t m = 0; m < group->machines; m++)
+                    group->y[m * group->stride + n] = group_sign(group, m, c);
+            }
     }
     group->set = set_of(group->range, count);
 }

@@ -155,6 +155,26 @@ const struct klr_option klr_train_options[] = {
      .help = "fitted links see decision values by cross validation (cv), of "
              "a fifth held out (holdout), of the training set by its own model "
              "(training) (default %s)"},
+    {.type = KLR_REAL,
+     .name = "prior",
+     .argument = "P",
+     .offset = KLR_PARAM(prior),
+     .preset = NAN,
+     .min = 0,
+     .above_min = true,
+     .max = HUGE_VAL,
+     .help = "gaussian link: the probability of the first of two classes, "
+             "below 1 (default: its share of the examples)"},
+    {.type = KLR_FLAG,
+     .name = "prior-correct",
+     .offset = KLR_PARAM(prior_correct),
+     .help = "probabilities for classes as frequent as in the data, whatever "
+             "their weights"},
+    {.type = KLR_FLAG,
+     .name = "balance",
+     .offset = KLR_PARAM(balance),
+     .help = "each class weighs as much as any other: its C is multiplied by "
+             "n / (k n_c)"},
     {.type = KLR_CHOICE,
      .name = "multiclass",
      .argument = "HOW",
@@ -451,6 +471,35 @@ static int params_check_link(const struct klr_params *params,
     return 0;
 }
 
+/* A prior needs densities, and a correction a constant in the log-odds. */
+static int params_check_prior(const struct klr_params *params,
+                              struct klr_error *err)
+{
+    int link = params->link == KLR_LINK_AUTO ? params_default_link(params)
+                                             : params->link;
+    bool prior = !isnan(params->prior);
+    if (prior && !(params->prior < 1))
+        return klr_fail(err, KLR_E_USAGE,
+                        "option --prior: must be below 1, got %.15g",
+                        params->prior);
+    if (prior && link != KLR_LINK_GAUSSIAN)
+        return klr_fail(err, KLR_E_USAGE,
+                        "option --prior: only the link gaussian has one, not "
+                        "%s",
+                        klr_link_names[link]);
+    if (prior && params->prior_correct)
+        return klr_fail(err, KLR_E_USAGE,
+                        "--prior and --prior-correct exclude each other: a "
+                        "prior that is given has no weights in it");
+    if (params->prior_correct &&
+        (link == KLR_LINK_NONE || link == KLR_LINK_CONSISTENT))
+        return klr_fail(err, KLR_E_USAGE,
+                        "option --prior-correct: the link %s has no constant "
+                        "to correct",
+                        klr_link_names[link]);
+    return 0;
+}
+
 /* Options that mean nothing to the model, or that no solver of it honours. */
 static int params_check_model(const struct klr_params *params,
                               struct klr_error *err)
@@ -529,7 +578,8 @@ int klr_params_check(const struct klr_params *params, struct klr_error *err)
         return klr_fail(err, KLR_E_USAGE,
                         "option --metric: only validation (-v) looks at it");
     if ((code = params_check_grid(params, err)) ||
-        (code = params_check_model(params, err)))
+        (code = params_check_model(params, err)) ||
+        (code = params_check_prior(params, err)))
         return code;
     return params_check_weights(params, err);
 }

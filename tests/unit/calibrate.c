@@ -84,7 +84,7 @@ static void test_gaussian(void)
     double f[N], y[N], weight[N], mean[2] = {0}, var[2] = {0}, n[2] = {0};
     make_sides(f, y, weight);
     struct sides sides = {N, f, y, weight};
-    struct link link = link_fit_gaussian(&sides);
+    struct link link = link_fit_gaussian(&sides, NAN);
     for (size_t i = 0; i < N; i++) {
         n[y[i] > 0] += weight[i];
         mean[y[i] > 0] += weight[i] * f[i];

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A file with a value for each example, a line each (docs/FORMAT.md, section
+ * 4): folds, weights. Blanks around the value, blank lines, and comments from #
+ * on are passed over.
+ */
+#include "cli/cli.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/input.h"
+#include "base/memory.h"
+
+static const char *skip_blanks(const char *p, const char *end)
+{
+    while (p < end && (*p == ' ' || *p == '\t'))
+        p++;
+    return p;
+}
+
+static const char *skip_blanks_back(const char *begin, const char *end)
+{
+    while (end > begin && (end[-1] == ' ' || end[-1] == '\t'))
+        end--;
+    return end;
+}
+
+/* The value of a line, which may be none. */
+static int take_line(struct cli_values *values, const struct klr_line *line,
+                     size_t *capacity, struct klr_error *err)
+{
+    char quoted[KLR_QUOTED_SIZE];
+    const char *end = memchr(line->text, '#', (size_t)(line->end - line->text));
+    end = end ? end : line->end;
+    const char *text = skip_blanks(line->text, end);
+    end = skip_blanks_back(text, end);
+    if (text == end)
+        return 0;
+    char *grown =
+        klr_grow(values->value, capacity, values->n + 1, values->size, err);
+    if (!grown)
+        return KLR_E_MEMORY;
+    values->value = grown;
+    if (values->parse(text, end, grown + values->n * values->size) != end)
+        return klr_fail_at(err, KLR_E_DATA, line->number,
+                           (long)(text - line->text) + 1, "%s is not %s",
+                           klr_quote_slice(quoted, text, end), values->what);
+    values->n++;
+    return 0;
+}
+
+int cli_values_read(struct cli_values *values, const char *path,
+                    struct klr_error *err)
+{
+    struct klr_input *input;
+    struct klr_line line;
+    size_t capacity = 0;
+    int code = klr_input_open(&input, path, false, err), got = 0;
+    while (!code && (got = klr_input_line(input, &line, err)) == 1)
+        code = take_line(values, &line, &capacity, err);
+    klr_input_close(input);
+    return code ? code : -got;
+}
+
+/* ---- Weights ---- */
+
+static const char *parse_weight(const char *text, const char *end, void *value)
+{
+    double *weight = value;
+    const char *next = klr_parse_real(text, end, weight);
+    return next && *weight > 0 && isfinite(*weight) ? next : NULL;
+}
+
+int cli_weights_read(struct cli_values *weights, const char *path,
+                     struct klr_error *err)
+{
+    *weights = (struct cli_values){.size = sizeof(double),
+                                   .what = "a number above 0",
+                                   .parse = parse_weight};
+    return cli_values_read(weights, path, err);
+}

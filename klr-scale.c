@@ -146,37 +146,13 @@ static const struct label_text *format_label(struct scale *scale, double label)
 
 /* ---- The second pass ---- */
 
-/* In the order of svm-scale's operations; halved where they overflow. */
-static double map_limits(struct cli_limits to, double v)
-{
-    if (v == to.min)
-        return to.lower;
-    if (v == to.max)
-        return to.upper;
-    double mapped =
-        to.lower + (to.upper - to.lower) * (v - to.min) / (to.max - to.min);
-    if (!isfinite(mapped)) {
-        double part = (v / 2 - to.min / 2) / (to.max / 2 - to.min / 2);
-        mapped = to.lower * (1 - part) + to.upper * part;
-    }
-    return mapped;
-}
-
-static double map_feature(const struct cli_scaling *scaling,
-                          const struct cli_column *column, double v)
-{
-    struct cli_limits to = {scaling->lower, scaling->upper, column->from,
-                            column->to};
-    return scaling->standardize ? (v - column->from) / column->to
-                                : map_limits(to, v);
-}
-
 /* Append what column i writes for 0. */
 static int prepare_zero(struct scale *scale, size_t i, struct klr_error *err)
 {
     const struct column_text *text = &scale->text[i];
     char number[KLR_REAL_SIZE];
-    double zero = map_feature(&scale->scaling, &scale->scaling.column[i], 0);
+    double zero = klr_scaling_map(&scale->scaling.features,
+                                  &scale->scaling.features.column[i], 0);
     if (zero == 0)
         return 0;
     int length = format_feature(scale, number, zero);
@@ -196,14 +172,14 @@ static int prepare_zero(struct scale *scale, size_t i, struct klr_error *err)
 /* Write down for every column its name and what stands for a 0. */
 static int prepare_columns(struct scale *scale, struct klr_error *err)
 {
-    size_t columns = scale->scaling.columns, nonzeros = 0;
+    size_t columns = scale->scaling.features.columns, nonzeros = 0;
     struct column_text *text = klr_alloc(columns + 1, sizeof *text, err);
     if (!text)
         return KLR_E_MEMORY;
     scale->text = text;
     for (size_t i = 0; i < columns; i++) {
-        text[i].length = (size_t)sprintf(text[i].name,
-                                         "%d:", scale->scaling.column[i].index);
+        text[i].length = (size_t)sprintf(
+            text[i].name, "%d:", scale->scaling.features.column[i].index);
         text[i].zero = scale->zeros_length;
         text[i].nonzeros = nonzeros;
         if (prepare_zero(scale, i, err))
@@ -231,10 +207,11 @@ static void put_zeros(struct scale *scale, struct klr_output *out, size_t begin,
 static int put_feature(struct scale *scale, struct klr_output *out, size_t i,
                        double v, long line, struct klr_error *err)
 {
-    const struct cli_column *column = &scale->scaling.column[i];
+    const struct klr_scaling_column *column =
+        &scale->scaling.features.column[i];
     const struct column_text *name = &scale->text[i];
     char text[sizeof name->name + KLR_REAL_SIZE];
-    double mapped = map_feature(&scale->scaling, column, v);
+    double mapped = klr_scaling_map(&scale->scaling.features, column, v);
     if (mapped == 0)
         return 0;
     if (!isfinite(mapped))
@@ -257,12 +234,12 @@ static int put_features(struct scale *scale, struct klr_output *out,
     size_t next = 0; /* column */
     for (size_t i = 0; i < row->count; i++) {
         double v = row->value[i];
-        struct cli_feature *feature =
-            cli_scaling_feature(&scale->scaling, row->index[i], err);
+        struct klr_scaling_feature *feature =
+            klr_scaling_feature(&scale->scaling.features, row->index[i], err);
         if (!feature)
             return KLR_E_MEMORY;
         if (!feature->known)
-            cli_feature_see(feature, v, false);
+            klr_scaling_see(feature, v, false);
         if (feature->column == 0)
             continue;
         put_zeros(scale, out, next, feature->column - 1);
@@ -271,7 +248,7 @@ static int put_features(struct scale *scale, struct klr_output *out,
         if (code)
             return code;
     }
-    put_zeros(scale, out, next, scale->scaling.columns);
+    put_zeros(scale, out, next, scale->scaling.features.columns);
     scale->nonzeros_read += row->count;
     return 0;
 }
@@ -281,7 +258,7 @@ static int put_row(struct scale *scale, struct klr_output *out,
 {
     if (row->has_label) {
         double label = scale->scaling.has_y
-                           ? map_limits(scale->scaling.y, row->label)
+                           ? klr_limits_map(scale->scaling.y, row->label)
                            : row->label;
         const struct label_text *text = format_label(scale, label);
         klr_put(out, text->text, (size_t)text->length);
@@ -382,17 +359,17 @@ static int settle_options(struct scale *scale, struct klr_error *err)
 {
     const struct scale_options *options = &scale->options;
     int code = check_exclusions(scale, err);
-    scale->scaling.lower =
+    scale->scaling.features.lower =
         isnan(options->lower) ? -1 : settle_limit(scale, options->lower);
-    scale->scaling.upper =
+    scale->scaling.features.upper =
         isnan(options->upper) ? 1 : settle_limit(scale, options->upper);
-    scale->scaling.standardize = options->standardize;
+    scale->scaling.features.standardize = options->standardize;
     scale->scaling.has_y = scale->label_limits > 0;
     scale->scaling.y.lower = settle_limit(scale, scale->label_limit[0]);
     scale->scaling.y.upper = settle_limit(scale, scale->label_limit[1]);
     if (!code)
-        code = check_limits("options -l, -u", scale->scaling.lower,
-                            scale->scaling.upper, err);
+        code = check_limits("options -l, -u", scale->scaling.features.lower,
+                            scale->scaling.features.upper, err);
     if (!code && scale->scaling.has_y)
         code = check_limits("option -y", scale->scaling.y.lower,
                             scale->scaling.y.upper, err);
@@ -404,7 +381,8 @@ static int settle_options(struct scale *scale, struct klr_error *err)
 static void warn_unknown(struct scale *scale, const struct cli_program *program)
 {
     int first = 0;
-    size_t unknown = cli_scaling_unknown(&scale->scaling, scale->rows, &first);
+    size_t unknown =
+        klr_scaling_unknown(&scale->scaling.features, scale->rows, &first);
     if (unknown)
         cli_warn(program,
                  "features left out because %s lacks them: %zu, the first is "
@@ -419,7 +397,7 @@ static void warn(struct scale *scale, const struct cli_program *program)
     if (scale->options.restore)
         warn_unknown(scale, program);
     if (scale->nonzeros_written > scale->nonzeros_read &&
-        !scale->scaling.standardize)
+        !scale->scaling.features.standardize)
         cli_warn(program,
                  "zeros are scaled too: %zu features become %zu; with -l 0 "
                  "zeros stay zeros where no feature is negative",
@@ -486,7 +464,7 @@ static int run(struct scale *scale, struct klr_error *err)
 
 static void scale_free(struct scale *scale)
 {
-    cli_scaling_free(&scale->scaling);
+    klr_scaling_free(&scale->scaling.features);
     klr_free(scale->text);
     klr_free(scale->zeros);
 }

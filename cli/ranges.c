@@ -14,20 +14,21 @@ int cli_ranges_save(const struct cli_scaling *scaling, const char *path,
                     struct klr_error *err)
 {
     struct klr_output *out;
-    const struct cli_limits *y = &scaling->y;
+    const struct klr_scaling *features = &scaling->features;
+    const struct klr_limits *y = &scaling->y;
     int code = klr_output_open(&out, path, err);
     if (code)
         return code;
     if (scaling->has_y)
         klr_putf(out, "y\n%.17g %.17g\n%.17g %.17g\n", y->lower, y->upper,
                  y->min, y->max);
-    if (scaling->standardize)
+    if (features->standardize)
         klr_puts(out, "z\n");
     else
-        klr_putf(out, "x\n%.17g %.17g\n", scaling->lower, scaling->upper);
-    for (size_t i = 0; i < scaling->columns; i++)
-        klr_putf(out, "%d %.17g %.17g\n", scaling->column[i].index,
-                 scaling->column[i].from, scaling->column[i].to);
+        klr_putf(out, "x\n%.17g %.17g\n", features->lower, features->upper);
+    for (size_t i = 0; i < features->columns; i++)
+        klr_putf(out, "%d %.17g %.17g\n", features->column[i].index,
+                 features->column[i].from, features->column[i].to);
     return klr_output_commit(out, err);
 }
 
@@ -120,7 +121,7 @@ static int ranges_limits(struct ranges *in, double *lower, double *upper)
 
 static int ranges_y(struct ranges *in, struct cli_scaling *scaling)
 {
-    struct cli_limits *y = &scaling->y;
+    struct klr_limits *y = &scaling->y;
     int code = ranges_limits(in, &y->lower, &y->upper);
     if (!code)
         code = ranges_pair(in, "least and largest label", &y->min, &y->max);
@@ -131,7 +132,7 @@ static int ranges_y(struct ranges *in, struct cli_scaling *scaling)
 }
 
 /* A line "index min max" or "index mean deviation". */
-static int ranges_feature(struct ranges *in, struct cli_scaling *scaling)
+static int ranges_feature(struct ranges *in, struct klr_scaling *scaling)
 {
     double number[3];
     if (!ranges_numbers(in, 3, number))
@@ -148,17 +149,19 @@ static int ranges_feature(struct ranges *in, struct cli_scaling *scaling)
         return ranges_fail(in, scaling->standardize
                                    ? "the deviation is not above 0"
                                    : "the minimum is above the maximum");
-    struct cli_feature *feature = cli_scaling_feature(scaling, index, in->err);
+    struct klr_scaling_feature *feature =
+        klr_scaling_feature(scaling, index, in->err);
     if (!feature)
         return KLR_E_MEMORY;
     feature->known = true;
     if (!scaling->standardize && number[1] == number[2])
         return 0; /* it never changed: not written */
-    return cli_scaling_add(scaling, index, number[1], number[2], in->err);
+    return klr_scaling_add(scaling, index, number[1], number[2], in->err);
 }
 
 static int ranges_sections(struct ranges *in, struct cli_scaling *scaling)
 {
+    struct klr_scaling *features = &scaling->features;
     int code = 0, got;
     char letter = ranges_letter(in);
     if (letter == 'y') {
@@ -170,11 +173,11 @@ static int ranges_sections(struct ranges *in, struct cli_scaling *scaling)
     if (letter != 'x' && letter != 'z')
         return letter ? ranges_fail(in, "not a section: y, x or z")
                       : in->err->code;
-    scaling->standardize = letter == 'z';
+    features->standardize = letter == 'z';
     if (letter == 'x')
-        code = ranges_limits(in, &scaling->lower, &scaling->upper);
+        code = ranges_limits(in, &features->lower, &features->upper);
     while (!code && (got = ranges_line(in)) != 0)
-        code = got < 0 ? -got : ranges_feature(in, scaling);
+        code = got < 0 ? -got : ranges_feature(in, features);
     return code;
 }
 

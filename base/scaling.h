@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * How features are scaled: linearly to common limits, or to zero mean and unit
+ * deviation (docs/FORMAT.md, section 3). It is learnt from rows of features, or
+ * given column by column. Memory is that of the features that occur.
+ *
+ * A feature that a row lacks is 0, and is scaled as such; features that never
+ * change have no column, and are left out.
+ */
+#ifndef KLR_BASE_SCALING_H
+#define KLR_BASE_SCALING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+
+/* From [min, max] to [lower, upper]. */
+struct klr_limits {
+    double lower, upper, min, max;
+};
+
+/* What is seen of a feature. */
+struct klr_scaling_feature {
+    bool known;             /* it was there when columns were made */
+    size_t count;           /* rows that have it */
+    double min, max;        /* over those rows */
+    double mean, deviation; /* deviation: sum of squares until all is seen */
+    size_t column;          /* its place from 1; 0: it has none */
+};
+
+/* A feature that is kept. */
+struct klr_scaling_column {
+    int index;
+    double from, to; /* min and max, or mean and deviation */
+};
+
+enum { KLR_SCALING_PAGE = 1024 }; /* features */
+
+/* All zero at first, but for what the caller sets. */
+struct klr_scaling {
+    bool standardize;    /* to zero mean and unit deviation, not to limits; the
+                            caller's */
+    double lower, upper; /* limits of the features, the caller's */
+    size_t rows;         /* that were seen */
+    struct klr_scaling_column *column; /* (columns), ascending */
+    size_t columns;
+    /* Features by index: pages that exist where an index was seen. */
+    struct klr_scaling_feature **page;
+    size_t pages, page_room, column_room;
+};
+
+void klr_scaling_free(struct klr_scaling *scaling);
+
+/* ---- Learning ---- */
+
+/* The page that `index` is on, created where it is new. KLR_E_MEMORY. */
+int klr_scaling_page(struct klr_scaling *scaling, int index,
+                     struct klr_error *err);
+
+/* The feature, which is created where it is new; NULL without memory. Asked for
+ * each value of the data, hence inline. */
+static inline struct klr_scaling_feature *
+klr_scaling_feature(struct klr_scaling *scaling, int index,
+                    struct klr_error *err)
+{
+    size_t page = (size_t)index / KLR_SCALING_PAGE;
+    if ((page >= scaling->pages || !scaling->page[page]) &&
+        klr_scaling_page(scaling, index, err))
+        return NULL;
+    return &scaling->page[page][(size_t)index % KLR_SCALING_PAGE];
+}
+
+/* One more value of a feature; `moments`: mean and deviation too. */
+void klr_scaling_see(struct klr_scaling_feature *feature, double value,
+                     bool moments);
+
+/* One more row. KLR_E_MEMORY. */
+int klr_scaling_see_row(struct klr_scaling *scaling, size_t count,
+                        const int *index, const double *value,
+                        struct klr_error *err);
+
+/* Once all rows have been seen: columns are those features that change. */
+int klr_scaling_settle(struct klr_scaling *scaling, struct klr_error *err);
+
+/* Append a column. */
+int klr_scaling_add(struct klr_scaling *scaling, int index, double from,
+                    double to, struct klr_error *err);
+
+/* Features not known that change, among `rows` rows, and the least of them. */
+size_t klr_scaling_unknown(struct klr_scaling *scaling, size_t rows,
+                           int *least);
+
+/* ---- Scaling ---- */
+
+double klr_limits_map(struct klr_limits to, double v);
+/* The value v of a column; infinite where it is scaled out of range. */
+double klr_scaling_map(const struct klr_scaling *scaling,
+                       const struct klr_scaling_column *column, double v);
+
+#endif

@@ -20,7 +20,7 @@
 
 /* Options that are the program's, not the library's. */
 struct train_options {
-    int check_kernel, quiet, json, sv_indices, metrics;
+    int check_kernel, quiet, json, sv_indices, metrics, scale;
     const char *folds_file, *cv_out, *weights;
 };
 
@@ -73,6 +73,14 @@ static const struct klr_option train_table[] = {
      .offset = offsetof(struct train_options, weights),
      .help = "C of an example is multiplied by its number in FILE, a line "
              "each"},
+    {.type = KLR_CHOICE,
+     .name = "scale",
+     .argument = "HOW",
+     .offset = offsetof(struct train_options, scale),
+     .choices = klr_scale_names,
+     .group = "Features",
+     .help = "minmax: each to -1 .. 1, standard: to zero mean and unit "
+             "deviation, before training and by the model again (default %s)"},
     {.type = KLR_FLAG,
      .letter = 'q',
      .name = "quiet",
@@ -236,6 +244,9 @@ static int check_mode(const struct train *train, const char *given,
         return klr_fail(err, KLR_E_USAGE,
                         "the results of -v and the predictions cannot both go "
                         "to stdout");
+    if (train->options.scale && train->params.kernel == KLR_PRECOMPUTED)
+        return klr_fail(err, KLR_E_USAGE,
+                        "option --scale: a precomputed kernel has no features");
     if (train->options.check_kernel && (given || validates))
         return klr_fail(err, KLR_E_USAGE,
                         "option --check-kernel: nothing is trained, there is "
@@ -310,10 +321,13 @@ static int read_data(struct train *train, const struct cli_program *program)
 {
     struct klr_error err;
     double begin = klr_seconds();
-    int flags = train->models ? KLR_READ_KEEP : 0;
+    int flags = train->models && !train->options.scale ? KLR_READ_KEEP : 0;
     if (train->params.kernel == KLR_PRECOMPUTED)
         flags |= KLR_READ_INDEX_ZERO;
     if (klr_problem_read(&train->problem, train->data, flags, &err))
+        return fail_training(train, program, &err);
+    if (klr_problem_scale(&train->problem, (enum klr_scale)train->options.scale,
+                          &err))
         return fail_training(train, program, &err);
     train->seconds.read = klr_seconds() - begin;
     if (check_count(train, train->options.folds_file, train->folds.n, "folds",

@@ -7,6 +7,7 @@
 
 /* examples in */
 #include "solver/svmlight.c" /* the tokenizer; data sets in memory */
+#include "solver/scaling.c"  /* features to common limits or deviations */
 
 /* problems */
 #include "solver/params.c"   /* parameters: ranges, defaults, checks */

@@ -8,7 +8,7 @@
  * exits, prints, reads the locale or keeps global state; two threads may use
  * different objects at the same time.
  *
- * Primary:    klr_problem_read, klr_params_init, klr_train, klr_model_save,
+ * Primary:    klr_problem_read, klr_problem_scale, klr_params_init, klr_train, klr_model_save,
  *             klr_model_load, klr_predictor_create, klr_predict
  * Secondary:  klr_params_check, klr_cross_validate, klr_best_values,
  *             klr_metrics_*
@@ -89,7 +89,8 @@ struct klr_problem {
     int64_t *text;    /* (n) where the features stand in the input */
     uint32_t *length; /* (n) their length in bytes; UINT32_MAX: too long to
                             be copied, to be formatted from the numbers */
-    struct klr_reader *reader; /* open on the input, for the text; or NULL */
+    struct klr_reader *reader;   /* open on the input, for the text; or NULL */
+    struct klr_scaling *scaling; /* by klr_problem_scale, or NULL */
 };
 
 /* Read `path` ("-": stdin). KLR_E_DATA for malformed lines and for a file
@@ -97,6 +98,15 @@ struct klr_problem {
 int klr_problem_read(struct klr_problem *problem, const char *path, int flags,
                      struct klr_error *err);
 void klr_problem_free(struct klr_problem *problem);
+
+/* Scale the features of a problem that was read, once, as klr-scale --exact
+ * does: to [-1, 1] or to zero mean and unit deviation over all its examples.
+ * Models trained on it scale what they are asked about alike. KLR_E_DATA with
+ * the line of a value that is scaled out of range. */
+enum klr_scale { KLR_SCALE_NONE, KLR_SCALE_MINMAX, KLR_SCALE_STANDARD };
+extern const char *const klr_scale_names[]; /* "none", ..., NULL */
+int klr_problem_scale(struct klr_problem *problem, enum klr_scale how,
+                      struct klr_error *err);
 
 /* ---- Training ---- */
 
@@ -363,7 +373,8 @@ int klr_predictor_create(struct klr_predictor **out,
                          struct klr_error *err);
 struct klr_predictor *klr_predictor_free(struct klr_predictor *); /* NULL */
 
-/* For every row of x: the predicted label; decision values, one per machine:
+/* For every row of x, as it is before any scaling of the model's: the predicted
+ * label; decision values, one per machine:
  * pairs of classes in the order (0,1), (0,2) .. (k-2,k-1), positive for the
  * first; or classes, positive for that one and not the rest; and class
  * probabilities. Any output may be NULL. Models with probabilities answer with

@@ -23,6 +23,7 @@
 #include "base/cpu.h"
 #include "base/memory.h"
 #include "base/numbers.h"
+#include "base/scaling.h"
 #include "base/system.h"
 #include "base/threads.h"
 #include "solver.h"
@@ -44,6 +45,18 @@ static const char *line_skip_blanks(const char *p, const char *end);
  * one. KLR_E_DATA with the column of a token that is none. */
 static int line_features(const struct klr_line *line, const char **at,
                          int least, struct rows *rows, struct klr_error *err);
+
+/* ---- scaling: see scaling.c ---- */
+
+static struct klr_scaling *scaling_free(struct klr_scaling *scaling); /* NULL */
+/* What it takes to scale, not to learn; to be freed in any case. */
+static int scaling_copy(struct klr_scaling **out,
+                        const struct klr_scaling *scaling,
+                        struct klr_error *err);
+/* x scaled, into `out`, with start (n + 1). KLR_E_DATA with a row, from 1. */
+static int scale_features(const struct klr_scaling *scaling,
+                          const struct klr_features *x, struct rows *out,
+                          size_t *start, struct klr_error *err);
 
 /* ---- links: from decision values to probabilities ---- */
 
@@ -581,6 +594,8 @@ struct klr_model {
     int *index;
     double *value;
     int dimension;
+    struct klr_scaling *scaling; /* which the vectors have been through; rows
+                                    have not; or NULL */
 
     /* Of a trained model only, else NULL or 0. */
     const struct klr_problem *problem; /* where the vectors' text is */

@@ -49,6 +49,11 @@ enum key {
     KEY_GAP,
     KEY_ITERATIONS,
     KEY_SV_INDICES,
+    KEY_SCALING,
+    KEY_SCALING_LIMITS,
+    KEY_SCALING_INDEX,
+    KEY_SCALING_FROM,
+    KEY_SCALING_TO,
     KEY_END,
     KEYS
 };
@@ -61,10 +66,12 @@ struct loader {
     const char *at;     /* what of the line is still to be read */
     long line_of[KEYS]; /* where a key stood; 0: it has not come yet */
     int svm_type, kernel_type, multiclass, link, model, solver, status, bias;
+    int scaling;
     size_t degree, nr_class, total_sv, format, iterations;
     double gamma, coef0, eps, cost, lambda, box, gap;
     struct reals rho, label, prob_a, prob_b, prob_c;
-    struct counts nr_sv, sv_indices;
+    struct reals scaling_limits, scaling_from, scaling_to;
+    struct counts nr_sv, sv_indices, scaling_index;
     size_t columns;
     struct reals coef; /* (total_sv, columns), row-major */
     struct counts start;

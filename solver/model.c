@@ -17,6 +17,7 @@ struct klr_model *klr_model_free(struct klr_model *model)
     klr_free(model->index);
     klr_free(model->value);
     klr_free(model->sv_row);
+    scaling_free(model->scaling);
     return klr_free(model);
 }
 

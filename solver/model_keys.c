@@ -25,6 +25,7 @@ struct field {
 };
 
 static const char *const load_svm_types[] = {"c_svc", "klr", NULL};
+static const char *const load_scalings[] = {"minmax", "standard", NULL};
 static const char *const load_switch[] = {"0", "1", NULL};
 
 /* clang-format off */
@@ -64,6 +65,13 @@ static const struct field model_fields[KEYS] = {
     [KEY_GAP] = FIELD_OF("gap", FIELD_REAL, gap),
     [KEY_ITERATIONS] = FIELD_OF("iterations", FIELD_COUNT, iterations),
     [KEY_SV_INDICES] = FIELD_OF("sv_indices", FIELD_COUNTS, sv_indices),
+    [KEY_SCALING] = FIELD_NAMES("scaling", scaling, load_scalings),
+    [KEY_SCALING_LIMITS] = FIELD_OF("scaling_limits", FIELD_REALS,
+                                    scaling_limits),
+    [KEY_SCALING_INDEX] = FIELD_OF("scaling_index", FIELD_COUNTS,
+                                   scaling_index),
+    [KEY_SCALING_FROM] = FIELD_OF("scaling_from", FIELD_REALS, scaling_from),
+    [KEY_SCALING_TO] = FIELD_OF("scaling_to", FIELD_REALS, scaling_to),
     [KEY_END] = {"end", FIELD_NONE, 0, NULL},
 };
 /* clang-format on */

@@ -11,6 +11,8 @@
 
 #include <limits.h>
 
+enum { LOAD_MINMAX, LOAD_STANDARD }; /* the values of the key "scaling" */
+
 /* ---- The header as a whole ---- */
 
 static int load_require(struct loader *in, enum key key)
@@ -229,6 +231,57 @@ static int load_check_indices(struct loader *in)
     return 0;
 }
 
+static int load_check_column(struct loader *in, size_t c)
+{
+    const size_t *index = in->scaling_index.item;
+    const double *from = in->scaling_from.item, *to = in->scaling_to.item;
+    if (index[c] < 1 || index[c] > INT_MAX)
+        return LOAD_FAIL_KEY(in, KEY_SCALING_INDEX, "indices are from 1 to %d",
+                             INT_MAX);
+    if (c > 0 && index[c] <= index[c - 1])
+        return LOAD_FAIL_KEY(in, KEY_SCALING_INDEX, "indices must ascend");
+    if (in->scaling == LOAD_STANDARD ? to[c] <= 0 : from[c] >= to[c])
+        return LOAD_FAIL_KEY(in, KEY_SCALING_TO, "feature %zu: %s", index[c],
+                             in->scaling == LOAD_STANDARD
+                                 ? "the deviation is not above 0"
+                                 : "the maximum is not above the minimum");
+    return 0;
+}
+
+/* It says how rows become those of the support vectors, which LIBSVM would not
+ * do. */
+static int load_check_scaling(struct loader *in)
+{
+    static const enum key needed[] = {KEY_SCALING, KEY_SCALING_INDEX,
+                                      KEY_SCALING_FROM, KEY_SCALING_TO};
+    size_t columns = in->scaling_index.count;
+    const double *limit = in->scaling_limits.item;
+    bool minmax = in->scaling != LOAD_STANDARD;
+    enum key key = KEY_SCALING;
+    while (key <= KEY_SCALING_TO && !in->line_of[key])
+        key++;
+    if (key > KEY_SCALING_TO)
+        return 0;
+    if (in->svm_type != 1 || in->kernel_type == KLR_PRECOMPUTED)
+        return LOAD_FAIL(in, in->line_of[key], 1, "key '%s' needs %s",
+                         load_name(key),
+                         in->svm_type != 1 ? "svm_type klr" : "features");
+    if (load_require_all(in, needed, sizeof needed / sizeof *needed) ||
+        (minmax && load_require(in, KEY_SCALING_LIMITS)) ||
+        load_require_length(in, KEY_SCALING_FROM, in->scaling_from.count,
+                            KEY_SCALING_INDEX, columns, columns) ||
+        load_require_length(in, KEY_SCALING_TO, in->scaling_to.count,
+                            KEY_SCALING_INDEX, columns, columns))
+        return KLR_E_MODEL;
+    if (minmax && (in->scaling_limits.count != 2 || !(limit[0] < limit[1])))
+        return LOAD_FAIL_KEY(in, KEY_SCALING_LIMITS,
+                             "they are a lower and an upper limit");
+    for (size_t c = 0; c < columns; c++)
+        if (load_check_column(in, c))
+            return KLR_E_MODEL;
+    return 0;
+}
+
 static int load_check_record(struct loader *in)
 {
     static const enum key needed[] = {KEY_MODEL, KEY_SOLVER, KEY_STATUS,
@@ -241,7 +294,7 @@ static int load_check_record(struct loader *in)
     if (in->lambda < 0 || in->box < 0)
         return LOAD_FAIL_KEY(in, in->lambda < 0 ? KEY_LAMBDA : KEY_BOX,
                              "it must not be below 0");
-    return load_check_indices(in);
+    return load_check_scaling(in) ? KLR_E_MODEL : load_check_indices(in);
 }
 
 /* Without our section nothing tells that the last number is whole but the end
@@ -333,11 +386,36 @@ static int load_build_links(struct loader *in, struct klr_model *model)
     return 0;
 }
 
+static int load_build_scaling(struct loader *in, struct klr_model *model)
+{
+    size_t columns = in->scaling_index.count;
+    struct klr_scaling *scaling;
+    if (!in->line_of[KEY_SCALING])
+        return 0;
+    model->scaling = scaling = klr_zalloc(1, sizeof *scaling, in->err);
+    if (!scaling)
+        return KLR_E_MEMORY;
+    scaling->column = klr_alloc(columns, sizeof *scaling->column, in->err);
+    if (!scaling->column)
+        return KLR_E_MEMORY;
+    scaling->columns = columns;
+    scaling->standardize = in->scaling == LOAD_STANDARD;
+    if (!scaling->standardize) {
+        scaling->lower = in->scaling_limits.item[0];
+        scaling->upper = in->scaling_limits.item[1];
+    }
+    for (size_t c = 0; c < columns; c++)
+        scaling->column[c] = (struct klr_scaling_column){
+            (int)in->scaling_index.item[c], in->scaling_from.item[c],
+            in->scaling_to.item[c]};
+    return 0;
+}
+
 /* Hand over what was read; the lists are empty afterwards. */
 static int load_build(struct loader *in, struct klr_model *model)
 {
     size_t n_sv = in->total_sv, rows = in->columns;
-    if (load_build_links(in, model))
+    if (load_build_links(in, model) || load_build_scaling(in, model))
         return KLR_E_MEMORY;
     model->coef = klr_alloc(rows * n_sv, sizeof *model->coef, in->err);
     if (!model->coef)
@@ -381,6 +459,10 @@ static void loader_free(struct loader *in)
     klr_free(in->prob_c.item);
     klr_free(in->nr_sv.item);
     klr_free(in->sv_indices.item);
+    klr_free(in->scaling_limits.item);
+    klr_free(in->scaling_index.item);
+    klr_free(in->scaling_from.item);
+    klr_free(in->scaling_to.item);
     klr_free(in->coef.item);
     klr_free(in->start.item);
     klr_free(in->rows.value);

@@ -46,7 +46,7 @@ static void save_probabilities(const struct klr_model *model,
 
 static void save_header(const struct klr_model *model, struct klr_output *out)
 {
-    bool libsvm = model->multiclass == KLR_OVO &&
+    bool libsvm = model->multiclass == KLR_OVO && !model->scaling &&
                   (!model->link || model->link->kind == LINK_LOGISTIC);
     const struct klr_kernel *kernel = &model->kernel;
     bool polynomial = kernel->type == KLR_POLYNOMIAL;
@@ -163,6 +163,29 @@ static int save_vectors(const struct klr_model *model, struct klr_output *out,
     return code;
 }
 
+static void save_scaling(const struct klr_scaling *scaling,
+                         struct klr_output *out)
+{
+    double limits[2] = {scaling->lower, scaling->upper};
+    klr_putf(out, "scaling %s\n", scaling->standardize ? "standard" : "minmax");
+    if (!scaling->standardize)
+        save_reals(out, "scaling_limits", limits, 2);
+    klr_puts(out, "scaling_index");
+    for (size_t c = 0; c < scaling->columns; c++)
+        klr_putf(out, " %d", scaling->column[c].index);
+    klr_puts(out, "\nscaling_from");
+    for (size_t c = 0; c < scaling->columns; c++) {
+        klr_put(out, " ", 1);
+        klr_put_real(out, scaling->column[c].from);
+    }
+    klr_puts(out, "\nscaling_to");
+    for (size_t c = 0; c < scaling->columns; c++) {
+        klr_put(out, " ", 1);
+        klr_put_real(out, scaling->column[c].to);
+    }
+    klr_puts(out, "\n");
+}
+
 static void save_record(const struct klr_model *model, struct klr_output *out,
                         int flags)
 {
@@ -188,6 +211,8 @@ static void save_record(const struct klr_model *model, struct klr_output *out,
             klr_putf(out, " %zu", model->sv_row[sv] + 1);
         klr_puts(out, "\n");
     }
+    if (model->scaling)
+        save_scaling(model->scaling, out);
     klr_puts(out, "end\n");
 }
 

@@ -15,7 +15,8 @@
 
 enum {
     PREDICT_ROWS = 1024,       /* of a block, at most, or so many that they */
-    PREDICT_VALUES = 1 << 20,  /* have at most so many decision values */
+    PREDICT_VALUES = 1 << 20,  /* have at most so many decision values, and
+                                  features that are scaled */
     PREDICT_CHUNK = 64,        /* rows that a thread answers in one turn */
     PREDICT_SAMPLE = 4,        /* support vectors decided both ways at each */
     PREDICT_PLACES = 4,        /* of these places */
@@ -163,22 +164,33 @@ struct klr_predictor {
     struct klr_operator op;  /* over all support vectors */
     struct klr_range *range; /* (k) the vectors of each class */
     enum klr_precision precision;
-    size_t rows;      /* of a block */
-    double *coef;     /* (n_sv, columns) */
-    double *product;  /* (rows, columns) */
-    double *decision; /* (rows, machines) where the caller wants none */
+    size_t rows;        /* of a block */
+    size_t *start;      /* (rows + 1) of a block that is scaled, */
+    struct rows scaled; /* and its features */
+    double *coef;       /* (n_sv, columns) */
+    double *product;    /* (rows, columns) */
+    double *decision;   /* (rows, machines) where the caller wants none */
     size_t work_size;
     double *work; /* (threads, work_size) of model_answer */
 };
 
+/* Rows of a block, whose features may become many when they are scaled. */
+static size_t predictor_rows(const struct klr_model *model)
+{
+    size_t features = model->scaling ? model->scaling->columns : 0;
+    size_t values = features > model->machines ? features : model->machines;
+    size_t rows = PREDICT_VALUES / values;
+    return rows > PREDICT_ROWS ? PREDICT_ROWS : rows ? rows : 1;
+}
+
 static bool predictor_alloc(struct klr_predictor *p, struct klr_error *err)
 {
     size_t machines = p->model->machines, n = p->model->n_sv;
-    size_t rows = PREDICT_VALUES / machines, size = sizeof(double);
-    size_t k = p->model->k, columns = p->model->columns;
-    p->rows = rows > PREDICT_ROWS ? PREDICT_ROWS : rows ? rows : 1;
+    size_t k = p->model->k, columns = p->model->columns, size = sizeof(double);
+    p->rows = predictor_rows(p->model);
     p->work_size = model_answer_work(k);
     return (p->range = klr_alloc(k, sizeof *p->range, err)) &&
+           (p->start = klr_alloc(p->rows + 1, sizeof *p->start, err)) &&
            (p->coef = klr_alloc(n, columns * size, err)) &&
            (p->product = klr_alloc(p->rows, columns * size, err)) &&
            (p->decision = klr_alloc(p->rows, machines * size, err)) &&
@@ -337,6 +349,9 @@ struct klr_predictor *klr_predictor_free(struct klr_predictor *p)
     operator_free(&p->op);
     klr_pool_free(p->pool);
     klr_free(p->range);
+    klr_free(p->start);
+    klr_free(p->scaled.index);
+    klr_free(p->scaled.value);
     klr_free(p->coef);
     klr_free(p->product);
     klr_free(p->decision);
@@ -346,13 +361,33 @@ struct klr_predictor *klr_predictor_free(struct klr_predictor *p)
 
 /* ---- Predicting ---- */
 
+/* The block as the support vectors are, into the predictor's memory. */
+static int predict_scale(struct klr_predictor *p, struct klr_features *x,
+                         struct klr_error *err)
+{
+    const struct klr_scaling *scaling = p->model->scaling;
+    int code = scale_features(scaling, x, &p->scaled, p->start, err);
+    *x = (struct klr_features){
+        .n = x->n,
+        .dimension =
+            scaling->columns ? scaling->column[scaling->columns - 1].index : 0,
+        .start = p->start,
+        .index = p->scaled.index,
+        .value = p->scaled.value,
+    };
+    return code;
+}
+
 /* decision (n, machines) of at most p->rows rows. */
 static int predict_block(struct klr_predictor *p, const struct klr_features *x,
                          double *decision, struct klr_error *err)
 {
     size_t machines = p->model->machines;
     struct klr_points *points;
-    int code = klr_points_create_like(&points, p->op.points, x, err);
+    struct klr_features features = *x;
+    int code = p->model->scaling ? predict_scale(p, &features, err) : 0;
+    if (!code)
+        code = klr_points_create_like(&points, p->op.points, &features, err);
     if (code)
         return code;
     predictor_decide(p, points, p->precision, decision);

@@ -448,5 +448,6 @@ void klr_problem_free(struct klr_problem *problem)
     klr_free(problem->text);
     klr_free(problem->length);
     klr_reader_close(problem->reader);
+    scaling_free(problem->scaling);
     *problem = (struct klr_problem){0};
 }

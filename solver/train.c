@@ -127,7 +127,9 @@ static int model_copy_features(struct klr_model *model,
     }
     model->dimension = problem->dimension;
     model->problem = problem;
-    return 0;
+    return problem->scaling
+               ? scaling_copy(&model->scaling, problem->scaling, err)
+               : 0;
 }
 
 /* The model of the t-th C. */

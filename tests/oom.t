@@ -24,6 +24,7 @@ plan skip_all => "no $library" unless -e $library;
 put("$dir/two", clusters(seed => 6, labels => [ 1, -1 ], n => 30, d => 3));
 put("$dir/three", clusters(seed => 7, labels => [ 1, 2, 3 ], n => 36, d => 3));
 put("$dir/folds", join '', map { $_ % 3 . "\n" } 1 .. 36);
+put("$dir/weights", join '', map { 1 + $_ % 4 . "\n" } 1 .. 36);
 put("$dir/broken", get("$dir/two") . "1 1:x\n");
 for my $case ([ 'klr', 'two' ], [ 'svm', 'three' ], [ 'klr', 'three' ]) {
     my ($model, $data) = @$case;
@@ -31,6 +32,8 @@ for my $case ([ 'klr', 'two' ], [ 'svm', 'three' ], [ 'klr', 'three' ]) {
             "$dir/$model.$data" ]);
     die $run->{err} if $run->{exit};
 }
+die 'scaled' if run([ qw(klr-train -q --scale minmax), "$dir/three",
+        "$dir/scaled.three" ])->{exit};
 die 'klr-scale' if run([ 'klr-scale', '-s', "$dir/range", "$dir/two" ])->{exit};
 
 # Each case works in the folder $dir/out, empty at first but for `old`.
@@ -48,6 +51,9 @@ my %case = (
     'path' => [ 'klr-train', '-q', -c => '0.1,1', "$dir/two", 'old' ],
     'the best of a path' =>
         [ 'klr-train', '-q', -v => 2, -c => '0.1,1', "$dir/two", 'old' ],
+    'with scaling and weights' => [ qw(klr-train -q --scale standard --balance),
+        '--weights', "$dir/weights", "$dir/three", 'old' ],
+    'predict, scaled' => [ 'klr-predict', "$dir/three", "$dir/scaled.three", 'old' ],
     'predict probabilities' =>
         [ 'klr-predict', "$dir/three", "$dir/klr.three", 'old' ],
     'predict labels' =>

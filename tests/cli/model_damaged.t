@@ -52,6 +52,16 @@ sub own { my ($multiclass, $more) = @_; # what LIBSVM's type has not
 sub libsvm { my ($edit) = @_; # without our own section
     return sub { $_[0] =~ s/^klr_format.*//ms or die; $edit->($_[0]) } }
 
+# With a scaling: our own type, and its keys on lines 26 to 30.
+my %scaling = (scaling => 'minmax', scaling_limits => '-1 1',
+    scaling_index => '1 3', scaling_from => '0 -2', scaling_to => '1 7.5');
+sub scaled { my (%change) = @_;
+    return sub { own('ovo', '')->($_[0]);
+                 my %key = (%scaling, %change);
+                 my $lines = join '', map { defined $key{$_} ? "$_ $key{$_}\n" : '' }
+                     qw(scaling scaling_limits scaling_index scaling_from scaling_to);
+                 $_[0] =~ s/^end/${lines}end/m } }
+
 my @cases = (
     # the header, line by line
     [ to(1, "svm_type nu_svc\n"),
@@ -190,6 +200,39 @@ my @cases = (
     [ to(25, "end\nend\n"), "26:1: unexpected 'end' after the line 'end'" ],
     [ to(25, "end 1\n"), "25:5: unexpected '1' at the end of the line" ],
 
+    # scalings
+    [ to(25, "scaling standard\nscaling_index\nscaling_from\nscaling_to\nend\n"),
+        "25:1: key 'scaling' needs svm_type klr" ],
+    [ sub { scaled()->($_[0]); $_[0] =~ s/kernel_type rbf/kernel_type precomputed/;
+            $_[0] =~ s/ 1:0.5 3:1$| 1:-0.5 2:1$| 2:0.5$| 1:1$/ 0:1/mg },
+        "26:1: key 'scaling' needs features" ],
+    [ scaled(scaling => 'log'), "26:9: scaling 'log' is not supported here; known:"
+        . ' minmax standard' ],
+    [ scaled(scaling => undef), "30: key 'scaling' is missing before this line" ],
+    [ scaled(scaling_limits => undef),
+        "30: key 'scaling_limits' is missing before this line" ],
+    [ scaled(scaling_index => undef),
+        "30: key 'scaling_index' is missing before this line" ],
+    [ scaled(scaling_to => undef),
+        "30: key 'scaling_to' is missing before this line" ],
+    [ scaled(scaling_limits => '-1 1 2'),
+        '27:16: they are a lower and an upper limit' ],
+    [ scaled(scaling_limits => '1 1'),
+        '27:16: they are a lower and an upper limit' ],
+    [ scaled(scaling_index => '1 3 4'),
+        '29:14: scaling_from has 2 values, scaling_index 3 needs 3' ],
+    [ scaled(scaling_to => '1'),
+        '30:12: scaling_to has 1 values, scaling_index 2 needs 2' ],
+    [ scaled(scaling_index => '0 3'), '28:15: indices are from 1 to 2147483647' ],
+    [ scaled(scaling_index => '1 2147483648'),
+        '28:15: indices are from 1 to 2147483647' ],
+    [ scaled(scaling_index => '3 3'), '28:15: indices must ascend' ],
+    [ scaled(scaling_index => '1 3.0'), "28:17: '3.0' is not a count" ],
+    [ scaled(scaling_from => '0 7.5'),
+        '30:12: feature 3: the maximum is not above the minimum' ],
+    [ scaled(scaling => 'standard', scaling_limits => undef, scaling_to => '0 1'),
+        '29:12: feature 1: the deviation is not above 0' ],
+
     # cut off
     [ sub { $_[0] = '' }, " the file ends before its line 'SV'" ],
     [ cut("rho"), "5: the file ends before its line 'SV'" ],
@@ -226,6 +269,10 @@ for my $case (
     [ 'with a header in another order',
         sub { $_[0] =~ s/(gamma.*\n)((?:.*\n){6})/$2$1/ or die } ],
     [ 'a sparse one', to(17, "model sklr\nlambda 0.1\nbox 0\nbias 0\n") ],
+    [ 'one with a scaling', scaled(scaling_limits => '0 1', scaling_index => '1 2',
+            scaling_from => '0 0', scaling_to => '1 1') ],
+    [ 'one with limits of no use', scaled(scaling => 'standard',
+            scaling_index => '1 2', scaling_from => '0 0', scaling_to => '1 1') ],
     [ "as LIBSVM's", libsvm(sub { }) ],
     [ 'without probabilities', libsvm(sub { $_[0] =~ s/prob.*\n//g }),
         "2\n2\n2\n" ],

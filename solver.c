@@ -27,8 +27,10 @@
 #include "solver/smo1.c"       /* its outer loop, to first order */
 #include "solver/precond.c"    /* low rank, weighted: for the next */
 #include "solver/cholesky.c"   /* of full rank, float: for discriminants */
-#include "solver/direction.c"  /* the step of the Newton method */
-#include "solver/newton.c"     /* truncated Newton for the logistic loss */
+#include "solver/direction.c"  /* the step of the Newton method, */
+#include "solver/coupled.c"    /* and its preconditioner on several columns */
+#include "solver/newton.c"     /* truncated Newton for the logistic loss, */
+#include "solver/softmax.c"    /* and for that of all classes at once */
 #include "solver/trirls.c"     /* reweighted least squares, ended early */
 #include "solver/coef_step.c"  /* Newton and others for |beta|^2: a step, */
 #include "solver/coef.c"       /* and the method */

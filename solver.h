@@ -137,9 +137,10 @@ enum klr_regularizer {
 enum klr_selection { KLR_SELECTION_OBJECTIVE, KLR_SELECTION_INFEASIBILITY };
 enum klr_threshold { KLR_THRESHOLD_MODEL, KLR_THRESHOLD_SVM };
 enum klr_multiclass {
-    KLR_OVO,  /* one machine for each pair of classes */
-    KLR_OVA,  /* one machine for each class against the rest */
-    KLR_DDAG, /* as KLR_OVO, answers by elimination of classes */
+    KLR_OVO,     /* one machine for each pair of classes */
+    KLR_OVA,     /* one machine for each class against the rest */
+    KLR_DDAG,    /* as KLR_OVO, answers by elimination of classes */
+    KLR_SOFTMAX, /* a machine for each class, trained together; klr only */
 };
 /* What makes probabilities of decision values f. */
 enum klr_link {

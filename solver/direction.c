@@ -42,11 +42,31 @@ static int weight_bin(double weight)
     return exponent > 0 ? 0 : -exponent;
 }
 
-/* W_i K_ii, and what the row weighs in the constraint. */
+/* W_i; of several columns the diagonal element of a column. */
+static double direction_curvature(const struct direction *d, size_t i, size_t c)
+{
+    double s = d->s[i * d->columns + c];
+    return d->columns > 1 ? s * s * (1 - s * s / d->cost[i]) : s * s;
+}
+
+/* W_i K_ii, and what the row weighs in the constraint; over all columns. */
 static double direction_weight(const struct direction *d, size_t i)
 {
-    double weight = d->s[i] * d->s[i];
-    return weight * (d->precond.diagonal[i] + 1 / d->total);
+    double sum = 0;
+    for (size_t c = 0; c < d->columns; c++)
+        sum +=
+            direction_curvature(d, i, c) * (d->diagonal[i] + 1 / d->total[c]);
+    return sum;
+}
+
+/* The sums of W; infinite without a constraint. */
+static void direction_totals(struct direction *d)
+{
+    for (size_t c = 0; c < d->columns; c++) {
+        d->total[c] = d->problem->params->no_bias ? INFINITY : 0;
+        for (size_t i = 0; i < d->n; i++)
+            d->total[c] += direction_curvature(d, i, c);
+    }
 }
 
 /* The first bin of rows to be left out. */
@@ -70,7 +90,7 @@ static void direction_restrict(struct direction *d)
     const struct klr_set all = d->problem->set;
     struct klr_range *range = d->range;
     size_t count = 0, kept = 0, out = d->n, i = 0;
-    d->total = d->problem->params->no_bias ? INFINITY : dot(d->n, d->s, d->s);
+    direction_totals(d);
     int bin = direction_bin(d);
     for (size_t r = 0; r < all.count; r++)
         for (size_t p = all.range[r].begin; p < all.range[r].end; p++, i++) {
@@ -89,7 +109,7 @@ static void direction_restrict(struct direction *d)
         kept = d->n; /* d->row has them all */
     d->in = (struct klr_set){range, count, kept};
     for (size_t k = kept; k < d->n; k++)
-        d->s[d->row[k]] = 0;
+        memset(d->s + d->row[k] * d->columns, 0, d->columns * sizeof *d->s);
 }
 
 /* ---- products ---- */
@@ -97,8 +117,17 @@ static void direction_restrict(struct direction *d)
 static void direction_apply(struct direction *d, struct klr_set rows,
                             struct klr_set cols, const double *v, double *out)
 {
-    operator_apply(d->problem->op, rows, cols, v, 1, d->precision, out);
+    operator_apply(d->problem->op, rows, cols, v, d->columns, d->precision,
+                   out);
     d->progress->iterations++;
+}
+
+/* packed: the rows kept. */
+static void direction_pack(struct direction *d, const double *from)
+{
+    size_t row = d->columns * sizeof *from;
+    for (size_t k = 0; k < d->in.size; k++)
+        memcpy(d->packed + k * d->columns, from + d->row[k] * d->columns, row);
 }
 
 /* out = K t on the rows kept, for t = 0 on the others; packs into t. */
@@ -108,17 +137,19 @@ static void direction_product(struct direction *d, double *t, double *out)
         direction_apply(d, d->problem->set, d->problem->set, t, out);
         return;
     }
-    for (size_t k = 0; k < d->in.size; k++)
-        d->packed[k] = t[d->row[k]];
+    size_t row = d->columns * sizeof *t;
+    direction_pack(d, t);
     direction_apply(d, d->in, d->in, d->packed, t);
     for (size_t k = 0; k < d->in.size; k++)
-        out[d->row[k]] = t[k];
+        memcpy(out + d->row[k] * d->columns, t + k * d->columns, row);
 }
 
 static void direction_precondition(struct direction *d, const double *in,
                                    double *out)
 {
-    if (d->problem->params->no_bias)
+    if (d->columns > 1)
+        coupled_solve(&d->coupled, in, out);
+    else if (d->problem->params->no_bias)
         precond_invert(&d->precond, in, out);
     else
         precond_solve(&d->precond, in, out);
@@ -127,19 +158,20 @@ static void direction_precondition(struct direction *d, const double *in,
 /* ---- the start ---- */
 
 /* v = S^-1 x, x = e on the rows kept; where others are left out, x = e - W a so
- * that s'v = 0 still. The residual there is S q - v - S K x. */
+ * that s'v = 0 still. The residual there is S q - v - S K x. One column alone
+ * leaves rows out here. */
 static void direction_other(struct direction *d, double *v, double *residual)
 {
     double sum = 0, total = 0;
-    memset(v, 0, d->n * sizeof *v);
-    memset(residual, 0, d->n * sizeof *residual);
+    memset(v, 0, d->size * sizeof *v);
+    memset(residual, 0, d->size * sizeof *residual);
     for (size_t k = 0; k < d->in.size && d->partial; k++) {
         sum += d->e[d->row[k]];
         total += d->s[d->row[k]] * d->s[d->row[k]];
     }
-    double a = isinf(d->total) || !d->partial ? 0 : sum / total;
-    for (size_t k = 0; k < d->in.size; k++) {
-        size_t i = d->row[k];
+    double a = isinf(d->total[0]) || !d->partial ? 0 : sum / total;
+    for (size_t k = 0; k < d->in.size * d->columns; k++) {
+        size_t i = d->partial ? d->row[k] : k;
         d->t[i] = d->e[i] - a * d->s[i] * d->s[i];
         v[i] = d->t[i] / d->s[i];
         residual[i] = -v[i];
@@ -158,28 +190,28 @@ static void direction_other(struct direction *d, double *v, double *residual)
  * exists only where all rows kept have a weight. Returns that norm squared. */
 static double direction_start(struct direction *d)
 {
-    size_t n = d->n;
+    size_t size = d->size;
     double *other = d->p, *z_other = d->kv;
-    bool exists = true;
-    for (size_t i = 0; i < n; i++) {
+    bool exists = !d->partial || d->columns == 1;
+    for (size_t i = 0; i < size; i++) {
         d->r[i] = d->s[i] * d->q[i];
         exists = exists && (d->partial || d->s[i] > 0);
     }
     direction_precondition(d, d->r, d->z);
-    double norm = dot(n, d->r, d->z), norm_other = INFINITY;
+    double norm = dot(size, d->r, d->z), norm_other = INFINITY;
     if (exists) {
         direction_other(d, d->v, other);
         direction_precondition(d, other, z_other);
-        norm_other = dot(n, other, z_other);
+        norm_other = dot(size, other, z_other);
     }
     if (!(norm_other < norm)) {
-        memset(d->v, 0, n * sizeof *d->v);
-        memset(d->kv, 0, n * sizeof *d->kv);
+        memset(d->v, 0, size * sizeof *d->v);
+        memset(d->kv, 0, size * sizeof *d->kv);
         return norm;
     }
-    memcpy(d->r, other, n * sizeof *other);
-    memcpy(d->z, z_other, n * sizeof *other);
-    memcpy(d->kv, d->q, n * sizeof *d->kv);
+    memcpy(d->r, other, size * sizeof *other);
+    memcpy(d->z, z_other, size * sizeof *other);
+    memcpy(d->kv, d->q, size * sizeof *d->kv);
     return norm_other;
 }
 
@@ -189,7 +221,7 @@ static double direction_start(struct direction *d)
  * curvature. */
 static bool direction_step(struct direction *d, double *rz)
 {
-    size_t n = d->n;
+    size_t n = d->size;
     const double *s = d->s;
     for (size_t i = 0; i < n; i++)
         d->t[i] = s[i] * d->p[i];
@@ -218,7 +250,7 @@ static bool direction_step(struct direction *d, double *rz)
 static bool direction_descends(const struct direction *d)
 {
     double slope = 0;
-    for (size_t i = 0; i < d->n; i++)
+    for (size_t i = 0; i < d->size; i++)
         slope += d->q[i] * (d->s[i] * d->v[i] - d->e[i]);
     return d->partial || slope < 0;
 }
@@ -226,13 +258,16 @@ static bool direction_descends(const struct direction *d)
 static enum klr_status direction_solve(struct direction *d, double *s,
                                        const double *e, const double *q)
 {
-    size_t n = d->n;
+    size_t n = d->size;
     enum klr_status status = KLR_CONVERGED;
     d->s = s;
     d->e = e;
     d->q = q;
     direction_restrict(d);
-    precond_build(&d->precond, d->problem, s);
+    if (d->columns > 1)
+        coupled_build(&d->coupled, d->problem, s);
+    else
+        precond_build(&d->precond, d->problem, s);
     const double tiny = 1e-8;
     double rz = direction_start(d), goal = d->accuracy * d->accuracy * rz;
     memcpy(d->p, d->z, n * sizeof *d->p);
@@ -252,8 +287,7 @@ static enum klr_status direction_solve(struct direction *d, double *s,
     for (size_t i = 0; i < n; i++)
         d->v[i] *= s[i];
     if (d->partial) {
-        for (size_t k = 0; k < d->in.size; k++)
-            d->packed[k] = d->v[d->row[k]];
+        direction_pack(d, d->v);
         direction_apply(d, d->problem->set, d->in, d->packed, d->kv);
     }
     return status;
@@ -261,35 +295,64 @@ static enum klr_status direction_solve(struct direction *d, double *s,
 
 /* ---- start and end ---- */
 
+static void direction_raise(struct direction *d)
+{
+    if (d->columns > 1)
+        coupled_raise(&d->coupled);
+    else
+        precond_raise(&d->precond);
+}
+
+static double direction_flops(const struct direction *d)
+{
+    return d->columns > 1 ? coupled_flops(&d->coupled) : d->precond.flops;
+}
+
 static int direction_create(struct direction *d, const struct binary *problem,
+                            size_t columns, const double *cost,
                             struct klr_error *err)
 {
-    size_t n = problem->n;
+    size_t n = problem->n, size = n * columns;
     d->problem = problem;
     d->n = n;
+    d->columns = columns;
+    d->size = size;
+    d->cost = cost;
     d->precision = KLR_FLOAT;
-    if (!(d->store = klr_alloc(DIRECTION_VECTORS * n, sizeof(double), err)) ||
+    if (!(d->store =
+              klr_alloc(DIRECTION_VECTORS * size, sizeof(double), err)) ||
+        !(d->total = klr_alloc(columns, sizeof *d->total, err)) ||
+        !(d->diagonal = klr_alloc(n, sizeof *d->diagonal, err)) ||
         !(d->row = klr_alloc(n, sizeof *d->row, err)) ||
         !(d->range = klr_alloc(n, sizeof *d->range, err)))
         return KLR_E_MEMORY;
     double **vector[DIRECTION_VECTORS] = {&d->v, &d->kv, &d->r, &d->z,
                                           &d->p, &d->kp, &d->t, &d->packed};
-    for (int i = 0; i < DIRECTION_VECTORS; i++)
-        *vector[i] = d->store + (size_t)i * n;
-    return precond_create(&d->precond, problem, err);
+    for (size_t i = 0; i < DIRECTION_VECTORS; i++)
+        *vector[i] = d->store + i * size;
+    operator_diagonal(problem->op, problem->set, d->diagonal);
+    return columns > 1
+               ? coupled_create(&d->coupled, problem, columns, cost, err)
+               : precond_create(&d->precond, problem, err);
 }
 
 static void direction_free(struct direction *d)
 {
-    precond_free(&d->precond);
+    if (d->columns > 1)
+        coupled_free(&d->coupled);
+    else
+        precond_free(&d->precond);
     klr_free(d->store);
+    klr_free(d->total);
+    klr_free(d->diagonal);
     klr_free(d->row);
     klr_free(d->range);
 }
 
-static double direction_bytes(size_t n)
+static double direction_bytes(size_t n, size_t columns)
 {
-    size_t row = DIRECTION_VECTORS * sizeof(double) + sizeof(size_t) +
-                 sizeof(struct klr_range);
-    return (double)n * (double)row + precond_bytes(n);
+    double row = (double)columns * DIRECTION_VECTORS * sizeof(double);
+    row += sizeof(double) + sizeof(size_t) + sizeof(struct klr_range);
+    return (double)n * row +
+           (columns > 1 ? coupled_bytes(n, columns) : precond_bytes(n));
 }

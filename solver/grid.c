@@ -126,7 +126,7 @@ static void grid_turn(void *context, size_t index, size_t thread)
     struct klr_operator op = {0};
     (void)thread;
     row->code = problem_operator(&op, grid->problem, &first, &kernel,
-                                 grid->layout->order, grid->pool, &row->err);
+                                 grid->layout, grid->pool, &row->err);
     for (size_t l = 0; l < cells && !row->code; l++)
         row->code =
             grid_cell(grid, row, &op, (index * cells + l) * params->cost.count);

@@ -62,6 +62,8 @@ static int scale_features(const struct klr_scaling *scaling,
 
 static double sigmoid(double z);  /* 1 / (1 + e^-z) */
 static double softplus(double z); /* log(1 + e^z) */
+/* p (k) = e^f / sum e^f; f may be p. Returns log sum e^f. */
+static double softmax(size_t k, const double *f, double *p);
 
 enum link_kind { LINK_LOGISTIC, LINK_CONSISTENT, LINK_GAUSSIAN };
 
@@ -335,6 +337,9 @@ static solve_fn smo_solve;
 static solve_fn newton_solve;
 /* What that allocates for n examples, in bytes, K aside. */
 static double newton_bytes(size_t n);
+/* The same for a softmax of several columns. */
+static solve_all_fn softmax_solve;
+static double softmax_bytes(size_t n, size_t columns);
 /* For the regularizer beta'beta and any symmetric K: by a truncated Newton
  * method, and by nonlinear conjugate gradients. */
 static solve_fn coef_newton_solve, coef_cg_solve;
@@ -393,6 +398,10 @@ struct system {
     solve_all_fn *solve_all;
     double (*bytes)(size_t n); /* allocated for n examples, beside tiles of K;
                                   NULL: works on a cache of its rows */
+    /* The machines of a softmax, which are one problem, and the bytes for n
+     * examples of k classes; NULL: it cannot. */
+    solve_all_fn *softmax;
+    double (*softmax_bytes)(size_t n, size_t k);
 };
 
 /* The first system that the parameters admit; where there is none, NULL and
@@ -426,6 +435,12 @@ static int precond_create(struct precond *m, const struct binary *problem,
                           struct klr_error *err);
 static void precond_free(struct precond *m);
 static double precond_bytes(size_t n);
+/* The largest rank there may be; the same with a smaller one. */
+static size_t precond_most(size_t n);
+static int precond_create_within(struct precond *m,
+                                 const struct binary *problem, size_t most,
+                                 struct klr_error *err);
+static double precond_bytes_within(size_t n, size_t most);
 /* Double the limit of the rank for the builds to come; more of it pays then. */
 static void precond_raise(struct precond *m);
 /* For the roots s (n) of the weights, which must stay until the next build. */
@@ -435,6 +450,42 @@ static void precond_build(struct precond *m, const struct binary *problem,
 static void precond_solve(struct precond *m, const double *in, double *out);
 /* out = the inverse of M, applied to in. */
 static void precond_invert(struct precond *m, const double *in, double *out);
+
+/* ---- the same for the columns of a softmax: see coupled.c ---- */
+
+struct coupled {
+    size_t n, columns;
+    bool bias;
+    struct precond *column; /* (columns) */
+    const double *cost;     /* (n) C_i, the caller's */
+    const double *s;        /* (n, columns) roots of C_i p_ic, the caller's */
+    double *root;           /* (columns, n) roots of the columns' weights */
+    double *from, *to;      /* (n) workspace */
+    double *projected;      /* (n, columns) workspace */
+    double *laplacian;      /* (columns, columns), factored */
+    double *sum;            /* (columns) workspace */
+};
+
+static int coupled_create(struct coupled *m, const struct binary *problem,
+                          size_t columns, const double *cost,
+                          struct klr_error *err);
+static void coupled_free(struct coupled *m);
+static double coupled_bytes(size_t n, size_t columns);
+static void coupled_raise(struct coupled *m);
+/* For the roots s (n, columns), rows of 0 are left out; they must stay until
+ * the next build. */
+static void coupled_build(struct coupled *m, const struct binary *problem,
+                          const double *s);
+/* out (n, columns), of the subspace of the steps. */
+static void coupled_solve(struct coupled *m, const double *in, double *out);
+/* Operations so far. */
+static double coupled_flops(const struct coupled *m);
+
+/* The Laplacian of a graph of k nodes with the weights w (k, k) >= 0,
+ * symmetric, whose diagonal is not looked at: factored in place; x (k), whose
+ * sum is 0, becomes the solution of sum 0, where an isolated node has 0. */
+static void laplacian_factor(size_t k, double *w);
+static void laplacian_solve(size_t k, const double *w, double *x);
 
 /* ---- a preconditioner of full rank: see cholesky.c ---- */
 
@@ -472,23 +523,26 @@ static void cholesky_solve(struct cholesky *m, size_t count, double *const *x);
 
 struct direction {
     const struct binary *problem;
-    size_t n;
-    double accuracy; /* fall of the residual of conjugate gradients */
+    size_t n, columns, size; /* size: n * columns */
+    double accuracy;         /* fall of the residual of conjugate gradients */
     enum klr_precision precision; /* of their products */
-    bool indefinite; /* a direction of negative curvature was met */
-    struct precond precond;
+    bool indefinite;        /* a direction of negative curvature was met */
+    struct precond precond; /* of one column */
+    struct coupled coupled; /* of several */
     struct klr_progress *progress; /* for the clock, with gap(solver) */
     double (*gap)(void *);
     void *solver;
-    double *s;               /* (n) roots of the weights, the caller's */
+    double *diagonal;        /* (n) K_ii */
+    const double *cost;      /* (n) C_i, the caller's */
+    double *s;               /* S, the caller's: see direction_solve */
     int steps;               /* of conjugate gradients, at last */
-    double total;            /* their sum of squares; infinite without bias */
-    const double *e, *q;     /* (n) beta - g, K e; the caller's */
+    double *total;           /* (columns) sum W; infinite without bias */
+    const double *e, *q;     /* beta - g, K e; the caller's */
     bool partial;            /* rows of negligible weight are left out */
     size_t *row;             /* (n) rows kept; from the end those left out */
     struct klr_set in;       /* their positions */
     struct klr_range *range; /* (n) of these */
-    double *store;           /* all vectors below, (n) each */
+    double *store;           /* all vectors below, (n, columns) each */
     double *v, *kv;          /* v, K S v; then S v, K S v */
     double *r, *z, *p, *kp, *t, *packed;
 };
@@ -496,11 +550,16 @@ struct direction {
 /* The caller has zeroed *d and keeps accuracy, precision, progress, gap and
  * solver. */
 static int direction_create(struct direction *d, const struct binary *problem,
+                            size_t columns, const double *cost,
                             struct klr_error *err);
 static void direction_free(struct direction *d);
-static double direction_bytes(size_t n);
-/* d->v and d->kv; s becomes 0 where rows are left out. Ends early with a status
- * of the clock, or with `indefinite`. */
+static double direction_bytes(size_t n, size_t columns);
+/* More rank for the preconditioner from now on; its operations so far. */
+static void direction_raise(struct direction *d);
+static double direction_flops(const struct direction *d);
+/* d->v and d->kv. Of one column s (n) are the roots of the weights, of several
+ * s (n, columns) those of C_i p_ic. It becomes 0 where rows are left out. Ends
+ * early with a status of the clock, or with `indefinite`. */
 static enum klr_status direction_solve(struct direction *d, double *s,
                                        const double *e, const double *q);
 
@@ -661,6 +720,7 @@ static void training_free(struct training *training);
 static enum klr_precision training_precision(const struct training *training,
                                              double scale);
 
+static bool machines_are_classes(enum klr_multiclass multiclass);
 static size_t machine_count(enum klr_multiclass multiclass, size_t k);
 /* Coefficients that a support vector has. */
 static size_t machine_columns(enum klr_multiclass multiclass, size_t k);
@@ -725,7 +785,7 @@ static int problem_operator(struct klr_operator *op,
                             const struct klr_problem *problem,
                             const struct klr_params *params,
                             const struct klr_kernel *kernel,
-                            const size_t *order, struct klr_pool *pool,
+                            const struct layout *layout, struct klr_pool *pool,
                             struct klr_error *err);
 
 /* ---- answers: see predict.c ---- */

@@ -26,6 +26,23 @@ static double softplus(double z)
     return fmax(z, 0) + log1p(exp(-fabs(z)));
 }
 
+static double softmax(size_t k, const double *f, double *p)
+{
+    size_t top = 0;
+    double rest = 0;
+    for (size_t c = 1; c < k; c++)
+        if (f[c] > f[top])
+            top = c;
+    double most = f[top];
+    for (size_t c = 0; c < k; c++) {
+        p[c] = exp(f[c] - most);
+        rest += c == top ? 0 : p[c];
+    }
+    for (size_t c = 0; c < k; c++)
+        p[c] /= 1 + rest;
+    return most + log1p(rest);
+}
+
 static struct link link_neutral(int link)
 {
     enum link_kind kind = link == KLR_LINK_GAUSSIAN     ? LINK_GAUSSIAN

@@ -6,21 +6,28 @@
  *
  * Machines that work on the same examples form a group and are solved together:
  * a pair is a group of its own, the machines of one against the rest are one
- * group. All share one operator. A machine is solved for all values of C in one
+ * group, and so are those of a softmax, which are one problem together. All
+ * share one operator. A machine is solved for all values of C in one
  * go.
  */
 #include "solver/internal.h"
 
 /* ---- Machines and classes ---- */
 
+/* Else pairs of them. */
+static bool machines_are_classes(enum klr_multiclass multiclass)
+{
+    return multiclass == KLR_OVA || multiclass == KLR_SOFTMAX;
+}
+
 static size_t machine_count(enum klr_multiclass multiclass, size_t k)
 {
-    return multiclass == KLR_OVA ? k : k * (k - 1) / 2;
+    return machines_are_classes(multiclass) ? k : k * (k - 1) / 2;
 }
 
 static size_t machine_columns(enum klr_multiclass multiclass, size_t k)
 {
-    return multiclass == KLR_OVA ? k : k - 1;
+    return machines_are_classes(multiclass) ? k : k - 1;
 }
 
 static size_t pair_index(size_t k, size_t a, size_t b)
@@ -187,7 +194,7 @@ static void report_finish(struct klr_report *report,
 
 static size_t group_count(const struct training *training)
 {
-    return training->multiclass == KLR_OVA
+    return machines_are_classes(training->multiclass)
                ? 1
                : machine_count(training->multiclass, training->layout->k);
 }
@@ -198,7 +205,7 @@ static int group_create(struct group *group, const struct training *training,
     const struct layout *layout = training->layout;
     size_t n = layout->n, k = layout->k;
     memset(group, 0, sizeof *group);
-    group->machines = training->multiclass == KLR_OVA ? k : 1;
+    group->machines = machines_are_classes(training->multiclass) ? k : 1;
     group->count = training->params->cost.count;
     group->stride = n;
     size_t solutions = group->machines * group->count;
@@ -232,9 +239,10 @@ static void group_choose(struct group *group, const struct training *training,
                          size_t g)
 {
     size_t k = training->layout->k;
-    group->first = training->multiclass == KLR_OVA ? 0 : g;
-    group->classes = training->multiclass == KLR_OVA ? k : 2;
-    if (training->multiclass == KLR_OVA)
+    bool all = machines_are_classes(training->multiclass);
+    group->first = all ? 0 : g;
+    group->classes = all ? k : 2;
+    if (all)
         for (size_t c = 0; c < k; c++)
             group->class[c] = c;
     else
@@ -330,16 +338,20 @@ static int solution_drop_all(const struct binary *binary,
 
 /* `count` binary problems with their solutions for each C; of the whole
  * training set or of a part. */
-static int system_solve(const struct system *system, struct binary *binary,
+static int system_solve(const struct training *training, struct binary *binary,
                         struct solution **solution, size_t count, bool whole,
                         struct klr_error *err)
 {
-    const struct klr_params *params = count > 0 ? binary->params : NULL;
+    const struct klr_params *params = training->params;
+    const struct system *system = training->system;
+    solve_all_fn *solve_all = training->multiclass == KLR_SOFTMAX
+                                  ? system->softmax
+                                  : system->solve_all;
     int code = 0;
-    if (system->solve_all && count > 0)
-        code = system->solve_all(binary, count, solution, err);
+    if (solve_all && count > 0)
+        code = solve_all(binary, count, solution, err);
     for (size_t m = 0; m < count && !code; m++) {
-        if (!system->solve_all)
+        if (!solve_all)
             code = system->solve(&binary[m], solution[m], err);
         if (!code && params->lambda_bound && whole)
             code = lambda_bound(&binary[m], system->solve, solution[m], err);
@@ -382,7 +394,7 @@ static int group_solve(struct group *group, struct training *training,
             .clock = &training->clock,
         };
     }
-    code = system_solve(training->system, binary, solution, count,
+    code = system_solve(training, binary, solution, count,
                         hole.fold == training->layout->folds &&
                             hole.part == training->layout->parts,
                         err);

@@ -24,42 +24,9 @@
  * C_i and sum g = 0 hold exactly; else beta. At a large C and for K of fast
  * decay K g has lost all digits when P(beta) and D(g) have met.
  */
-#include "solver/internal.h"
-
-/* A point of the path. */
-struct place {
-    double cost;
-    struct loss loss;
-};
-
-struct newton {
-    const struct binary *problem;
-    size_t n;
-    bool bias;
-    double eps;                   /* relative duality gap to reach */
-    struct loss loss;             /* of this step of the path */
-    enum klr_precision precision; /* of u and q */
-    bool blurred;                 /* floats do not do at this C any more */
-    struct direction direction;
-    double *store;        /* all vectors below, (n) each */
-    double *cost;         /* C_i of this step of the path */
-    double *beta, *u;     /* the point, u = K beta */
-    double *g, *kg;       /* the dual point, K g */
-    double *s, *e, *q;    /* sqrt W; beta - g; K e */
-    double *x, *kx;       /* a point on the line of the search, and K x */
-    double *last, *klast; /* beta and u before the last step */
-    double last_rho, last_primal;
-    enum klr_precision last_precision;
-    double rho;            /* optimal for u */
-    double rho_g;          /* optimal for K g */
-    double primal;         /* P(beta, rho) */
-    double primal_g, dual; /* P(g, rho_g) and D(|g|) */
-    double conjugate;      /* the part of -D without K */
-    struct klr_progress progress;
-};
+#include "solver/newton.h"
 
 enum {
-    NEWTON_VECTORS = 12,
     NEWTON_STEPS = 100,  /* at one C */
     NEWTON_PATIENCE = 5, /* steps after which to try harder */
     NEWTON_LONG = 5,     /* steps of conjugate gradients: ask for more rank */
@@ -68,24 +35,31 @@ enum {
 
 /* ---- objectives ---- */
 
-static double newton_primal(const struct newton *nt, const double *beta,
-                            const double *u, double rho)
+static double logistic_primal(const struct newton *nt, const double *beta,
+                              const double *u, const double *rho)
 {
     return primal_value(&nt->loss, nt->n, nt->problem->y, nt->cost, beta, u,
-                        rho);
+                        rho[0]);
 }
 
-static double newton_rho(const struct newton *nt, const double *u)
+static void logistic_rho(const struct newton *nt, const double *u, double *rho)
 {
-    return nt->bias ? best_rho(&nt->loss, nt->n, nt->problem->y, nt->cost, u)
-                    : 0;
+    rho[0] = best_rho(&nt->loss, nt->n, nt->problem->y, nt->cost, u);
+}
+
+/* rho becomes the best one for u; P (beta, rho). */
+static double newton_value(const struct newton *nt, const double *beta,
+                           const double *u, double *rho)
+{
+    if (nt->bias)
+        nt->functions->best_rho(nt, u, rho);
+    return nt->functions->primal(nt, beta, u, rho);
 }
 
 /* rho and P for the present beta, u and costs. */
 static void newton_evaluate(struct newton *nt)
 {
-    nt->rho = newton_rho(nt, nt->u);
-    nt->primal = newton_primal(nt, nt->beta, nt->u, nt->rho);
+    nt->primal = newton_value(nt, nt->beta, nt->u, nt->rho);
 }
 
 /* Of the answer: the dual point g, or beta where its P is much smaller. */
@@ -100,18 +74,18 @@ static void newton_product(struct newton *nt, const double *x,
                            enum klr_precision precision, double *out)
 {
     const struct binary *b = nt->problem;
-    operator_apply(b->op, b->set, b->set, x, 1, precision, out);
+    operator_apply(b->op, b->set, b->set, x, nt->columns, precision, out);
     nt->progress.iterations++;
 }
 
 /* g, the roots of the weights, e and the part of the dual objective without K.
  * Where the box cuts alpha off the loss is linear: no weight. */
-static void newton_gradient(struct newton *nt)
+static void logistic_gradient(struct newton *nt)
 {
     const double *y = nt->problem->y;
     nt->conjugate = 0;
     for (size_t i = 0; i < nt->n; i++) {
-        double cost = nt->cost[i], margin = y[i] * (nt->u[i] - nt->rho);
+        double cost = nt->cost[i], margin = y[i] * (nt->u[i] - nt->rho[0]);
         double z = nt->loss.shift - margin, p = sigmoid(z);
         double alpha = loss_alpha(&nt->loss, margin, cost);
         bool cut = alpha != cost * p;
@@ -124,14 +98,19 @@ static void newton_gradient(struct newton *nt)
     }
 }
 
-/* u = K beta once more, for a sum of beta that is 0 to rounding. */
+static const struct newton_functions logistic_functions = {
+    logistic_primal, logistic_rho, logistic_gradient};
+
+/* u = K beta once more, for sums of beta that are 0 to rounding. */
 static void newton_refresh(struct newton *nt)
 {
-    double sum = 0;
-    for (size_t i = 0; i < nt->n && nt->bias; i++)
-        sum += nt->beta[i];
-    for (size_t i = 0; i < nt->n; i++)
-        nt->beta[i] -= sum / (double)nt->n;
+    for (size_t c = 0; c < nt->columns; c++) {
+        double sum = 0;
+        for (size_t i = c; i < nt->size && nt->bias; i += nt->columns)
+            sum += nt->beta[i];
+        for (size_t i = c; i < nt->size; i += nt->columns)
+            nt->beta[i] -= sum / (double)nt->n;
+    }
     newton_product(nt, nt->beta, nt->precision, nt->u);
     newton_evaluate(nt);
 }
@@ -139,18 +118,18 @@ static void newton_refresh(struct newton *nt)
 /* sum_i x_i^2 K_ii */
 static double newton_scale(const struct newton *nt, const double *x)
 {
+    const double *diagonal = nt->direction.diagonal;
     double sum = 0;
-    for (size_t i = 0; i < nt->n; i++)
-        sum += x[i] * x[i] * nt->direction.precond.diagonal[i];
+    for (size_t i = 0; i < nt->size; i++)
+        sum += x[i] * x[i] * diagonal[i / nt->columns];
     return sum;
 }
 
 /* rho, P and D of the dual point, given its product. */
 static void newton_judge(struct newton *nt)
 {
-    nt->rho_g = newton_rho(nt, nt->kg);
-    nt->primal_g = newton_primal(nt, nt->g, nt->kg, nt->rho_g);
-    nt->dual = -0.5 * dot(nt->n, nt->g, nt->kg) - nt->conjugate;
+    nt->primal_g = newton_value(nt, nt->g, nt->kg, nt->rho_g);
+    nt->dual = -0.5 * dot(nt->size, nt->g, nt->kg) - nt->conjugate;
 }
 
 /* Float entries err by some 2^-23 sqrt(K_ii K_jj), independently of each other,
@@ -178,10 +157,10 @@ static void newton_dual_point(struct newton *nt, enum klr_precision precision)
     nt->precision = precision;
     if (!carried) {
         newton_refresh(nt);
-        newton_gradient(nt);
+        nt->functions->gradient(nt);
     }
     newton_product(nt, nt->e, precision, nt->q);
-    for (size_t i = 0; i < nt->n; i++)
+    for (size_t i = 0; i < nt->size; i++)
         nt->kg[i] = nt->u[i] - nt->q[i];
     newton_judge(nt);
 }
@@ -189,7 +168,7 @@ static void newton_dual_point(struct newton *nt, enum klr_precision precision)
 /* In double as soon as floats do not do: at the last steps at a large C. */
 static void newton_look(struct newton *nt)
 {
-    newton_gradient(nt);
+    nt->functions->gradient(nt);
     bool blurred = nt->blurred || nt->direction.precision == KLR_DOUBLE ||
                    newton_blurred(nt, nt->progress.violation);
     if (!blurred) {
@@ -203,16 +182,21 @@ static void newton_look(struct newton *nt)
     nt->progress.violation = newton_gap(nt);
 }
 
-/* P at beta + t (g + S v - beta) into x and kx, with the best rho there. */
-static double newton_along(struct newton *nt, double t, double *rho)
+/* Thresholds. */
+static void newton_copy(const struct newton *nt, double *to, const double *from)
+{
+    memcpy(to, from, nt->columns * sizeof *to);
+}
+
+/* P at beta + t (g + S v - beta), x and kx, with the best rho there, rho_x. */
+static double newton_along(struct newton *nt, double t)
 {
     const struct direction *d = &nt->direction;
-    for (size_t i = 0; i < nt->n; i++) {
+    for (size_t i = 0; i < nt->size; i++) {
         nt->x[i] = nt->beta[i] + t * (d->v[i] - nt->e[i]);
         nt->kx[i] = nt->u[i] + t * (d->kv[i] - nt->q[i]);
     }
-    *rho = newton_rho(nt, nt->kx);
-    return newton_primal(nt, nt->x, nt->kx, *rho);
+    return newton_value(nt, nt->x, nt->kx, nt->rho_x);
 }
 
 /* On the line from beta to the Newton point, of t = 1, 1/2, 1/4 ... the first
@@ -221,20 +205,20 @@ static double newton_along(struct newton *nt, double t, double *rho)
 static bool newton_line_search(struct newton *nt)
 {
     const struct direction *d = &nt->direction;
-    double best = 0, rho;
+    double best = 0;
     for (double t = 1; t > 1e-8; t /= 2) {
-        double primal = newton_along(nt, t, &rho);
+        double primal = newton_along(nt, t);
         if (primal < nt->primal) {
             best = t;
             nt->primal = primal;
-            nt->rho = rho;
+            newton_copy(nt, nt->rho, nt->rho_x);
         } else if (best > 0) {
             break;
         }
     }
     if (best == 0)
         return false;
-    for (size_t i = 0; i < nt->n; i++) {
+    for (size_t i = 0; i < nt->size; i++) {
         nt->beta[i] += best * (d->v[i] - nt->e[i]);
         nt->u[i] += best * (d->kv[i] - nt->q[i]);
     }
@@ -247,9 +231,9 @@ static bool newton_line_search(struct newton *nt)
  * step raised P: the product carried along the line had lost its digits. */
 static void newton_keep(struct newton *nt)
 {
-    memcpy(nt->last, nt->beta, nt->n * sizeof *nt->last);
-    memcpy(nt->klast, nt->u, nt->n * sizeof *nt->klast);
-    nt->last_rho = nt->rho;
+    memcpy(nt->last, nt->beta, nt->size * sizeof *nt->last);
+    memcpy(nt->klast, nt->u, nt->size * sizeof *nt->klast);
+    newton_copy(nt, nt->last_rho, nt->rho);
     nt->last_primal = nt->primal;
     nt->last_precision = nt->precision;
 }
@@ -262,9 +246,9 @@ static bool newton_lost(const struct newton *nt)
 
 static void newton_return(struct newton *nt)
 {
-    memcpy(nt->beta, nt->last, nt->n * sizeof *nt->beta);
-    memcpy(nt->u, nt->klast, nt->n * sizeof *nt->u);
-    nt->rho = nt->last_rho;
+    memcpy(nt->beta, nt->last, nt->size * sizeof *nt->beta);
+    memcpy(nt->u, nt->klast, nt->size * sizeof *nt->u);
+    newton_copy(nt, nt->rho, nt->last_rho);
     nt->primal = nt->last_primal;
     newton_look(nt);
 }
@@ -294,7 +278,7 @@ static enum klr_status newton_descend(struct newton *nt)
         if (fabs(newton_gap(nt)) <= nt->progress.target)
             return KLR_CONVERGED;
         if (d->steps > NEWTON_LONG || step % NEWTON_PATIENCE == 0)
-            precond_raise(&d->precond);
+            direction_raise(d);
         if (step % NEWTON_PATIENCE == 0)
             d->accuracy = fmax(0.1 * d->accuracy, 1e-8);
         enum klr_status status = direction_solve(d, nt->s, nt->e, nt->q);
@@ -325,7 +309,7 @@ static double newton_first_cost(const struct newton *nt, double cost,
     double most = 0, diagonal = 0, off = 0;
     size_t rows = nt->n < ROWS ? nt->n : ROWS;
     for (size_t i = 0; i < nt->n; i++) {
-        diagonal += nt->direction.precond.diagonal[i] / (double)nt->n;
+        diagonal += nt->direction.diagonal[i] / (double)nt->n;
         most = fmax(most, b->weight[i]);
     }
     for (size_t i = 0; i < rows; i++) {
@@ -351,8 +335,9 @@ static void newton_set(struct newton *nt, double cost, const struct place *from,
         from->loss.shift + share * (to->loss.shift - from->loss.shift);
     nt->loss.box = from->loss.box + share * (to->loss.box - from->loss.box);
     double scale = (1 + nt->loss.shift) / (1 + old);
-    for (size_t i = 0; i < nt->n; i++) {
+    for (size_t i = 0; i < nt->n; i++)
         nt->cost[i] = cost * nt->problem->weight[i];
+    for (size_t i = 0; i < nt->size; i++) {
         nt->beta[i] *= scale;
         nt->u[i] *= scale;
     }
@@ -388,21 +373,33 @@ static enum klr_status newton_approach(struct newton *nt, double cost,
     return status;
 }
 
-/* The dual point where it will do, else beta. */
-static void newton_finish(const struct newton *nt, struct solution *solution)
+/* The dual point where it will do, else beta, for the t-th C. What is of all
+ * columns together stands with the first one's solution. */
+static void newton_finish(const struct newton *nt, size_t t,
+                          enum klr_status status,
+                          struct solution *const *solution)
 {
     bool dual = nt->primal_g - nt->dual <= nt->eps * fabs(nt->primal_g) ||
                 nt->primal_g <= nt->primal;
-    memcpy(solution->beta, dual ? nt->g : nt->beta, nt->n * sizeof *nt->g);
-    solution->rho = dual ? nt->rho_g : nt->rho;
-    solution->primal = dual ? nt->primal_g : nt->primal;
-    solution->dual = nt->dual;
-    solution->iterations = nt->progress.iterations;
-    solution->precision = nt->precision;
-    solution->flops = nt->direction.precond.flops;
+    const double *from = dual ? nt->g : nt->beta;
+    for (size_t c = 0; c < nt->columns; c++) {
+        double *beta = solution[c][t].beta;
+        for (size_t i = 0; i < nt->n; i++)
+            beta[i] = from[i * nt->columns + c];
+        solution[c][t] = (struct solution){
+            .beta = beta,
+            .rho = dual ? nt->rho_g[c] : nt->rho[c],
+            .precision = nt->precision,
+            .status = status,
+        };
+    }
+    solution[0][t].primal = dual ? nt->primal_g : nt->primal;
+    solution[0][t].dual = nt->dual;
+    solution[0][t].iterations = nt->progress.iterations;
+    solution[0][t].flops = direction_flops(&nt->direction);
 }
 
-static void newton_path(struct newton *nt, struct solution *solution)
+static void newton_path(struct newton *nt, struct solution *const *solution)
 {
     const struct klr_params *params = nt->problem->params;
     struct place from = {0}, to;
@@ -410,8 +407,8 @@ static void newton_path(struct newton *nt, struct solution *solution)
     for (size_t t = 0; t < params->cost.count; t++, from = to) {
         to.cost = params->cost.value[t];
         to.loss = loss_of(params, to.cost);
-        solution[t].status = newton_approach(nt, cost, &from, &to);
-        newton_finish(nt, &solution[t]);
+        enum klr_status status = newton_approach(nt, cost, &from, &to);
+        newton_finish(nt, t, status, solution);
         cost = to.cost * NEWTON_FACTOR;
     }
 }
@@ -420,31 +417,56 @@ static void newton_path(struct newton *nt, struct solution *solution)
 
 static double newton_bytes(size_t n)
 {
-    return (double)n * NEWTON_VECTORS * sizeof(double) + direction_bytes(n);
+    return (double)n * NEWTON_VECTORS * sizeof(double) + direction_bytes(n, 1);
 }
 
 static int newton_create(struct newton *nt, const struct binary *problem,
-                         struct klr_error *err)
+                         size_t columns, struct klr_error *err)
 {
-    size_t n = problem->n;
+    size_t n = problem->n, size = n * columns;
     const struct klr_params *params = problem->params;
     memset(nt, 0, sizeof *nt);
     nt->problem = problem;
     nt->n = n;
+    nt->columns = columns;
+    nt->size = size;
     nt->bias = !params->no_bias;
     nt->eps = params->eps;
+    nt->functions = &logistic_functions;
     nt->direction.progress = &nt->progress;
     nt->direction.gap = newton_gap;
     nt->direction.solver = nt;
-    nt->store = klr_zalloc(NEWTON_VECTORS * n, sizeof(double), err);
-    if (!nt->store)
+    nt->store = klr_zalloc(NEWTON_VECTORS * size, sizeof(double), err);
+    nt->thresholds = klr_zalloc(4 * columns, sizeof(double), err);
+    if (!nt->store || !nt->thresholds)
         return KLR_E_MEMORY;
     double **vector[NEWTON_VECTORS] = {
         &nt->cost, &nt->beta, &nt->u, &nt->g,  &nt->kg,   &nt->s,
         &nt->e,    &nt->q,    &nt->x, &nt->kx, &nt->last, &nt->klast};
-    for (int i = 0; i < NEWTON_VECTORS; i++)
-        *vector[i] = nt->store + (size_t)i * n;
-    return direction_create(&nt->direction, problem, err);
+    double **rho[] = {&nt->rho, &nt->rho_g, &nt->rho_x, &nt->last_rho};
+    for (size_t i = 0; i < NEWTON_VECTORS; i++)
+        *vector[i] = nt->store + i * size;
+    for (size_t i = 0; i < 4; i++)
+        *rho[i] = nt->thresholds + i * columns;
+    return direction_create(&nt->direction, problem, columns, nt->cost, err);
+}
+
+static void newton_free(struct newton *nt)
+{
+    direction_free(&nt->direction);
+    klr_free(nt->store);
+    klr_free(nt->thresholds);
+}
+
+static int newton_run(struct newton *nt, struct solution *const *solution,
+                      struct klr_error *err)
+{
+    newton_path(nt, solution);
+    if (nt->direction.indefinite || newton_gap(nt) < -1e-4)
+        return klr_fail(
+            err, KLR_E_DATA, "the kernel matrix is not positive semidefinite%s",
+            nt->columns > 1 ? ", which a softmax asks for" : ": use -a smo");
+    return 0;
 }
 
 static int newton_solve(const struct binary *problem, struct solution *solution,
@@ -452,19 +474,13 @@ static int newton_solve(const struct binary *problem, struct solution *solution,
 {
     struct newton nt;
     const struct klr_reals *cost = &problem->params->cost;
-    int code = newton_create(&nt, problem, err);
+    int code = newton_create(&nt, problem, 1, err);
     for (size_t t = 0; !code && t < cost->count; t++) {
         struct loss loss = loss_of(problem->params, cost->value[t]);
         code = loss_check(&loss, problem, cost->value[t], err);
     }
-    if (!code) {
-        newton_path(&nt, solution);
-        if (nt.direction.indefinite || newton_gap(&nt) < -1e-4)
-            code = klr_fail(err, KLR_E_DATA,
-                            "the kernel matrix is not positive semidefinite: "
-                            "use -a smo");
-    }
-    direction_free(&nt.direction);
-    klr_free(nt.store);
+    if (!code)
+        code = newton_run(&nt, &solution, err);
+    newton_free(&nt);
     return code;
 }

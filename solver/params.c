@@ -25,7 +25,8 @@ const char *const klr_solver_names[] = {
 };
 
 /* In the order of their enums. */
-const char *const klr_multiclass_names[] = {"ovo", "ova", "ddag", NULL};
+const char *const klr_multiclass_names[] = {"ovo", "ova", "ddag", "softmax",
+                                            NULL};
 const char *const klr_link_names[] = {
     "auto",   "none",  "sigma",    "shrunk", "consistent",
     "fitted", "platt", "gaussian", NULL,
@@ -181,7 +182,8 @@ const struct klr_option klr_train_options[] = {
      .offset = KLR_PARAM(multiclass),
      .choices = klr_multiclass_names,
      .help = "several classes: each pair (ovo), each against the rest (ova), "
-             "pairs by elimination (ddag) (default %s)"},
+             "pairs by elimination (ddag), klr of all at once (softmax) "
+             "(default %s)"},
     {.type = KLR_CHOICE,
      .letter = 't',
      .name = "kernel",
@@ -468,6 +470,10 @@ static int params_check_link(const struct klr_params *params,
         return klr_fail(
             err, KLR_E_USAGE, "option --link: %s is not a link of %s",
             klr_link_names[params->link], klr_model_names[params->model]);
+    if (params->multiclass == KLR_SOFTMAX && params->link > KLR_LINK_SIGMA)
+        return klr_fail(err, KLR_E_USAGE,
+                        "option --link: %s is not a link of a softmax",
+                        klr_link_names[params->link]);
     return 0;
 }
 

@@ -55,18 +55,24 @@ static size_t precond_stride(size_t rank)
     return (rank + 15) / 16 * 16 | 16;
 }
 
-static double precond_bytes(size_t n)
+static double precond_bytes_within(size_t n, size_t most)
 {
-    size_t most = precond_most(n), wide = precond_stride(most);
+    size_t wide = precond_stride(most);
     return (double)n * (sizeof(float) * (double)(wide + KLR_PANEL) +
                         3 * sizeof(double)) +
            sizeof(double) * (double)(most + PRECOND_GROUPS) * (double)wide;
 }
 
-static int precond_create(struct precond *m, const struct binary *problem,
-                          struct klr_error *err)
+static double precond_bytes(size_t n)
 {
-    size_t n = problem->n, most = precond_most(n);
+    return precond_bytes_within(n, precond_most(n));
+}
+
+static int precond_create_within(struct precond *m,
+                                 const struct binary *problem, size_t most,
+                                 struct klr_error *err)
+{
+    size_t n = problem->n;
     size_t wide = precond_stride(most);
     memset(m, 0, sizeof *m);
     m->n = n;
@@ -87,6 +93,12 @@ static int precond_create(struct precond *m, const struct binary *problem,
         return KLR_E_MEMORY;
     operator_diagonal(problem->op, problem->set, m->diagonal);
     return 0;
+}
+
+static int precond_create(struct precond *m, const struct binary *problem,
+                          struct klr_error *err)
+{
+    return precond_create_within(m, problem, precond_most(problem->n), err);
 }
 
 static void precond_free(struct precond *m)

@@ -118,17 +118,28 @@ static void answer_rest(const struct klr_model *model, const double *decision,
         p[c] /= sum;
 }
 
+/* Of all classes at once. */
+static void answer_softmax(const struct klr_model *model,
+                           const double *decision, double *p)
+{
+    for (size_t c = 0; c < model->k; c++)
+        p[c] = link_log_odds(&model->link[c], decision[c]);
+    softmax(model->k, p, p);
+}
+
 /* score (k): probabilities; or what else is largest for the answer. */
 static void answer_score(const struct klr_model *model, const double *decision,
                          double *score, double *work)
 {
     size_t k = model->k;
     double *r = work, *rest = work + k * k;
-    if (model->multiclass == KLR_OVA) {
-        if (model->link)
+    if (machines_are_classes(model->multiclass)) {
+        if (!model->link)
+            memcpy(score, decision, k * sizeof *score);
+        else if (model->multiclass == KLR_OVA)
             answer_rest(model, decision, score);
         else
-            memcpy(score, decision, k * sizeof *score);
+            answer_softmax(model, decision, score);
         return;
     }
     if (model->link)

@@ -18,7 +18,9 @@ static const struct system systems[] = {
      .gap = GAP_IS_EPS,
      .eps = 1e-6,
      .solve = newton_solve,
-     .bytes = newton_bytes},
+     .bytes = newton_bytes,
+     .softmax = softmax_solve,
+     .softmax_bytes = softmax_bytes},
     {.model = KLR_MODEL_KLR,
      .solver = KLR_SOLVER_SMO,
      .regularizer = KLR_REGULARIZER_KERNEL,
@@ -140,6 +142,7 @@ enum { SYSTEMS = sizeof systems / sizeof *systems };
 /* What parameters ask of a system, in the order in which it is looked at. */
 enum demand {
     DEMAND_MODEL,
+    DEMAND_SOFTMAX,
     DEMAND_SOLVER,
     DEMAND_REGULARIZER,
     DEMAND_KERNEL,
@@ -172,6 +175,8 @@ static bool system_meets(const struct system *system, enum demand demand,
     switch (demand) {
     case DEMAND_MODEL:
         return (int)system->model == params->model;
+    case DEMAND_SOFTMAX:
+        return params->multiclass != KLR_SOFTMAX || system->softmax;
     case DEMAND_SOLVER:
         return params->solver == KLR_SOLVER_AUTO ||
                (int)system->solver == params->solver;
@@ -213,6 +218,7 @@ static const char *system_solvers(const struct klr_params *params,
         bool same = system_meets(system, DEMAND_REGULARIZER, params);
         if ((int)system->model != params->model || listed[system->solver] ||
             (demand > DEMAND_SOLVER && !system_meets(system, demand, params)) ||
+            !system_meets(system, DEMAND_SOFTMAX, params) ||
             (demand > DEMAND_KERNEL &&
              !system_meets(system, DEMAND_KERNEL, params)) ||
             (demand > DEMAND_REGULARIZER && !same &&
@@ -236,9 +242,16 @@ static int system_refuse(const struct system *closest, enum demand demand,
 {
     char text[SOLVERS_SIZE];
     const char *solver = klr_solver_names[closest->solver];
-    const char *model = klr_model_names[params->model];
+    const char *model = params->multiclass == KLR_SOFTMAX
+                            ? "a softmax"
+                            : klr_model_names[params->model];
     const char *others = system_solvers(params, demand, text);
     switch (demand) {
+    case DEMAND_SOFTMAX:
+        return klr_fail(err, KLR_E_USAGE,
+                        "option --multiclass: softmax is of klr alone, not of "
+                        "%s",
+                        klr_model_names[params->model]);
     case DEMAND_MODEL:
     case DEMAND_SOLVER:
         return klr_fail(err, KLR_E_USAGE,

@@ -178,13 +178,17 @@ static struct klr_features problem_features(const struct klr_problem *problem)
 
 /* Some solvers keep tiles of K, others a cache of its rows. What the former
  * allocate beyond what -m leaves to a program comes off the tiles. */
-static int tile_budget(const struct klr_params *params, size_t n,
+static int tile_budget(const struct klr_params *params, size_t n, size_t k,
                        size_t *budget, struct klr_error *err)
 {
     const struct system *system = system_of(params, NULL);
     const double room = 48 * 1048576.0;
     double bytes = (double)params_budget(params);
-    double beyond = system->bytes ? fmax(system->bytes(n) - room, 0) : bytes;
+    double beyond = bytes;
+    if (params->multiclass == KLR_SOFTMAX && k > 2)
+        beyond = fmax(system->softmax_bytes(n, k) - room, 0);
+    else if (system->bytes)
+        beyond = fmax(system->bytes(n) - room, 0);
     *budget = 0;
     if (bytes < beyond)
         return klr_fail(err, KLR_E_LIMIT,
@@ -198,14 +202,16 @@ static int problem_operator(struct klr_operator *op,
                             const struct klr_problem *problem,
                             const struct klr_params *params,
                             const struct klr_kernel *kernel,
-                            const size_t *order, struct klr_pool *pool,
+                            const struct layout *layout, struct klr_pool *pool,
                             struct klr_error *err)
 {
     struct klr_features x = problem_features(problem);
     size_t budget;
-    int code = tile_budget(params, problem->n, &budget, err);
+    size_t k = layout ? layout->k : 0;
+    int code = tile_budget(params, problem->n, k, &budget, err);
     if (!code)
-        code = operator_create(op, kernel, &x, order, pool, budget, err);
+        code = operator_create(op, kernel, &x, layout ? layout->order : NULL,
+                               pool, budget, err);
     if (code && err && err->line > 0 && problem->line)
         err->line = problem->line[err->line - 1];
     return code;
@@ -233,8 +239,8 @@ int klr_train(const struct klr_problem *problem, const struct klr_params *given,
     if (code ||
         (code = layout_create(&layout, problem, params->positive, deal, err)) ||
         (code = klr_pool_create(&pool, params->threads, err)) ||
-        (code = problem_operator(&op, problem, params, &kernel, layout.order,
-                                 pool, err)) ||
+        (code = problem_operator(&op, problem, params, &kernel, &layout, pool,
+                                 err)) ||
         (code = training_create(&training, &op, params, &layout, err)) ||
         (code = ensemble_create(&ensemble, &training, err)))
         goto done;

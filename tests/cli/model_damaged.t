@@ -82,7 +82,7 @@ my @cases = (
     [ own('ovo', "probC 0 0 0\n"),
         "11:1: key 'probC' needs another link than logistic" ],
     [ own('all', ''), "6:12: multiclass 'all' is not supported here; known: ovo"
-        . ' ova ddag' ],
+        . ' ova ddag softmax' ],
     [ own('ovo', "link gaussian\n"),
         "13: key 'probC' is missing before this line" ],
     [ own('ovo', "link gaussian\nprobC 1 2\n"),

@@ -114,6 +114,47 @@ for my $i (0 .. $n - 1) {
 }
 is($good, $n, 'ddag: without probabilities one class after the other goes');
 
+# ---- All classes at once ----
+
+trained('--multiclass', 'softmax', '-c', '10', "$dir/data", "$dir/m");
+like(get("$dir/m"), qr/^svm_type klr\n.*^multiclass softmax\n/ms,
+    'softmax: in the model');
+$f = decisions();
+is(scalar @{ $f->[0] }, $k, 'softmax: a decision value for each class');
+@p = map { my @e = map { exp } @$_; my $sum = 0; $sum += $_ for @e;
+           [ map { $_ / $sum } @e ] } @$f;
+$answer = predicted();
+cmp_ok(near([ map { [ @$_[1 .. $k] ] } @$answer ], \@p), '<', 1e-9,
+    'softmax: probabilities by the definition');
+my %bias;
+for my $i (0 .. $n - 1) { # at the optimum of the thresholds
+    for my $c (0 .. $k - 1) {
+        $bias{$c} += ($label[$i] == $c + 1) - $p[$i][$c];
+    }
+}
+cmp_ok(abs($_), '<', 1e-3 * $n, 'softmax: mean probabilities are shares')
+    for values %bias;
+my $got = run(['klr-train', '-q', '-g', '0.5:2:x2', '-c', '1,10', '-v', '3',
+               '--multiclass', 'softmax', "$dir/data", "$dir/m"]);
+is($got->{exit}, 0, 'softmax: a grid') or diag $got->{err};
+like($got->{out}, qr/Cross Validation Accuracy = [5-9]\d/,
+    'softmax: its accuracy');
+put("$dir/rare", rows(sub { $_[0] }) . "9 1:0.1 2:0.9\n");
+$got = run(['klr-train', '-g', '1', '-v', '3', '--multiclass', 'softmax',
+            "$dir/rare"]);
+is($got->{exit}, 0, 'softmax: a class of one example') or diag $got->{err};
+my ($loss) = $got->{out} =~ /log loss\D+([\d.]+)/i;
+cmp_ok($loss, '<', 1.5, 'softmax: what a fold has not seen has a probability');
+trained('--multiclass', 'softmax', '--link', 'none', "$dir/data", "$dir/m");
+$f = decisions();
+$answer = predicted();
+is(scalar(grep { $answer->[$_][0] == 1 + most(@{ $f->[$_] }) } 0 .. $n - 1), $n,
+    'softmax: without probabilities the largest decision value answers');
+put("$dir/two", rows(sub { $_[0] == 2 ? 1 : -1 }));
+trained('--multiclass', 'softmax', "$dir/two", "$dir/m");
+trained("$dir/two", "$dir/m2");
+is(get("$dir/m"), get("$dir/m2"), 'softmax: two classes are ordinary klr');
+
 # ---- Links ----
 
 for my $link (qw(platt fitted gaussian none)) {

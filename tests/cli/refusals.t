@@ -216,7 +216,15 @@ my @values = (
     ['--link sgima', "option --link: 'sgima' is not one of auto, none, sigma, "
         . "shrunk, consistent, fitted, platt, gaussian (did you mean 'sigma'?)"],
     ['--multiclass all', "option --multiclass: 'all' is not one of ovo, ova, "
-        . 'ddag'],
+        . 'ddag, softmax'],
+    ['-s svm --multiclass softmax', 'option --multiclass: softmax is of klr '
+        . 'alone, not of svm'],
+    ['--multiclass softmax -a smo', 'option -a: smo does not train a softmax; '
+        . 'what does: newton'],
+    ['--multiclass softmax -t sigmoid', 'option -t: newton needs a positive '
+        . 'semidefinite kernel; what takes any: none'],
+    ['--multiclass softmax --link fitted', 'option --link: fitted is not a '
+        . 'link of a softmax'],
     ['--calibrate no', "option --calibrate: 'no' is not one of cv, holdout, "
         . 'training'],
     ['--max-iter -5', 'option --max-iter: must be at least 1, got -5'],

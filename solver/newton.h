@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the Newton method for one column of coefficients, with the losses of
+ * loss.c, shares with that for the columns of a softmax: see newton.c.
+ */
+#ifndef KLR_SOLVER_NEWTON_H
+#define KLR_SOLVER_NEWTON_H
+
+#include "solver/internal.h"
+
+/* A point of the path. */
+struct place {
+    double cost;
+    struct loss loss;
+};
+
+enum { NEWTON_VECTORS = 12 };
+
+struct newton;
+
+/* What depends on the loss. */
+struct newton_functions {
+    /* P(beta, rho), u = K beta. */
+    double (*primal)(const struct newton *, const double *beta, const double *u,
+                     const double *rho);
+    /* rho (columns), from which the search may start, becomes the best for u;
+     * called with a bias only. */
+    void (*best_rho)(const struct newton *, const double *u, double *rho);
+    /* g, s, e and conjugate, at u and rho. */
+    void (*gradient)(struct newton *);
+};
+
+struct newton {
+    const struct binary *problem;
+    const struct newton_functions *functions;
+    size_t n, columns, size; /* of coefficients; n * columns */
+    bool bias;
+    double eps;                   /* relative duality gap to reach */
+    struct loss loss;             /* of this step of the path */
+    enum klr_precision precision; /* of u and q */
+    bool blurred;                 /* floats do not do at this C any more */
+    struct direction direction;
+    double *store;        /* all vectors below, (n, columns) each */
+    double *cost;         /* (n) C_i of this step of the path */
+    double *beta, *u;     /* the point, u = K beta */
+    double *g, *kg;       /* the dual point, K g */
+    double *s, *e, *q;    /* sqrt W, see direction.c; beta - g; K e */
+    double *x, *kx;       /* a point on the line of the search, and K x */
+    double *last, *klast; /* beta and u before the last step */
+    double last_primal;
+    enum klr_precision last_precision;
+    double *thresholds;    /* all below, (columns) each */
+    double *rho;           /* optimal for u */
+    double *rho_g, *rho_x; /* optimal for K g and K x */
+    double *last_rho;      /* before the last step */
+    double primal;         /* P(beta, rho) */
+    double primal_g, dual; /* P(g, rho_g) and D(g) */
+    double conjugate;      /* the part of -D without K */
+    struct klr_progress progress;
+    const struct softmax *softmax; /* of several columns: see softmax.c */
+};
+
+/* For one column the functions are those of loss.c; free it in any case. */
+static int newton_create(struct newton *nt, const struct binary *problem,
+                         size_t columns, struct klr_error *err);
+static void newton_free(struct newton *nt);
+/* Fill solution[column] (cost.count); errors as newton_solve. */
+static int newton_run(struct newton *nt, struct solution *const *solution,
+                      struct klr_error *err);
+
+#endif

@@ -176,7 +176,7 @@ static int check_streams(const struct train *train, const char *given,
     if (train->params.lambda_bound)
         return klr_fail(err, KLR_E_USAGE,
                         "the bound and the model cannot both go to stdout");
-    if (train->params.folds)
+    if (klr_params_validate(&train->params))
         return klr_fail(err, KLR_E_USAGE,
                         "the results of -v and the model cannot both go to "
                         "stdout");
@@ -235,7 +235,7 @@ static int check_mode(const struct train *train, const char *given,
                       struct klr_error *err)
 {
     const char *cv_out = train->options.cv_out;
-    bool validates = train->params.folds > 0;
+    bool validates = klr_params_validate(&train->params);
     if (!validates && (train->options.metrics || cv_out))
         return klr_fail(err, KLR_E_USAGE,
                         "option %s: only validation (-v) has them",
@@ -277,7 +277,7 @@ static int prepare(struct train *train, const struct cli_program *program,
         code = check_mode(train, operand[1], &err);
     if (!code && !train->options.check_kernel) {
         train->models = klr_params_points(params);
-        if (params->folds)
+        if (klr_params_validate(params))
             train->models = train->models > 1;
         if (train->models)
             code = check_streams(train, operand[1], &err);
@@ -569,8 +569,10 @@ static void json_validation(const struct train *train,
     enum klr_metric metric =
         klr_metric_settle((enum klr_metric)train->params.metric, values);
     json_begin(train, &validation->report[validation->best], one.cost.value[0]);
-    printf("\"folds\": %lld, \"metric\": \"%s\", ", train->params.folds,
-           klr_metric_names[metric]);
+    printf("\"folds\": %lld, \"loo\": %s, \"metric\": \"%s\", ",
+           train->params.loo ? (long long)train->problem.n
+                             : train->params.folds,
+           train->params.loo ? "true" : "false", klr_metric_names[metric]);
     cli_json_metrics(values, ", ");
     cli_json_confusion(validation->metrics, ", ");
     if (validation->count > 1) {
@@ -681,8 +683,9 @@ static int run(struct train *train, const struct cli_program *program,
     train->params.context = &train->progress;
     cli_defer_signals();
     status = train->options.check_kernel ? check_kernel(train, program)
-             : train->params.folds       ? validate(train, program)
-                                         : fit_and_report(train, program);
+             : klr_params_validate(&train->params)
+                 ? validate(train, program)
+                 : fit_and_report(train, program);
     if (status == CLI_OK && cli_signal())
         status = CLI_INTERRUPTED + cli_signal();
     return status;

@@ -52,6 +52,7 @@
 #include "solver/model_load.c" /* ... all of it, checked */
 #include "solver/multiclass.c" /* several classes as binary problems */
 #include "solver/calibrate.c"  /* links fitted on decision values */
+#include "solver/loo.c"        /* approximate leave-one-out */
 #include "solver/train.c"      /* a model for each C */
 #include "solver/predict.c"    /* labels, decision values, probabilities */
 #include "solver/metrics.c"    /* accuracy, log loss, AUC and others */

@@ -235,6 +235,8 @@ struct klr_params {
     int link;             /* enum klr_link, --link */
     int calibration;      /* enum klr_calibration, --calibrate */
     long long folds;      /* -v; 0: none */
+    int loo;              /* --loo: approximate leave-one-out in place of
+                             folds */
     long long seed;       /* --seed: folds, parts for links, candidates */
     const size_t *fold;   /* (n) the fold of each example, below `folds`, the
                               caller's; NULL: they are dealt */
@@ -458,7 +460,7 @@ klr_metrics_confusion(const struct klr_metrics *metrics);
 /* What each example was answered by a model trained without its fold. */
 struct klr_held_out {
     size_t n, classes, decisions; /* how many of each there are */
-    size_t *fold;                 /* (n) from 0 */
+    size_t *fold;                 /* (n) from 0; loo: one for each example */
     double *label;                /* (costs, n) predicted */
     double *decision;             /* (costs, n, decisions) as klr_predict's */
     double *probability; /* (costs, n, classes); NULL: the model has none */
@@ -476,6 +478,8 @@ struct klr_validation {
 };
 
 size_t klr_params_points(const struct klr_params *params);
+/* Whether they ask for klr_cross_validate: folds or loo. */
+bool klr_params_validate(const struct klr_params *params);
 /* The parameters with the gamma, lambda and C of that point alone. */
 struct klr_params klr_params_point(const struct klr_params *params,
                                    size_t point);
@@ -483,7 +487,9 @@ struct klr_params klr_params_point(const struct klr_params *params,
 /* params->folds-fold cross validation at every point, stratified and seeded by
  * params->seed unless params->fold says which fold an example is in: each
  * example is predicted by a model trained without its fold. Folds are the same
- * at all points. *out is empty after a failure, else to be freed. */
+ * at all points. With params->loo the model is that of all examples, and what
+ * it would answer without the one is estimated: Cawley & Talbot (2008). *out is
+ * empty after a failure, else to be freed. */
 int klr_cross_validate(const struct klr_problem *problem,
                        const struct klr_params *params, bool held_out,
                        struct klr_validation *out, struct klr_error *err);

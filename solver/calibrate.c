@@ -208,8 +208,6 @@ static struct link link_fit(const struct klr_params *params,
 
 /* ---- Decision values of a group ---- */
 
-/* output (n, machines, count) at the positions `held`, by the solutions that
- * the group has. */
 static int group_decide(const struct group *group, struct training *training,
                         struct klr_set held, double *output,
                         struct klr_error *err)

@@ -121,18 +121,17 @@ static void update_turn(void *context, size_t turn, size_t thread)
                             tile + p * CHOLESKY_STRIP);
 }
 
-/* In place, upper triangle: a = R'R; false where a pivot is too small. */
-static bool block_factor(size_t n, double *a)
+static bool block_factor(size_t n, size_t pitch, double *a)
 {
     for (size_t k = 0; k < n; k++) {
-        double *restrict row = a + k * KLR_TILE;
+        double *restrict row = a + k * pitch;
         if (!(row[k] > 0.5))
             return false;
         double f = 1 / sqrt(row[k]);
         for (size_t j = k; j < n; j++)
             row[j] *= f;
         for (size_t i = k + 1; i < n; i++) {
-            double *restrict to = a + i * KLR_TILE, g = row[i];
+            double *restrict to = a + i * pitch, g = row[i];
             for (size_t j = i; j < n; j++)
                 to[j] -= g * row[j];
         }
@@ -170,7 +169,7 @@ static bool cholesky_diagonal(struct cholesky *m)
             a[r * KLR_TILE + c] = /* of the lower triangle */
                 (double)tile[r / KLR_PANEL * CHOLESKY_STRIP + c * KLR_PANEL +
                              r % KLR_PANEL];
-    if (!block_factor(n, a))
+    if (!block_factor(n, KLR_TILE, a))
         return false;
     block_invert(n, a, inverse);
     for (size_t r = 0; r < KLR_TILE; r++)

@@ -114,6 +114,22 @@ static int grid_cell(struct grid *grid, struct grid_row *row,
     return code;
 }
 
+/* Leave-one-out's memory comes off what the operator may use. */
+static int grid_set_aside(const struct grid *grid, struct klr_params *params,
+                          struct klr_error *err)
+{
+    if (!params->loo)
+        return 0;
+    double bytes = (double)params_budget(params);
+    double need = loo_bytes(params, grid->layout, klr_pool_size(grid->pool));
+    if (bytes <= need)
+        return klr_fail(err, KLR_E_LIMIT,
+                        "option --loo: %zu examples need at least %.0f MB (-m)",
+                        grid->problem->n, ceil(need / 1048576));
+    params->cache_mb = (bytes - need) / 1048576;
+    return 0;
+}
+
 static void grid_turn(void *context, size_t index, size_t thread)
 {
     struct grid *grid = context;
@@ -125,8 +141,10 @@ static void grid_turn(void *context, size_t index, size_t thread)
     struct klr_kernel kernel = params_kernel(&first, grid->problem->dimension);
     struct klr_operator op = {0};
     (void)thread;
-    row->code = problem_operator(&op, grid->problem, &first, &kernel,
-                                 grid->layout, grid->pool, &row->err);
+    row->code = grid_set_aside(grid, &first, &row->err);
+    if (!row->code)
+        row->code = problem_operator(&op, grid->problem, &first, &kernel,
+                                     grid->layout, grid->pool, &row->err);
     for (size_t l = 0; l < cells && !row->code; l++)
         row->code =
             grid_cell(grid, row, &op, (index * cells + l) * params->cost.count);
@@ -136,10 +154,14 @@ static void grid_turn(void *context, size_t index, size_t thread)
 /* ---- The grid ---- */
 
 /* Threads that can have all tiles of a gamma each. */
-static size_t grid_abreast(const struct klr_params *params, size_t n,
+static size_t grid_abreast(const struct klr_params *params,
+                           const struct layout *layout,
                            const struct klr_pool *pool)
 {
-    double tiles = 0.5 * (double)n * ((double)n + KLR_TILE) * sizeof(float);
+    double n = (double)layout->n;
+    double tiles = 0.5 * n * (n + KLR_TILE) * sizeof(float);
+    if (params->loo)
+        tiles += loo_bytes(params, layout, 1);
     double room = (double)params_budget(params) / tiles;
     size_t threads = klr_pool_size(pool), gammas = params->gamma.count;
     threads = threads < gammas ? threads : gammas;
@@ -149,7 +171,7 @@ static size_t grid_abreast(const struct klr_params *params, size_t n,
 static void grid_run(struct grid *grid, struct klr_pool *pool)
 {
     size_t gammas = grid->params->gamma.count;
-    size_t abreast = grid_abreast(grid->params, grid->problem->n, pool);
+    size_t abreast = grid_abreast(grid->params, grid->layout, pool);
     grid->share = *grid->params;
     grid->share.cache_mb =
         (double)params_budget(grid->params) / 1048576.0 / (double)abreast;
@@ -196,7 +218,8 @@ int klr_cross_validate(const struct klr_problem *problem,
                        struct klr_validation *out, struct klr_error *err)
 {
     const struct klr_params settled = params_settle(given), *params = &settled;
-    struct deal deal = {(size_t)params->folds, calibration_parts(params),
+    size_t folds = params->loo ? 1 : (size_t)params->folds;
+    struct deal deal = {folds, calibration_parts(params),
                         (uint64_t)params->seed, params->fold};
     struct layout layout = {0};
     struct klr_pool *pool = NULL;

@@ -392,7 +392,9 @@ struct system {
     bool needs_psd; /* takes positive semidefinite kernels only */
     enum system_bias bias;
     enum system_gap gap;
-    double eps; /* where -e is not given */
+    bool leave_out; /* leave-one-out has a closed form, of kernels that are
+                       positive semidefinite */
+    double eps;     /* where -e is not given */
     solve_fn *solve;
     /* NULL: nothing is gained by it. */
     solve_all_fn *solve_all;
@@ -518,6 +520,9 @@ static bool cholesky_factor(struct cholesky *m, const struct binary *problem,
 /* x[c] (n) = the inverse of I + S K S applied to it, c < count <=
  * CHOLESKY_VECTORS. */
 static void cholesky_solve(struct cholesky *m, size_t count, double *const *x);
+/* In place, upper triangle of a (n, n; pitch): a = R'R; false where a pivot is
+ * too small for I and a positive semidefinite matrix. */
+static bool block_factor(size_t n, size_t pitch, double *a);
 
 /* ---- the step of the Newton method: see direction.c ---- */
 
@@ -682,6 +687,7 @@ struct training {
     double *weight;       /* (n) C_i / C */
     double *diagonal;     /* (n) K_ii */
     double most;          /* max |K_ii| */
+    bool leave_out;       /* groups and ensembles have a shift */
     struct clock clock;
 };
 
@@ -699,6 +705,7 @@ struct group {
     double *beta;              /* (machines, count, stride) */
     struct solution *solution; /* (machines, count) */
     struct link *link;         /* (machines, count) */
+    double *shift; /* (machines, count, stride) of group_leave_out, or NULL */
 };
 
 /* All machines of a model for each C, by position of the examples. */
@@ -708,6 +715,8 @@ struct ensemble {
     double *coef;      /* (n, count, columns) as struct klr_model, transposed */
     double *rho;       /* (count, machines) */
     struct link *link; /* (count, machines) */
+    double *shift;     /* as coef: what decision values change by where their
+                          example is left out; or NULL */
     double scale;      /* max of sum_j beta_j^2 |K_jj| over machines and C */
 };
 
@@ -765,6 +774,24 @@ static size_t calibration_parts(const struct klr_params *params);
 /* group_solve without a fold, and the links. */
 static int group_train(struct group *group, struct training *training,
                        size_t fold, struct klr_error *err);
+
+/* output (n, machines, count) at the positions `held`, by the solutions that
+ * the group has. */
+static int group_decide(const struct group *group, struct training *training,
+                        struct klr_set held, double *output,
+                        struct klr_error *err);
+
+/* ---- approximate leave-one-out: see loo.c ---- */
+
+/* group->shift: what leaving out an example changes its decision values by, in
+ * kernel logistic regression. KLR_E_DATA where K is not positive semidefinite,
+ * KLR_E_LIMIT when the time is over; 0 after an interruption, of which the
+ * solutions tell. */
+static int group_leave_out(struct group *group, struct training *training,
+                           struct klr_error *err);
+/* What that allocates, for the largest group, in bytes. */
+static double loo_bytes(const struct klr_params *params,
+                        const struct layout *layout, size_t threads);
 
 /* ---- parameters: see params.c ---- */
 

@@ -217,7 +217,9 @@ static int group_create(struct group *group, const struct training *training,
         !(group->beta = klr_alloc(n, solutions * sizeof(double), err)) ||
         !(group->solution =
               klr_zalloc(solutions, sizeof *group->solution, err)) ||
-        !(group->link = klr_zalloc(solutions, sizeof *group->link, err)))
+        !(group->link = klr_zalloc(solutions, sizeof *group->link, err)) ||
+        (training->leave_out &&
+         !(group->shift = klr_alloc(n, solutions * sizeof(double), err))))
         return KLR_E_MEMORY;
     for (size_t s = 0; s < solutions; s++)
         group->solution[s].beta = group->beta + s * n;
@@ -233,6 +235,7 @@ static void group_free(struct group *group)
     klr_free(group->beta);
     klr_free(group->solution);
     klr_free(group->link);
+    klr_free(group->shift);
 }
 
 static void group_choose(struct group *group, const struct training *training,
@@ -422,7 +425,10 @@ static int ensemble_create(struct ensemble *ensemble,
         !(ensemble->rho =
               klr_alloc(count, ensemble->machines * sizeof(double), err)) ||
         !(ensemble->link = klr_alloc(
-              count, ensemble->machines * sizeof *ensemble->link, err)))
+              count, ensemble->machines * sizeof *ensemble->link, err)) ||
+        (training->leave_out &&
+         !(ensemble->shift = klr_zalloc(
+               layout->n * count, ensemble->columns * sizeof(double), err))))
         return KLR_E_MEMORY;
     return 0;
 }
@@ -433,6 +439,7 @@ static void ensemble_free(struct ensemble *ensemble)
     klr_free(ensemble->coef);
     klr_free(ensemble->rho);
     klr_free(ensemble->link);
+    klr_free(ensemble->shift);
 }
 
 /* The column of the coefficients of class c in a machine: of a pair that of the
@@ -452,6 +459,8 @@ static void ensemble_keep_one(struct ensemble *ensemble, size_t machine,
     const struct layout *layout = training->layout;
     size_t s = machine * group->count + t;
     const double *beta = group->solution[s].beta;
+    const double *shift =
+        group->shift ? group->shift + s * group->stride : NULL;
     double scale = 0;
     size_t c = 0;
     for (size_t r = 0; r < group->set.count; r++) {
@@ -460,8 +469,10 @@ static void ensemble_keep_one(struct ensemble *ensemble, size_t machine,
             c++;
         size_t column = machine_column(group, machine, c);
         for (size_t p = range.begin; p < range.end; p++, beta++) {
-            size_t row = p * ensemble->count + t;
-            ensemble->coef[row * ensemble->columns + column] = *beta;
+            size_t at = (p * ensemble->count + t) * ensemble->columns + column;
+            ensemble->coef[at] = *beta;
+            if (shift)
+                ensemble->shift[at] = *shift++;
             scale += *beta * *beta * fabs(training->diagonal[p]);
         }
     }
@@ -481,6 +492,8 @@ static int ensemble_train(struct ensemble *ensemble, struct training *training,
     for (size_t g = 0; g < group_count(training) && !code; g++) {
         group_choose(group, training, g);
         code = group_train(group, training, fold, err);
+        if (!code && training->leave_out)
+            code = group_leave_out(group, training, err);
         for (size_t m = 0; m < group->machines && !code; m++)
             for (size_t t = 0; t < group->count; t++) {
                 ensemble_keep_one(ensemble, m, t, training);

@@ -357,6 +357,11 @@ const struct klr_option klr_train_options[] = {
      .group = "Validation",
      .help = "N-fold stratified cross validation; of one cost, without a "
              "model"},
+    {.type = KLR_FLAG,
+     .name = "loo",
+     .offset = KLR_PARAM(loo),
+     .help = "klr: instead of -v, approximate leave-one-out: one training "
+             "for each cost, without folds"},
     {.type = KLR_INTEGER,
      .name = "seed",
      .argument = "N",
@@ -540,6 +545,11 @@ static int params_check_model(const struct klr_params *params,
     return 0;
 }
 
+bool klr_params_validate(const struct klr_params *params)
+{
+    return params->folds > 0 || params->loo;
+}
+
 size_t klr_params_points(const struct klr_params *params)
 {
     return params->gamma.count * params->lambda.count * params->cost.count;
@@ -562,11 +572,43 @@ static int params_check_grid(const struct klr_params *params,
                              struct klr_error *err)
 {
     bool gammas = params->gamma.count > 1, lambdas = params->lambda.count > 1;
-    if (params->folds || (!gammas && !lambdas))
+    if (klr_params_validate(params) || (!gammas && !lambdas))
         return 0;
     return klr_fail(err, KLR_E_USAGE,
                     "option -%c: to compare several values, validate them: -v",
                     gammas ? 'g' : 'l');
+}
+
+/* What leave-one-out has no closed form for. */
+static int params_check_loo(const struct klr_params *params,
+                            struct klr_error *err)
+{
+    const struct klr_params settled = params_settle(params);
+    const struct system *system = system_of(params, NULL);
+    struct klr_kernel kernel = params_kernel(params, 1);
+    if (!params->loo)
+        return 0;
+    if (params->folds)
+        return klr_fail(err, KLR_E_USAGE,
+                        "option --loo: it takes the place of folds (-v)");
+    if (!system->leave_out)
+        return klr_fail(err, KLR_E_USAGE,
+                        "option --loo: only klr with the regularizer kernel, "
+                        "by newton, smo or smo1, has a closed form");
+    if (params->multiclass == KLR_SOFTMAX)
+        return klr_fail(err, KLR_E_USAGE,
+                        "option --loo: a softmax has no closed form; what has: "
+                        "ovo, ova, ddag");
+    if (!klr_kernel_is_psd(&kernel))
+        return klr_fail(err, KLR_E_USAGE,
+                        "option --loo: the kernel must be positive "
+                        "semidefinite");
+    if (link_is_fitted(settled.link))
+        return klr_fail(err, KLR_E_USAGE,
+                        "option --loo: a %s link is fitted on all examples; "
+                        "what is not: sigma, none",
+                        klr_link_names[settled.link]);
+    return 0;
 }
 
 int klr_params_check(const struct klr_params *params, struct klr_error *err)
@@ -580,12 +622,13 @@ int klr_params_check(const struct klr_params *params, struct klr_error *err)
         return klr_fail(err, KLR_E_USAGE,
                         "option --positive: %s is not a number",
                         klr_quote(quoted, params->positive));
-    if (params->metric != KLR_METRIC_AUTO && !params->folds)
+    if (params->metric != KLR_METRIC_AUTO && !klr_params_validate(params))
         return klr_fail(err, KLR_E_USAGE,
                         "option --metric: only validation (-v) looks at it");
     if ((code = params_check_grid(params, err)) ||
         (code = params_check_model(params, err)) ||
-        (code = params_check_prior(params, err)))
+        (code = params_check_prior(params, err)) ||
+        (code = params_check_loo(params, err)))
         return code;
     return params_check_weights(params, err);
 }

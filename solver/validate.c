@@ -6,6 +6,9 @@
  * Examples of a fold are predicted for all values of C in one product, whose
  * columns are the coefficients of all of them: some examples at a time, so that
  * the decision values of many classes take little memory.
+ *
+ * Leave-one-out in closed form has all examples in one fold, which no training
+ * is without; what each would change by without itself is added: see loo.c.
  */
 #include "solver/internal.h"
 
@@ -65,6 +68,7 @@ static int cell_create(struct cell *v, struct klr_operator *op,
 {
     size_t k = layout->k, count = params->cost.count;
     int code = training_create(&v->training, op, params, layout, err);
+    v->training.leave_out = params->loo;
     if (code || (code = ensemble_create(&v->ensemble, &v->training, err)) ||
         (code = cell_values(v, err)))
         return code;
@@ -95,8 +99,36 @@ static void cell_free(struct cell *v)
     klr_free(v->work);
 }
 
-/* Decision values of the positions `held`: class by class, since an example has
- * coefficients in the machines with its class only. */
+/* Add `rows` rows of products with class c's coefficients to decision values. */
+static void fold_add(const struct cell *v, size_t c, size_t rows,
+                     const double *product, double *decision)
+{
+    const struct ensemble *e = &v->ensemble;
+    if (e->columns < e->machines)
+        add_class_products(v->training.layout->k, c, rows, product, decision);
+    else
+        for (size_t i = 0; i < rows * e->columns; i++)
+            decision[i] += product[i];
+}
+
+/* What leaving them out changes the examples of fold_batch by: a range for each
+ * class. */
+static void fold_leave_out(struct cell *v, struct klr_set held)
+{
+    const struct ensemble *e = &v->ensemble;
+    double *decision = v->decision;
+    for (size_t c = 0; c < held.count; c++) {
+        struct klr_range range = held.range[c];
+        size_t rows = (range.end - range.begin) * e->count;
+        fold_add(v, c, rows, e->shift + range.begin * e->count * e->columns,
+                 decision);
+        decision += rows * e->machines;
+    }
+}
+
+/* Decision values of the positions `held`, by machines without fold f: class by
+ * class, since an example has coefficients in the machines with its class only.
+ */
 static void fold_decide(struct cell *v, size_t f, struct klr_set held)
 {
     const struct layout *layout = v->training.layout;
@@ -115,13 +147,11 @@ static void fold_decide(struct cell *v, size_t f, struct klr_set held)
             operator_apply(v->training.op, held, set_of(&range[r], 1),
                            e->coef + range[r].begin * e->count * e->columns,
                            e->count * e->columns, precision, v->product);
-            if (e->columns < e->machines)
-                add_class_products(layout->k, c, rows, v->product, v->decision);
-            else
-                for (size_t i = 0; i < rows * e->columns; i++)
-                    v->decision[i] += v->product[i];
+            fold_add(v, c, rows, v->product, v->decision);
         }
     }
+    if (e->shift)
+        fold_leave_out(v, held);
 }
 
 /* Keep the answer for an example at the t-th C. */
@@ -181,18 +211,19 @@ static int fold_predict(struct cell *v, const struct klr_problem *problem,
                         size_t f, struct klr_error *err)
 {
     const struct layout *layout = v->training.layout;
+    bool loo = v->training.leave_out;
     struct klr_set held;
     int code = 0;
     for (size_t first = 0; (held = fold_batch(v, f, first)).size > 0;
          first += held.size) {
         const double *decision = v->decision;
-        fold_decide(v, f, held);
+        fold_decide(v, loo ? layout->folds : f, held);
         for (size_t r = 0; r < held.count; r++)
             for (size_t p = held.range[r].begin; p < held.range[r].end && !code;
                  p++) {
                 size_t row = layout->order[p];
                 if (v->held_out)
-                    v->held_out->fold[row] = f;
+                    v->held_out->fold[row] = loo ? row : f;
                 code = fold_answer(v, problem, row, decision, err);
                 decision += v->ensemble.count * v->model->machines;
             }
@@ -244,7 +275,9 @@ static int cell_validate(struct klr_operator *op,
     if (code || (v.held_out && (code = held_out_create(v.held_out, &v, err))))
         goto done;
     for (size_t f = 0; f < layout->folds && !code; f++) {
-        code = ensemble_train(&v.ensemble, &v.training, f, result->report, err);
+        code = ensemble_train(&v.ensemble, &v.training,
+                              params->loo ? layout->folds : f, result->report,
+                              err);
         if (!code)
             code = fold_predict(&v, problem, f, err);
         fold_done(context);

@@ -18,6 +18,7 @@ JOBS   := $(shell nproc 2>/dev/null || echo 2)
 PREFIX  = /usr/local
 DESTDIR =
 BINDIR  = $(PREFIX)/bin
+DATADIR = $(BINDIR)/../share/klr
 MANDIR  = $(PREFIX)/share/man/man1
 
 BUILD = build
@@ -59,6 +60,7 @@ NAMES    = klr-train klr-predict klr-scale
 PROGRAMS = $(NAMES:%=$(BIN)/%)
 MANUALS  = $(wildcard docs/*.1)
 SCRIPTS  = $(wildcard tools/klr-*)
+MODULES  = $(wildcard tools/*.py)
 
 # solver.c and kernel.c are one unit each; their parts are no objects. They take
 # longest to compile and so come first.
@@ -274,14 +276,17 @@ papers: all $(BUILD)/lbfgs
 
 ## install: programs, tools and manual pages to DESTDIR/PREFIX
 install: all
-	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)
+	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(DATADIR) $(DESTDIR)$(MANDIR)
 	install -m 755 $(PROGRAMS) $(SCRIPTS) $(DESTDIR)$(BINDIR)
+	install -m 644 $(MODULES) $(DESTDIR)$(DATADIR)
 	$(if $(MANUALS),install -m 644 $(MANUALS) $(DESTDIR)$(MANDIR))
 
 ## uninstall: remove what install put there
 uninstall:
 	rm -f $(NAMES:%=$(DESTDIR)$(BINDIR)/%)
 	rm -f $(SCRIPTS:tools/%=$(DESTDIR)$(BINDIR)/%)
+	rm -f $(MODULES:tools/%=$(DESTDIR)$(DATADIR)/%)
+	-rmdir $(DESTDIR)$(DATADIR) 2>/dev/null
 	rm -f $(MANUALS:docs/%=$(DESTDIR)$(MANDIR)/%)
 
 ## clean: remove everything that was made

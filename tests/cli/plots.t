@@ -1,0 +1,319 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# klr-grid and klr-plot. What they compute is compared with definitions worked
+# out here and with klr-train; pictures have to be made and to name what is in
+# them.
+use strict;
+use warnings;
+use lib 'tests/cli/lib';
+use Test::More;
+use JSON::PP ();
+use List::Util qw(max min);
+use KLR;
+
+plan skip_all => 'python3 is not installed' unless peer('python3');
+
+my $dir = scratch();
+my $gnuplot = peer('gnuplot');
+mkdir "$dir/empty";
+chomp(my $python =
+    run([ 'python3', '-c', 'import sys; print(sys.executable)' ])->{out});
+
+sub grid { return run([ $python, 'tools/klr-grid', @_ ]) }
+sub plot { return run([ $python, 'tools/klr-plot', @_ ]) }
+sub validate { return run([ 'klr-train', '-q', '-v', 3, @_, '/dev/null' ])->{out} }
+sub last_line { return (split /\n/, $_[0]{out})[-1] }
+
+# Run without gnuplot.
+sub bare { return run([ $python, @_ ], env => { PATH => "$dir/empty" }) }
+
+sub is_picture
+{
+    my ($path, @texts) = @_;
+    my $picture = -e $path ? get($path) : '';
+    my $start = $path =~ /svg$/ ? qr/\A<\?xml.*<svg /s : qr/\A\x89PNG\r\n.*IEND....\z/s;
+    like($picture, $start, "$path is a picture");
+    ok(index($picture, $_) >= 0, "of $_") for @texts;
+    return;
+}
+
+# ---- klr-grid: a grid that is given ----
+
+# Of log losses 0.125 1.5 / 0.25 12.5 and, in the row between, one missing.
+my $table = <<'END';
+gamma     C   accuracy    log loss       Brier         AUC
+  0.5     1   50.0000%    0.250000    0.200000           -
+  0.5    16   75.0000%   12.500000    0.300000    0.500000
+    1     1   25.0000%           -    0.400000    0.600000
+    1    16   25.0000%    0.500000    0.400000    0.600000
+    2     1   62.5000%    0.125000    0.500000    0.700000  *
+    2    16   62.5000%    1.500000    0.050000    0.700000
+Best gamma = 2, C = 1
+Cross Validation Accuracy = 62.5%
+END
+put("$dir/table", $table);
+my $run = grid("$dir/table");
+is("$run->{err}$run->{exit}\n$run->{out}", <<'END', 'a table');
+0
+table: log loss by cross validation
+
+columns: log2 C, rows: log2 gamma
+       0     4
+ 1*.125@ 1.50
+ 0    ?? .500%
+-1 .250@ 12.5
+
+*: the best; shades: ' ', 1.5 or worse, to '@', 0.125
+
+Best C = 1, gamma = 2
+accuracy = 62.5%; log loss = 0.125; Brier score = 0.5; AUC = 0.7
+1 2 62.5
+END
+is(run([ $python, 'tools/klr-grid', '-' ], stdin => $table)->{out},
+    $run->{out} =~ s/^table:/stdin:/r, 'the same by stdin');
+is(last_line(grid('--metric', $_->[0], "$dir/table")), $_->[1], "by $_->[0]")
+    for [ 'accuracy', '16 0.5 75' ], [ 'brier', '16 2 62.5' ],
+    [ 'auc', '1 2 62.5' ];
+
+my @whole = ('-c', '0.1:10:x10', '-g', '2^-7:2^-3:x4', 'heart_scale');
+put("$dir/json", validate('--json', @whole));
+put("$dir/printed", validate('--metrics', @whole));
+my $text = grid("$dir/json")->{out};
+is(grid("$dir/printed")->{out} =~ s/^printed:|^accuracy.*\n//mgr,
+    $text =~ s/^json:|^accuracy.*\n//mgr, 'a table is as good as JSON');
+
+my $values = JSON::PP::decode_json(get("$dir/json"))->{values};
+my %key = (logloss => 'log_loss', balanced => 'balanced_accuracy');
+for my $metric (qw(accuracy balanced logloss brier auc f1 mcc ece)) {
+    my $sign = $metric =~ /logloss|brier|ece/ ? 1 : -1;
+    my $key = $key{$metric} // $metric;
+    my $best = $values->[0];
+    for my $value (@$values) {
+        $best = $value if $sign * $value->{$key} < $sign * $best->{$key};
+    }
+    is(last_line(grid('--metric', $metric, "$dir/json")),
+        sprintf('%.15g %.15g %.6g', @$best{qw(c gamma)}, 100 * $best->{accuracy}),
+        "the best by $metric");
+}
+
+my @parts = map { put("$dir/part$_", validate('--json', '-c', '0.1:10:x10', '-g',
+        $_, 'heart_scale')) } qw(2^-3 2^-7 2^-5);
+is(grid(@parts)->{out}, $text =~ s/^json/grid/r, 'parts are the whole');
+is(grid($parts[0], @parts)->{out}, $text =~ s/^json/grid/r, 'a part twice');
+
+# ---- klr-grid: one that it validates ----
+
+my @train = ('--train', bin('klr-train'), '-q');
+$run = grid(@train, '-v', 3, '--save', "$dir/model", '--results', "$dir/again",
+    @whole);
+is("$run->{err}$run->{out}", $text =~ s/^json/heart_scale/r, 'by klr-train');
+is(grid("$dir/again")->{out}, $text =~ s/^json/again/r, 'kept');
+run([ 'klr-train', '-q', '-v', 3, @whole, "$dir/straight" ]);
+is(get("$dir/model"), get("$dir/straight"), 'the model of the best point');
+is(grid(@train, split(' ', '-v 3 -log2c -1,3,2 -log2g -7,-7,1 heart_scale'))->{out},
+    grid(put("$dir/heart_scale",
+        validate(split ' ', '--json -c 0.5,2,8 -g 2^-7 heart_scale')))->{out},
+    'the options of grid.py');
+is(last_line(grid(@train, split(' ', '-v 2 -s svm -h 0 -t 0 -c 1,2 heart_scale')))
+        =~ tr/ //, 1, 'no gamma where the kernel has none');
+is(run([ $python, 'tools/klr-grid', @train, '-v', 3, @whole[ 0 .. 3 ], '-' ],
+    stdin_file => 'heart_scale')->{out}, $text =~ s/^json/stdin/r,
+    'data by stdin');
+$run = grid(@train, '-v', 2, '-c', '0.1:40:x1.1', '-g', '0.01,0.02', 'heart_scale');
+is(max(map {length} split /\n/, $run->{out} =~ s/^accuracy.*\n//mr), 70,
+    'many columns are narrow');
+SKIP: {
+    skip 'GNU Make alone knows what is installed', 3
+        if run([ 'make', '-q', 'all', "BIN=@{[bin('.')]}",
+            'BUILD=' . ($ENV{KLR_BUILD} // 'build') ])->{exit};
+    run([ 'make', 'install', "PREFIX=$dir/usr", "BIN=@{[bin('.')]}",
+        'BUILD=' . ($ENV{KLR_BUILD} // 'build') ], env => { MAKEFLAGS => '' });
+    is(run([ "$dir/usr/bin/klr-grid", "$dir/json" ])->{out}, $text, 'installed');
+    is(last_line(run([ "$dir/usr/bin/klr-grid", '-q', '-v', 3, @whole ])),
+        (split /\n/, $text)[-1], 'it finds what was installed with it');
+    run([ 'make', 'uninstall', "PREFIX=$dir/usr" ], env => { MAKEFLAGS => '' });
+    is(join(' ', grep {-f} glob "$dir/usr/*/* $dir/usr/*/*/*"), '', 'uninstalled');
+}
+
+# ---- klr-plot ----
+
+# Scores with ties, of three classes; x is unknown to the model.
+my @rows = map {
+    my $p = (37 * $_ % 11) / 16;
+    my $q = (17 * $_ % 5) / 16;
+    [ (qw(2 7 2 1.0 7))[ (13 * $_ % 31) % 5 ], $p, $q, 1 - $p - $q ];
+} 1 .. 60;
+my @classes = (1, 2, 7);
+put("$dir/data", join '', map {"$_->[0] 1:1 # x\n\n"} @rows, ['x']);
+put("$dir/output", join '', "labels @classes\n",
+    map {"1 @$_[1 .. 3]\n"} @rows, [ 0, 0.5, 0.25, 0.25 ]);
+put("$dir/cv", join '', "fold true labels @classes\n",
+    map {"1 $_->[0] 1 @$_[1 .. 3]\n"} @rows);
+put("$dir/decision", join '',
+    map { ($_->[1] > 0.3 ? 2 : 1) . ' ' . ($_->[1] - 0.3) . "\n" } @rows);
+
+# By all pairs, and by every threshold.
+sub areas
+{
+    my ($c, $sign, @chosen) = @_;
+    my @right = map { $sign * $_->[ $c + 1 ] } grep { $_->[0] == $classes[$c] } @chosen;
+    my @wrong = map { $sign * $_->[ $c + 1 ] } grep { $_->[0] != $classes[$c] } @chosen;
+    my ($pairs, $precision) = (0, 0);
+    for my $p (@right) {
+        $pairs += ($p > $_) + ($p == $_) / 2 for @wrong;
+        my $true = grep { $_ >= $p } @right;
+        $precision += $true / ($true + grep { $_ >= $p } @wrong);
+    }
+    return map { sprintf '%.6g', $_ / @right } $pairs / @wrong, $precision;
+}
+
+for my $kind ([ 'roc', 'AUC', 0 ], [ 'pr', 'average precision', 1 ]) {
+    my ($name, $area, $which) = @$kind;
+    my $expected = join '', map {
+        "  class $classes[$_]: $area = " . (areas($_, 1, @rows))[$which] . "\n"
+    } 0 .. 2;
+    my $out = plot($name, '--data', "$dir/data", "$dir/output")->{out};
+    is(join('', map {s/^[a-z]//r} grep {/=/} split /^/, $out), $expected, $area);
+    is(plot($name, "$dir/cv")->{out}, $out, 'the same of --cv-out');
+    my @two = grep { $_->[0] != 7 } @rows;
+    put("$dir/two", join '', map {"$_->[0]\n"} @rows);
+    for my $class (1, 2) {
+        # The score is that of class 1's column, and positive for class 2.
+        my @chosen = map { [ ($_->[0] == $class ? 1 : 2), $_->[1] ] } @two;
+        $out = plot($name, '--class', $class, '--data', "$dir/two", "$dir/decision");
+        like($out->{out}, qr/ = @{[(areas(0, $class == 2 ? 1 : -1, @chosen))[$which]]}\n\z/,
+            "$area of decision values, class $class");
+    }
+}
+my @option = ('--cv-out', "$dir/held", '-c', 1, '-g', 0.05);
+my ($auc) = validate(@option, 'heart_scale') =~ /^AUC = (\S+)/m;
+like(plot('roc', "$dir/held")->{out}, qr/class 1: AUC = \Q$auc\E\n\z/,
+    "klr-train's AUC");
+like(plot('roc', "$dir/held", "$dir/cv", '--class', 1)->{out},
+    qr/^a  held: AUC = \Q$auc\E\nb  cv: AUC/m, 'two files');
+
+# 10 of 0.8, of which 8 are right, and 4 of 0.1; Wilson's intervals of 8 of 10
+# and of 0 of 4 are in the textbooks.
+put("$dir/calm", join '', "labels 1 -1\n", "1 0.8 0.2\n" x 10, "-1 0.1 0.9\n" x 4);
+put("$dir/labels", "1\n" x 8 . "-1\n" x 6);
+$run = plot('reliability', '--bins', 2, '--data', "$dir/labels", "$dir/calm");
+is("$run->{err}$run->{out}", <<'END', 'reliability');
+Reliability: calm, class 1, 8 of 14 examples
+
+class 1
+probability   examples     mean    share  95% interval
+0 to 0.5             4   0.1000   0.0000  0.0000 - 0.4899  o |
+0.5 to 1            10   0.8000   0.8000  0.4902 - 0.9433                  |
+
+o: the share, |: the mean probability, between 0 and 1
+END
+
+# The second feature decides, and is 5 + 7 = 12 in all.
+put("$dir/plane", join '', map {
+    my $x = $_;
+    map { ($_ > 0 ? 'b' : 'a') =~ tr/ab/17/r . " 3:$x 5:$_\n" } -3, -2, 2, 3;
+} 1 .. 6);
+run([ qw(klr-train -q -t 0 -c 100), "$dir/plane", "$dir/flat" ]);
+my @surface = ('surface', '--predict', bin('klr-predict'));
+$run = plot(@surface, "$dir/flat", "$dir/plane");
+my @lines = $run->{out} =~ /^  ([abAB]+)$/mg;
+is(join('', map { substr $_, 0, 1 } @lines) =~ tr/abAB//sr, 'BbaA',
+    'a surface, from above');
+is(scalar(grep { !/\A(.)\1+\z/ } @lines), 0, 'on which one feature counts');
+like($run->{out}, qr/^feature 5 from -3.3 to 3.3.*^feature 3 from 0.75 to 6.25$/ms,
+    'its axes');
+like($run->{out}, qr/^a: class 1, A.*^b: class 7, B/ms, 'its classes');
+
+# ---- Pictures ----
+
+SKIP: {
+    skip 'gnuplot is not installed', 1 unless $gnuplot;
+    my $title = q(it's "x" `touch y` {/Bold z});
+    my $to = sub { return ('-o', "$dir/$_[0]") };
+    my $drawn = sub {
+        my ($name, $run, @texts) = @_;
+        is($run->{err} . $run->{exit}, '0', $name);
+        is_picture("$dir/$name", @texts);
+    };
+    $drawn->('grid.png', grid($to->('grid.png'), "$dir/json"));
+    $drawn->('grid.svg', grid($to->('grid.svg'), "$dir/table"),
+        'table: log loss by cross validation', 'log2 C', 'log2 gamma',
+        'best: C = 1, gamma = 2, log loss = 0.125');
+    $drawn->('line.svg', grid($to->('line.svg'), $parts[0]), 'log2 C', 'best: C = ');
+    $drawn->('roc.svg', plot('roc', $to->('roc.svg'), "$dir/cv", '--title', $title),
+        'false positive rate', 'class 7: AUC', $title);
+    $drawn->('pr.svg', plot('pr', $to->('pr.svg'), "$dir/cv"), 'recall', 'precision');
+    $drawn->('bars.svg', plot('reliability', $to->('bars.svg'), "$dir/cv"),
+        'predicted probability', 'examples', 'calibrated');
+    $drawn->('surface.svg',
+        plot(@surface, $to->('surface.svg'), "$dir/flat", "$dir/plane"),
+        'feature 3', 'feature 5', 'probability of class 7', 'boundary');
+    run([ qw(klr-train -q -s svm -t 0), "$dir/plane", "$dir/two" ]);
+    plot(@surface, '-o', "$dir/two.svg", "$dir/two", "$dir/plane");
+    is_picture("$dir/two.svg", 'decision value, positive: class 7');
+    put("$dir/plane3", get("$dir/plane") . "3 3:9 5:0\n4 3:9 5:9\n" x 5);
+    run([ qw(klr-train -q -c 10), "$dir/plane3", "$dir/three" ]);
+    plot(@surface, '-o', "$dir/three.svg", "$dir/three", "$dir/plane3");
+    is_picture("$dir/three.svg", 'the most probable class', 'class 4');
+    is(join(' ', grep {-e} glob("$dir/.klr*"), 'y'), '', 'nothing else is left');
+}
+$run = bare('tools/klr-grid', '-o', "$dir/none.png", "$dir/json");
+is("$run->{exit}$run->{out}$run->{err}",
+    "0${text}klr-grid: gnuplot is not installed: text instead of $dir/none.png\n",
+    'without gnuplot there is text');
+
+# ---- Refusals ----
+
+put("$dir/one", validate('--json', 'heart_scale'));
+put("$dir/plain", "1\n-1\n");
+put("$dir/pairs", "1 2 3\n");
+put("$dir/single", "fold true labels 1 -1\n1 1 1 0.5 0.5\n");
+for my $case (
+    [ 'klr-grid', "$dir/one: no grid: -v with several values of -c, -g or -l makes one", "$dir/one" ],
+    [ 'klr-grid', "$dir/data: no results of klr-train -v", "$dir/data", "$dir/table" ],
+    [ 'klr-grid', 'the results have no mcc: klr-train --metrics prints all metrics',
+        '--metric', 'mcc', "$dir/table" ],
+    [ 'klr-grid', 'two results at C = 1: of other data or folds, or tables without '
+        . 'gamma, which --json has', put("$dir/other", $table =~ s/0.125/0.126/r), "$dir/table" ],
+    [ 'klr-grid', "$dir/none: No such file or directory", "$dir/none" ],
+    [ 'klr-grid', q('1,2' is not FIRST,LAST,STEP), @train, '-log2c', '1,2', 'heart_scale' ],
+    [ 'klr-grid', q('2,1,1': no values between these), @train, '-log2c', '2,1,1', 'heart_scale' ],
+    [ 'klr-plot', 'output: the true labels are missing: --data', 'roc', "$dir/output" ],
+    [ 'klr-plot', 'output: 61 predictions, but 14 examples in labels', 'roc',
+        '--data', "$dir/labels", "$dir/output" ],
+    [ 'klr-plot', 'plain: labels alone: no probabilities, no decision values',
+        'pr', "$dir/plain" ],
+    [ 'klr-plot', 'pairs: decision values of several pairs of classes: probabilities '
+        . 'are needed', 'pr', '--data', put("$dir/short", "1\n"), "$dir/pairs" ],
+    [ 'klr-plot', 'decision: decision values: reliability is of probabilities',
+        'reliability', '--data', "$dir/two.data", "$dir/decision" ],
+    [ 'klr-plot', 'cv: there is no class 9', 'roc', '--class', 9, "$dir/cv" ],
+    [ 'klr-plot', 'single: only examples of class 1', 'roc', "$dir/single" ],
+    [ 'klr-plot', 'heart_scale: not predictions', 'roc', 'heart_scale' ],
+    [ 'klr-plot', 'heart_scale: 13 features, but a surface has two', @surface,
+        "$dir/flat", 'heart_scale' ])
+{
+    my ($tool, $message, @arguments) = @$case;
+    put("$dir/two.data", "1\n" x @rows);
+    $run = run([ $python, "tools/$tool", @arguments ]);
+    is("$run->{exit} $run->{err}", "1 $tool: $message\n", $message);
+}
+for my $case ([ 'klr-grid' ], [ 'klr-grid', '-c', 1, "$dir/json" ],
+    [ 'klr-grid', '-o', 'x.pdf', "$dir/json" ], [ 'klr-grid', '--metric', 'x', 'y' ],
+    [ 'klr-plot' ], [ 'klr-plot', 'roc' ], [ 'klr-plot', 'pie', "$dir/cv" ],
+    [ 'klr-plot', 'reliability', '--bins', 0, "$dir/cv" ])
+{
+    my ($tool, @arguments) = @$case;
+    is(run([ $python, "tools/$tool", @arguments ])->{exit}, 2, "wrong usage: @$case");
+}
+is(grid(@train, '-c', 'x', 'heart_scale')->{exit}, 2, 'the status of klr-train');
+for my $tool (qw(klr-grid klr-plot)) {
+    $run = run([ "tools/$tool", '--help' ]);
+    like("$run->{exit}$run->{out}", qr/\A0usage: $tool .*--help/s, "$tool --help");
+    next unless -w '/dev/full';
+    like(run([ "tools/$tool", $tool eq 'klr-grid' ? "$dir/json" : ('roc', "$dir/cv") ],
+        stdout_file => '/dev/full')->{err}, qr/\A$tool: output: No space left/,
+        "$tool on a full disk");
+}
+
+done_testing();

@@ -8,8 +8,9 @@
  * exits, prints, reads the locale or keeps global state; two threads may use
  * different objects at the same time.
  *
- * Primary:    klr_problem_read, klr_problem_scale, klr_params_init, klr_train, klr_model_save,
- *             klr_model_load, klr_predictor_create, klr_predict
+ * Primary:    klr_problem_read, klr_problem_scale, klr_params_init, klr_train,
+ *             klr_model_save, klr_model_load, klr_predictor_create,
+ *             klr_predict
  * Secondary:  klr_params_check, klr_cross_validate, klr_best_values,
  *             klr_metrics_*
  *             klr_kernel_spectrum
@@ -101,8 +102,7 @@ void klr_problem_free(struct klr_problem *problem);
 
 /* Scale the features of a problem that was read, once, as klr-scale --exact
  * does: to [-1, 1] or to zero mean and unit deviation over all its examples.
- * Models trained on it scale what they are asked about alike. KLR_E_DATA with
- * the line of a value that is scaled out of range. */
+ * Models trained on it scale what they are asked about alike. KLR_E_MEMORY. */
 enum klr_scale { KLR_SCALE_NONE, KLR_SCALE_MINMAX, KLR_SCALE_STANDARD };
 extern const char *const klr_scale_names[]; /* "none", ..., NULL */
 int klr_problem_scale(struct klr_problem *problem, enum klr_scale how,

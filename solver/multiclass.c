@@ -72,15 +72,25 @@ static int class_weights(const struct klr_params *params,
     return 0;
 }
 
-static void example_weights(const struct klr_params *params,
-                            const struct layout *layout,
-                            const double *class_weight, double *weight)
+/* By position. */
+static int example_weights(const struct klr_params *params,
+                           const struct layout *layout,
+                           const double *class_weight, double *weight,
+                           struct klr_error *err)
 {
     const double *given = params->example_weight;
     for (size_t c = 0; c < layout->k; c++)
         for (size_t p = layout_begin(layout, c);
-             p < layout_begin(layout, c + 1); p++)
-            weight[p] = class_weight[c] * (given ? given[layout->order[p]] : 1);
+             p < layout_begin(layout, c + 1); p++) {
+            size_t row = layout->order[p];
+            weight[p] = class_weight[c] * (given ? given[row] : 1);
+            if (!(weight[p] > 0) || isinf(weight[p]))
+                return klr_fail(err, KLR_E_USAGE,
+                                "the weight of example %zu, %g with that of "
+                                "its class, is out of range",
+                                row + 1, weight[p]);
+        }
+    return 0;
 }
 
 /* What the number of classes decides. */
@@ -126,8 +136,9 @@ static int training_create(struct training *training, struct klr_operator *op,
                 machine_count(training->multiclass, layout->k) * layout->folds *
                     (layout->parts > 1 ? layout->parts + 1 : 1));
     code = class_weights(params, layout, training->class_weight, err);
-    example_weights(params, layout, training->class_weight, training->weight);
-    return code;
+    return code ? code
+                : example_weights(params, layout, training->class_weight,
+                                  training->weight, err);
 }
 
 static void training_free(struct training *training)

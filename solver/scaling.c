@@ -165,8 +165,6 @@ int klr_problem_scale(struct klr_problem *problem, enum klr_scale how,
     }
     if (!code)
         code = scale_features(scaling, &x, &rows, start, err);
-    if (code == KLR_E_DATA && err && problem->line)
-        err->line = problem->line[err->line - 1];
     if (!code) {
         problem_take(problem, &rows, start, scaling);
         return 0;

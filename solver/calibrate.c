@@ -37,14 +37,17 @@ static size_t calibration_parts(const struct klr_params *params)
 /* ---- Weights of classes ---- */
 
 /* Training and fits see each class as often as its weight says, which adds
- * log(w_a / w_b) to the log-odds of class a against b: what z is to lose. */
+ * log(w_a / w_b) to the log-odds of class a against b, log w_c to the score of
+ * class c among all: what z is to lose. */
 static double group_excess(const struct group *group,
-                           const struct training *training)
+                           const struct training *training, size_t machine)
 {
     const double *weight = training->class_weight;
-    return training->params->prior_correct
-               ? log(weight[group->class[0]] / weight[group->class[1]])
-               : 0;
+    if (!training->params->prior_correct)
+        return 0;
+    if (training->multiclass == KLR_SOFTMAX)
+        return log(weight[group->class[machine]]);
+    return log(weight[group->class[0]] / weight[group->class[1]]);
 }
 
 /* ---- Links of the loss ---- */
@@ -262,7 +265,6 @@ static void group_fit(struct group *group, const struct training *training,
     const struct layout *layout = training->layout;
     size_t m = group->machines * group->count, n = known.size;
     double *f = side, *y = f + n, *weight = y + n;
-    double excess = group_excess(group, training);
     for (size_t s = 0; s < m; s++) {
         for (size_t i = 0, c = 0; i < n; i++) {
             size_t p = set_position(known, i);
@@ -273,7 +275,9 @@ static void group_fit(struct group *group, const struct training *training,
             weight[i] = training->weight[p];
         }
         struct sides sides = {n, f, y, weight};
-        group->link[s] = link_fit(training->params, &sides, excess);
+        group->link[s] =
+            link_fit(training->params, &sides,
+                     group_excess(group, training, s / group->count));
     }
 }
 
@@ -336,7 +340,7 @@ static int group_train(struct group *group, struct training *training,
     for (size_t s = 0; s < group->machines * group->count; s++)
         group->link[s] =
             link_of_loss(params, params->cost.value[s % group->count],
-                         group_excess(group, training));
+                         group_excess(group, training, s / group->count));
     struct hole hole = {fold, training->layout->parts};
     return group_solve(group, training, hole, err);
 }

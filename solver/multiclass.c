@@ -105,7 +105,7 @@ static int check_classes(const struct klr_params *params, size_t k,
     if (params->prior_correct && k > 2 && params->multiclass == KLR_OVA)
         return klr_fail(err, KLR_E_USAGE,
                         "option --prior-correct: a rest of several classes "
-                        "has no weight; what has: ovo, ddag");
+                        "has no weight; what has: ovo, ddag, softmax");
     return 0;
 }
 

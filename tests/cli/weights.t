@@ -110,6 +110,33 @@ for my $options (@systems)
     isnt($sides, model("$options heart"), "$options: they matter");
 }
 
+# All classes at once.
+{
+    my @three = split /^/, get("$dir/three");
+    put("$dir/threeweights", join '', map {"$_\n"} @weight[ 0 .. $#three ]);
+    put("$dir/threedouble", join '', map { $three[$_] x $weight[$_] } 0 .. $#three);
+    my @p;
+    for my $options ('--weights threeweights three', 'threedouble', 'three',
+        '-w4 4 -w7 0.5 three', '-w4 4 -w7 0.5 --prior-correct three')
+    {
+        model("--multiclass softmax -e 1e-11 $options");
+        run([ qw(klr-predict -q three model out) ], cwd => $dir);
+        push @p, [ map { [ (split)[ 1 .. 3 ] ] } grep { !/^labels/ } split /\n/,
+            get("$dir/out") ];
+    }
+    my $apart = sub { my ($a, $b) = @_;
+        max map { my $i = $_; map { abs $p[$a][$i][$_] - $p[$b][$i][$_] } 0 .. 2 }
+            0 .. $#three };
+    cmp_ok($apart->(0, 1), '<', 1e-5, 'softmax: weight 2 is twice the example');
+    cmp_ok($apart->(0, 2), '>', 1e-3, 'softmax: and not once');
+    my $most = 0; # labels are -2 4 7
+    for my $i (0 .. $#three) {
+        my @odds = map { $p[3][$i][$_] / (1, 4, 0.5)[$_] } 0 .. 2;
+        $most = max $most, map { abs $odds[$_] / sum(@odds) - $p[4][$i][$_] } 0 .. 2;
+    }
+    cmp_ok($most, '<', 1e-7, 'softmax: posteriors without the weights');
+}
+
 # Validation takes each example's weight to the folds it trains.
 {
     my @fold = map { $_ % 3 } 0 .. $#heart;
@@ -222,7 +249,7 @@ for my $case (
     [ 2, 'option --prior-correct: the link consistent has no constant to correct',
         '-s sklr --link consistent --prior-correct heart' ],
     [ 2, 'option --prior-correct: a rest of several classes has no weight; what'
-        . ' has: ovo, ddag', '--multiclass ova --prior-correct three' ],
+        . ' has: ovo, ddag, softmax', '--multiclass ova --prior-correct three' ],
 )
 {
     my ($exit, $message, $arguments) = @$case;

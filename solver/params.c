@@ -78,8 +78,8 @@ const struct klr_option klr_train_options[] = {
      .above_min = true,
      .max = HUGE_VAL,
      .help = "cost of the errors (default %s)\n"
-             "a list, 0.1,1,10, or range, 0.01:1000:x10, gives a\n"
-             "model for each value, with -v that of the best"},
+             "several, 0.1,1,10 or 0.01:1000:x10: a model each,\n"
+             "with -v that of the best"},
     {.type = KLR_REALS,
      .letter = 'l',
      .name = "lambda",
@@ -147,7 +147,7 @@ const struct klr_option klr_train_options[] = {
              "consistent  sklr: what its loss estimates\n"
              "fitted      a slope times f\n"
              "platt       a slope times f, and an intercept\n"
-             "gaussian    f is normally distributed in each class"},
+             "gaussian    normal densities of f in each class"},
     {.type = KLR_CHOICE,
      .name = "calibrate",
      .argument = "HOW",

@@ -18,18 +18,21 @@
 #   come out; "monk2" is MONK-3, and "ring" is the damaged copy of ringnorm.
 # - folds and validation sets are stratified.
 # - the validation set of sonar has 8 examples, so ties are the rule: of equals
-#   the largest C, then the largest lambda is taken.
+#   the one with the fewest points is taken, then the largest C, the largest
+#   lambda. The shares tell: those of the sparsest of 3 come out within 2 points
+#   of the paper's on the six small sets (banknote 0.058, 0.060 there); with the
+#   largest C first they do not (monk2 0.421, 0.292 there).
 # - SVM, IVM and l1/2 have the same C and validation. SVM is solved to LIBSVM's
-#   tolerance, 0.001.
+#   tolerance, 0.001; on sets of at most 2000 examples its figures are means
+#   over five divisions into folds: on diabetes they go from 0.731 to 0.773.
 # - Table 4 trains on the first four folds; both selections by turns.
 # - Table 5 takes the values that are best by mean accuracy on the test folds
 #   ("the validation set is not considered"), as does ours.
 # "Exact" is the same protocol with the Newton method, to a relative duality gap
 # of 1e-6, or 30 s a fit.
 #
-# Reduced to be affordable: sets of more than 2000 examples have the lambdas 0,
-# 1/9, 3/9 and 1 of C; those of more than 9000 have Table 4, Table 5 and the
-# exact optimum on the first fold alone.
+# Reduced to be affordable: sets of more than 2000 examples have C in 0.1 .. 1e3,
+# the lambdas 0, 1/9, 3/9 and 1 of C, and the first fold alone.
 use strict;
 use warnings;
 use FindBin ();
@@ -130,7 +133,9 @@ my %system = (
 
 sub costs
 {
-    return map {"1e$_"} quick() ? (-2, 0, 2, 4) : (-4 .. 4);
+    my ($n) = @_;
+    return map {"1e$_"} quick() ? (-2, 0, 2, 4) : $n > 2000 ? (-1 .. 3)
+        : (-4 .. 4);
 }
 
 # What lambda may be, over C.
@@ -147,14 +152,14 @@ sub grid
 {
     my ($system, $n) = @_;
     my @shares = shares($system, $n);
-    return map { my $c = $_; map { [ $c, $_ ] } @shares } costs();
+    return map { my $c = $_; map { [ $c, $_ ] } @shares } costs($n);
 }
 
-# Folds that are run: for magic and coil2000 the exact optimum has one.
+# Folds that are run, of one division after another.
 sub runs
 {
     my ($system, $n) = @_;
-    return $n > 9000 && $system =~ /exact|test/ ? 1 : 5;
+    return $n > 2000 ? 1 : $system eq 'svm' && !quick() ? 25 : 5;
 }
 
 # Four folds and the fifth, or their division into 95 % and 5 %.
@@ -162,10 +167,11 @@ sub division
 {
     my ($rows, $fold, $stage) = @_;
     my $labels = labels($rows);
-    my $test = (folds($labels, 5, 1))[$fold];
+    my $seed = 1 + int($fold / 5);
+    my $test = (folds($labels, 5, $seed))[ $fold % 5 ];
     my $train = complement(scalar @$rows, $test);
     return ($train, $test) if $stage ne 'validation';
-    return holdout($labels, 20, 100 + $fold, @$train);
+    return holdout($labels, 20, 100 * $seed + $fold % 5, @$train);
 }
 
 # Fit with each [C, lambda/C] and judge each model.
@@ -193,10 +199,11 @@ sub fits
 
 # ---- Tables 2 and 3 ----
 
-# The most accurate first; of equals the largest C, then lambda.
+# The most accurate first; of equals the sparsest, the largest C, then lambda.
 sub ranked
 {
-    return sort { $b->{accuracy} <=> $a->{accuracy} || $b->{c} <=> $a->{c}
+    return sort { $b->{accuracy} <=> $a->{accuracy}
+        || $a->{points} <=> $b->{points} || $b->{c} <=> $a->{c}
         || ($b->{share} // 0) <=> ($a->{share} // 0) } @_;
 }
 
@@ -270,13 +277,15 @@ sub outcome
 sub comparison
 {
     my ($paper, $at, $choose, @systems) = @_;
-    my (@rows, %column);
+    my (@rows, @less, %column);
     for my $set (@sets) {
         my @figure = (@{ $paper->{ $set->[0] } }[ 2 * $at, 2 * $at + 1 ]);
         my @ours = map { outcome($set, $_, $choose) } @systems;
         push @rows, [ $set->[0], map { my $i = $_;
             (number('%.3f', $figure[$i]), map {
                 ref $_ ? number('%.3f', $_->[$i]) : $_ } @ours) } 0, 1 ];
+        push @less, [ $set->[0], map { $ours[0][$_] - $figure[$_] } 0, 1 ]
+            if ref $ours[0];
         next if grep { !ref } @ours;
         push @{ $column{$_} }, $figure[$_] for 0, 1;
         for my $i (0 .. $#ours) {
@@ -289,19 +298,17 @@ sub comparison
         map {"$_/$i"} 0 .. $#systems } 0, 1 ];
     my @name = map { /exact/ ? 'exact' : 'ours' } @systems;
     return table([ 'set', (map {"accuracy, $_"} 'paper', @name),
-        map {"points, $_"} 'paper', @name ], @rows) . verdict(\%column);
+        map {"points, $_"} 'paper', @name ], @rows) . verdict(@less);
 }
 
+# Of sets, [name, accuracy, share] of ours less the paper's.
 sub verdict
 {
-    my ($column) = @_;
-    my $count = @{ $column->{0} // [] } or return '';
-    my @by = map { 100 * ($column->{'0/0'}[$_] - $column->{0}[$_]) }
-        0 .. $count - 1;
-    my ($least) = sort { $a <=> $b } @by;
-    return sprintf "\nOurs less the paper's, in points of accuracy: mean %+.1f,"
-        . " least %+.1f; in points of the share: mean %+.1f.\n", mean(@by),
-        $least, 100 * (mean(@{ $column->{'0/1'} }) - mean(@{ $column->{1} }));
+    my ($least) = sort { $a->[1] <=> $b->[1] } @_ or return '';
+    return sprintf "\nOurs less the paper's on %d sets, in points of accuracy:"
+        . " mean %+.1f, least %+.1f (%s); in points of the share: mean"
+        . " %+.1f.\n", scalar @_, 100 * mean(map { $_->[1] } @_),
+        100 * $least->[1], $least->[0], 100 * mean(map { $_->[2] } @_);
 }
 
 my $best = sub { (ranked(@_))[0] };
@@ -386,7 +393,7 @@ $text .= table([ 'set', 'stop', 'steps, 1ord', 'steps, 2ord', 'ratio',
 sub test_points
 {
     my ($n) = @_;
-    return (grid('sklr', $n), map { [ $_, 0.1 ] } costs());
+    return (grid('sklr', $n), map { [ $_, 0.1 ] } costs($n));
 }
 
 my $all = results(map { my $set = $_; map { my $fold = $_;

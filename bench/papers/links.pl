@@ -9,7 +9,7 @@
 # the same folds for all, C in 1e-2 .. 1e3; sklr has lambda = C/10. C is chosen
 # on these folds by log loss and by accuracy, of equals the smallest; the share
 # of points is that of the model trained with it on all examples. Of sets of
-# more than 4000 examples a stratified sample of 4000 is taken.
+# more than 2000 examples a stratified sample of 1000 is taken.
 use strict;
 use warnings;
 use FindBin ();
@@ -18,7 +18,6 @@ use Papers;
 
 begin();
 
-my $most = 4000;
 my @sets = twelve_sets();
 my $costs = join ',', map {"1e$_"} quick() ? (-1, 1) : (-2 .. 3);
 
@@ -37,7 +36,7 @@ sub prepared
     my ($set) = @_;
     my $rows = set_rows($set->[1], qw(-l 0 -u 1));
     my $chosen;
-    (undef, $chosen) = sample(labels($rows), $most, 1) if @$rows > $most;
+    (undef, $chosen) = sample(labels($rows), 1000, 1) if @$rows > 2000;
     return put_rows(scratch() . '/data', $rows, $chosen);
 }
 

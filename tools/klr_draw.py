@@ -98,12 +98,13 @@ def draw(path, lines, size):
                                      dir=os.path.dirname(path)) as folder:
         picture = os.path.join(folder, "picture")
         script = os.path.join(folder, "script")
-        kind = "svg" if path.lower().endswith(".svg") else "pngcairo"
+        kind = "kind = 'svg'"
+        if not path.lower().endswith(".svg"):
+            kind = ("kind = strstrt(GPVAL_TERMINALS, 'pngcairo') "
+                    "? 'pngcairo' : 'png'")
         with open(script, "w", encoding="utf-8") as file:
             file.write("\n".join([
-                "set encoding utf8",
-                "kind = '%s'" % kind,
-                "if (strstrt(GPVAL_TERMINALS, kind) == 0) kind = 'png'",
+                "set encoding utf8", kind,
                 "set terminal @kind size %d,%d noenhanced background '#ffffff'"
                 " font 'Sans,12'" % size,
                 "set output 'picture'"] + lines + ["unset output", ""]))

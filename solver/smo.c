@@ -30,7 +30,7 @@
 enum { SMO_FILL_BYTES = 8 << 20 }; /* for rows that are completed */
 
 static const double smo_margin = 1e-12;    /* mu */
-static const double smo_near = 1e-5;       /* of C: see smo_curvature */
+static const double smo_near = 1e-7;       /* of C: see smo_curvature */
 static const double smo_least_eps = 1e-14; /* a gap asks for no less */
 
 /* ---- one example ---- */
@@ -292,8 +292,8 @@ static int smo_set_cost(struct smo *smo, double c, bool *kept,
 }
 
 /* The total of alpha of each class to start with, given that of C_i: at the
- * solution for K = 0; for smo1 as printed, C of Keerthi, section 6, or 1 of
- * Consolo, section 5.1. */
+ * solution for K = 0, see smo_stretch; for smo1 as printed, C of Keerthi,
+ * section 6, or 1 of Consolo, section 5.1. */
 static double smo_total(const struct smo *smo, const double *weight, double c)
 {
     double least = fmin(weight[0], weight[1]);
@@ -341,6 +341,39 @@ static void smo_scale(struct smo *smo, double ratio)
                        ? high
                        : fmax(alpha, smo_lower(smo, e));
     }
+}
+
+/* The slope of the dual at r alpha along r, where s = -K beta. */
+static double smo_ray_slope(const struct smo *smo, double r)
+{
+    double slope = 0;
+    for (size_t k = 0; k < smo->n; k++) {
+        const struct smo_example *e = &smo->example[k];
+        slope +=
+            e->alpha * (conjugate_slope(&smo->loss, r * e->alpha, e->cost) -
+                        r * e->y * smo->s[k]);
+    }
+    return slope;
+}
+
+/* alpha, and s = -K beta, times the r that is best for the dual, nearly: where
+ * C K is large, the solution for K = 0 is far too long, and that for a smaller
+ * C too short. Without it every alpha had to come there by its own steps. */
+static void smo_stretch(struct smo *smo)
+{
+    const double close = 1.001;
+    double low = 0, high = INFINITY;
+    for (size_t k = 0; k < smo->n; k++) {
+        const struct smo_example *e = &smo->example[k];
+        low = fmax(low, smo_lower(smo, e) / e->alpha);
+        high = fmin(high, smo_upper(smo, e) / e->alpha);
+    }
+    low = fmin(low, 1);
+    while (high > close * low) {
+        double r = sqrt(low * high);
+        *(smo_ray_slope(smo, r) > 0 ? &high : &low) = r;
+    }
+    smo_scale(smo, low);
 }
 
 /* s = -K beta -> s, and what else belongs to alpha. */
@@ -587,6 +620,8 @@ static int smo_solve_at(struct smo *smo, double c, double ratio,
         smo_finish_at_start(smo, solution);
         return 0;
     }
+    if (!smo->first_order && smo->loss.model != KLR_MODEL_SVM)
+        smo_stretch(smo);
     smo_begin(smo);
     code = smo_descend(smo, &solution->status, err);
     if (!code)
@@ -595,9 +630,8 @@ static int smo_solve_at(struct smo *smo, double c, double ratio,
 }
 
 /* The hinge's alpha of the last C is taken in proportion to C, so that what was
- * at a bound stays there; the logistic's as it is: away from its bounds it
- * grows far less than C, and in proportion some ten times the steps were
- * needed. */
+ * at a bound stays there; the logistic's goes through smo_stretch: away
+ * from its bounds it grows far less than C. */
 static int smo_solve(const struct binary *problem, struct solution *solution,
                      struct klr_error *err)
 {

@@ -100,6 +100,65 @@ static void test_line(void)
     ok(flat == convex && convex > 500, "convex lines: exact minimisers");
 }
 
+/* ---- the start ---- */
+
+/* The dual from the definition, at r alpha, alpha the same within a class. */
+static double ray_dual(size_t n, const double *y, const double *alpha,
+                       double kernel, double cost, double shift, double r)
+{
+    double value = 0;
+    for (size_t i = 0; i < n; i++) {
+        double a = r * alpha[i], d = a / cost;
+        value += cost * (d * log(d) + (1 - d) * log(1 - d)) - shift * a;
+        for (size_t j = 0; j < n; j++)
+            value += 0.5 * y[i] * a * y[j] * r * alpha[j] *
+                     (i == j         ? 1
+                      : y[i] == y[j] ? kernel
+                                     : 0);
+    }
+    return value;
+}
+
+/* K_ij is 1 on the diagonal, `kernel` within a class, 0 between them. */
+static void test_stretch(double cost, double kernel, double shift, double box)
+{
+    enum { N = 9, POSITIVE = 3 };
+    double y[N], alpha[N], s[N];
+    struct smo_example example[N];
+    struct smo smo = {
+        .loss = {.model = KLR_MODEL_SKLR, .shift = shift, .box = box},
+        .n = N,
+        .example = example,
+        .s = s};
+    for (size_t i = 0; i < N; i++) {
+        y[i] = i < POSITIVE ? 1 : -1;
+        example[i] = (struct smo_example){.y = y[i], .cost = cost};
+    }
+    smo_start(&smo);
+    for (size_t i = 0; i < N; i++) {
+        size_t others = (i < POSITIVE ? POSITIVE : N - POSITIVE) - 1;
+        alpha[i] = example[i].alpha;
+        s[i] = -y[i] * alpha[i] * (1 + kernel * (double)others);
+    }
+    double before = s[0];
+    smo_stretch(&smo);
+    double r = example[0].alpha / alpha[0], sum = 0, near = 1.003, lowest;
+    bool scaled = fabs(s[0] - r * before) <= 1e-12 * fabs(before);
+    for (size_t i = 0; i < N; i++) {
+        sum += y[i] * example[i].alpha;
+        scaled = scaled && example[i].alpha >= box;
+    }
+    lowest = fmin(ray_dual(N, y, alpha, kernel, cost, shift, r / near),
+                  r * near > 1
+                      ? INFINITY
+                      : ray_dual(N, y, alpha, kernel, cost, shift, r * near));
+    bool least = ray_dual(N, y, alpha, kernel, cost, shift, r) <= lowest ||
+                 example[N - 1].alpha < near * box;
+    ok(least && scaled && fabs(sum) < 1e-12 * cost,
+       "the start for C = %g, K_ij = %g: best at %g of that for K = 0", cost,
+       kernel, r);
+}
+
 /* ---- loops over a row ---- */
 
 enum { LONG = 1030 };
@@ -327,8 +386,9 @@ static void path_params(struct klr_params *params, int model)
     params->cost = (struct klr_reals){COSTS, {0.3, 3, 100}};
 }
 
-/* Each C of a path is solved as well as by itself, in fewer steps and without
- * computing rows again. */
+/* Each C of a path is solved as well as by itself, without computing rows
+ * again, and in fewer steps, or, where the start at the best multiple of the
+ * solution for K = 0 is about as good, hardly more. */
 static void test_path(const struct sample *s, int model, int shrinking)
 {
     static struct course path, alone;
@@ -357,8 +417,10 @@ static void test_path(const struct sample *s, int model, int shrinking)
     ok(path.evaluations <= (shrinking ? 3 : 1) * s->problem.n * s->problem.n,
        "%s: rows are kept along the path: %llu entries", klr_model_names[model],
        path.evaluations);
-    ok(steps < steps_alone, "%s: %lld steps, %lld from the beginning",
-       klr_model_names[model], steps, steps_alone);
+    double most = model == KLR_MODEL_SVM ? 1 : 1.05;
+    ok((double)steps < most * (double)steps_alone,
+       "%s: %lld steps, %lld from the beginning", klr_model_names[model], steps,
+       steps_alone);
 }
 
 /* Not one bit depends on the threads or on the rows that there is room for. */
@@ -508,6 +570,12 @@ int main(void)
     test_box(&sample, 1, 20, 0.1, 0.4); /* C p would be outside */
     test_empty_box(&sample);
     test_stops(&sample);
+    test_stretch(0.1, 0.5, 0, 0);
+    test_stretch(10, 0.5, 0, 0);
+    test_stretch(1e4, 0.9, 3, 0);
+    test_stretch(10, -0.9, 0, 0);
+    test_stretch(100, 0.5, 0, 20);
+    test_stretch(1, 0.1, 5, 1e-5);
     test_sweeps();
     return done_testing();
 }

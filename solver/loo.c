@@ -18,7 +18,8 @@
  *
  *   shift_i = -(g_i / W_i) (1 - h_i) / h_i
  *
- * M = R'R is factored in double: floats lose what is asked for at a large C.
+ * M = R'R is factored in double: an output loses the digits of the condition of
+ * M, which grows with C.
  * R stands in panels of KLR_BAND columns, each down to its diagonal. A row of
  * blocks is finished from those above it; then the columns of R^-T, whose
  * squares sum to the diagonal of M^-1, are formed each for itself. Both are
@@ -29,8 +30,8 @@
 
 enum { LOO_AREA = KLR_BAND * KLR_BAND };
 
-/* W of an example that is right, or wrong, beyond this is held back: g / W
- * would lose all digits of 1 - h. */
+/* Of q (1 - q), where an example is right or wrong beyond doubt, and of h: what
+ * is less has lost all its digits in (g / W) (1 - h) / h. */
 static const double loo_least = 0x1p-40;
 
 struct loo {

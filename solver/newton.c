@@ -196,6 +196,7 @@ static double newton_along(struct newton *nt, double t)
         nt->x[i] = nt->beta[i] + t * (d->v[i] - nt->e[i]);
         nt->kx[i] = nt->u[i] + t * (d->kv[i] - nt->q[i]);
     }
+    newton_copy(nt, nt->rho_x, nt->rho);
     return newton_value(nt, nt->x, nt->kx, nt->rho_x);
 }
 

@@ -29,7 +29,10 @@ struct softmax {
     double *slope, *step, *best, *w; /* of softmax_rho: (columns); w squared */
 };
 
-enum { SOFTMAX_VECTORS = 4 };
+enum {
+    SOFTMAX_VECTORS = 4,
+    SOFTMAX_FAR = 10 /* thresholds change by no more at once, at first */
+};
 
 /* p_i, and the loss of i over C_i: from decision values less that of y(i), so
  * that a small loss has all its digits. */
@@ -93,21 +96,34 @@ static double softmax_slope(const struct newton *nt, const double *u,
     return most;
 }
 
+/* The Newton step of a Laplacian with a little more weight on all edges: far
+ * from the optimum, where probabilities are 0 and 1 and the loss is all but
+ * linear, it is `far` at most; near it the weight vanishes with the slope. */
+static void softmax_newton(const struct softmax *sm, size_t k, double slope,
+                           double far)
+{
+    for (size_t a = 0; a < k; a++)
+        for (size_t b = a + 1; b < k; b++)
+            sm->w[a * k + b] += slope / (far * (double)k);
+    laplacian_factor(k, sm->w);
+    memcpy(sm->step, sm->slope, k * sizeof *sm->step);
+    laplacian_solve(k, sm->w, sm->step);
+}
+
 /* By Newton's method with halved steps. The loss is convex in rho; near the
  * optimum, where it changes no more, the slope tells whether a step is good. */
 static void softmax_rho(const struct newton *nt, const double *u, double *rho)
 {
-    enum { STEPS = 100, HALVINGS = 30 };
+    enum { STEPS = 200, HALVINGS = 30 };
     const struct softmax *sm = nt->softmax;
     size_t k = nt->columns;
-    double loss, total = 0, slope = softmax_slope(nt, u, rho, &loss);
+    double far = SOFTMAX_FAR, total = 0;
+    double loss, slope = softmax_slope(nt, u, rho, &loss);
     for (size_t i = 0; i < nt->n; i++)
         total += nt->cost[i];
     for (int step = 0; step < STEPS && slope > 1e-15 * total; step++) {
         double length = 2, next = INFINITY, change = 0, old = loss;
-        laplacian_factor(k, sm->w);
-        memcpy(sm->step, sm->slope, k * sizeof *sm->step);
-        laplacian_solve(k, sm->w, sm->step);
+        softmax_newton(sm, k, slope, far);
         memcpy(sm->best, rho, k * sizeof *rho);
         for (int half = 0; half < HALVINGS; half++) {
             length /= 2;
@@ -123,6 +139,7 @@ static void softmax_rho(const struct newton *nt, const double *u, double *rho)
             break;
         }
         slope = next;
+        far *= length == 1 ? 2 : length;
     }
 }
 

@@ -338,11 +338,52 @@ static void test_laplacian(void)
     ok(worst < 1e-14, "the Laplacian of weak edges: %.2g", worst);
 }
 
+/* ---- thresholds ---- */
+
+/* Where all probabilities are 0 or 1 to begin with: at the optimum the mean
+ * probabilities are the shares of the classes. */
+static void test_far_thresholds(void)
+{
+    enum { N = 40, K = 3 };
+    double u[N][K], cost[N], rho[K], work[(4 + K) * K], sum[K] = {0};
+    size_t class[N], most = 0;
+    for (size_t i = 0; i < N; i++) {
+        class[i] = i % 8 % K;
+        cost[i] = 2;
+        for (size_t c = 0; c < K; c++)
+            u[i][c] = 600 * (double)c + 300 * uniform();
+    }
+    struct softmax sm = {class,        work,         work + K,
+                         work + 2 * K, work + 3 * K, work + 4 * K};
+    struct newton nt = {.n = N, .columns = K, .cost = cost, .softmax = &sm};
+    for (double start = -1000; start <= 1000; start += 500) {
+        rho[0] = start;
+        rho[1] = 0;
+        rho[2] = -start;
+        softmax_rho(&nt, *u, rho);
+        memset(sum, 0, sizeof sum);
+        for (size_t i = 0; i < N; i++) {
+            double f[K], total = 0;
+            for (size_t c = 0; c < K; c++)
+                f[c] = exp(u[i][c] - rho[c] - (u[i][class[i]] - rho[class[i]]));
+            for (size_t c = 0; c < K; c++)
+                total += f[c];
+            for (size_t c = 0; c < K; c++)
+                sum[c] += (c == class[i]) - f[c] / total;
+        }
+        for (size_t c = 0; c < K; c++)
+            most += !(fabs(sum[c]) < 1e-9);
+    }
+    ok(most == 0, "thresholds from afar: %.2g, %.2g, %.2g", sum[0], sum[1],
+       sum[2]);
+}
+
 int main(void)
 {
     static struct sample sample;
     sample_classes(&sample, CLASSES);
     test_laplacian();
+    test_far_thresholds();
     test_solutions(&sample);
     test_path(&sample);
     test_two_classes(false);

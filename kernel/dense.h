@@ -154,14 +154,23 @@ static TARGET void NAME(dense_gram)(size_t inner, const void *a, const void *b,
 
 /* ---- sweeps: a matrix of floats, vectors of doubles ---- */
 
+/* Several rows at once, of some hundred columns maybe, are no stream that the
+ * processor would notice. */
+LOCAL void NAME(fetch)(const float *at)
+{
+    __builtin_prefetch((const void *)((uintptr_t)at + DENSE_AHEAD));
+}
+
 LOCAL void NAME(project_rows)(const size_t rows, size_t cols, const float *a,
                               size_t pitch, const double *x, double *out)
 {
     for (size_t k = 0; k < cols; k += LANES_OF) {
         doubles sum = *(doubles *)(out + k);
 #pragma GCC unroll 4
-        for (size_t r = 0; r < rows; r++)
+        for (size_t r = 0; r < rows; r++) {
+            NAME(fetch)(a + r * pitch + k);
             sum += x[r] * NAME(widen)(a + r * pitch + k);
+        }
         *(doubles *)(out + k) = sum;
     }
 }
@@ -184,10 +193,13 @@ LOCAL void NAME(expand_rows)(const size_t rows, size_t cols, const float *a,
     for (size_t k = 0; k < cols; k += DENSE_PARTS)
 #pragma GCC unroll 4
         for (size_t p = 0; p < PARTS; p++) {
-            doubles v = *(const doubles *)(w + k + p * LANES_OF);
+            size_t at = k + p * LANES_OF;
+            doubles v = *(const doubles *)(w + at);
 #pragma GCC unroll 4
-            for (size_t r = 0; r < rows; r++)
-                sum[r][p] += v * NAME(widen)(a + r * pitch + k + p * LANES_OF);
+            for (size_t r = 0; r < rows; r++) {
+                NAME(fetch)(a + r * pitch + at);
+                sum[r][p] += v * NAME(widen)(a + r * pitch + at);
+            }
         }
     for (size_t r = 0; r < rows; r++) {
         double part[DENSE_PARTS];

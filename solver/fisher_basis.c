@@ -25,13 +25,14 @@
  *   residual = (k_j, k_j) - l'l,     gradient = mean+ k_j - mean- k_j - l'z
  *
  * and S would grow by gradient^2 / residual; one that is taken is
- * orthogonalised twice.
+ * orthogonalised, and once more if little is left of it.
  *
  * U is the sum of two floats: both make some 48 bits, for what is taken; the
  * higher one serves to judge many candidates at once, of float entries, and
- * those of which it cannot tell enough are judged again. Examples are divided
- * into groups by n alone, and sums over them are added in order: no bit depends
- * on threads.
+ * those of which it cannot tell enough are judged again. Judgements are kept: a
+ * candidate meets the functions that have joined since it was judged last.
+ * Examples are divided into groups by n alone, and sums over them are added in
+ * order: no bit depends on threads.
  */
 #include "solver/internal.h"
 
@@ -40,10 +41,13 @@
 enum {
     BASIS_GROUPS = 16, /* of examples, at most, */
     BASIS_GROUP = 512, /* of so many, at least */
-    BASIS_STRIP = 64,  /* examples whose part of U stays in the nearer caches */
+    BASIS_STRIP = 128, /* examples whose part of U stays in the nearer caches */
     BASIS_BLOCK = KLR_BAND * BASIS_STRIP,
-    BASIS_CHUNK = 4 * BASIS_STRIP, /* examples that float sums run over */
-    BASIS_BAND_SUMS = KLR_BAND * KLR_PANEL
+    BASIS_CHUNK = 2 * BASIS_STRIP, /* examples that float sums run over */
+    BASIS_PANELS = CANDIDATES / KLR_PANEL,
+    BASIS_PANEL_SUMS = KLR_BAND * KLR_PANEL,
+    BASIS_BAND_SUMS = BASIS_PANELS * BASIS_PANEL_SUMS,
+    BASIS_ROWS = 12 /* functions that a product takes at once */
 };
 
 /* A multiple of BASIS_STRIP. */
@@ -261,6 +265,8 @@ struct judging {
     const struct basis *basis;
     const struct candidates *c;
     const struct klr_dense *dense;
+    size_t met[BASIS_PANELS]; /* functions that all of a panel have met */
+    bool fresh[BASIS_PANELS]; /* some of a panel have met none */
 };
 
 static void judging_moments(const struct judging *j, size_t panel, size_t begin,
@@ -282,26 +288,34 @@ static void judging_moments(const struct judging *j, size_t panel, size_t begin,
     }
 }
 
-/* U'k of a band over some examples: full register blocks take a dozen rows. */
-static void judging_products(const struct judging *j, size_t t, size_t begin,
-                             size_t end, double *out)
+/* True if a panel has not met all functions of a band. */
+static bool judging_needs(const struct judging *j, size_t t, size_t panel)
+{
+    size_t end = (t + 1) * KLR_BAND, count = j->basis->count;
+    return panel < j->c->panels && j->met[panel] < (end < count ? end : count);
+}
+
+/* U'k of a band and a panel over some examples, but for functions that it has
+ * met: full register blocks take a dozen rows. */
+static void judging_products(const struct judging *j, size_t t, size_t panel,
+                             size_t begin, size_t end, double *out)
 {
     const struct basis *basis = j->basis;
-    const struct candidates *c = j->c;
-    size_t rows = (basis->count - t * KLR_BAND + 11) / 12 * 12;
-    _Alignas(64) float sum[CANDIDATES / KLR_PANEL][BASIS_BAND_SUMS];
-    memset(sum, 0, sizeof sum);
-    rows = rows < KLR_BAND ? rows : KLR_BAND;
+    const float *column = j->c->column + panel * j->c->n * KLR_PANEL;
+    size_t met = j->met[panel], top = t * KLR_BAND;
+    size_t from = met > top ? (met - top) / BASIS_ROWS * BASIS_ROWS : 0;
+    size_t rows =
+        (basis->count - top + BASIS_ROWS - 1) / BASIS_ROWS * BASIS_ROWS;
+    _Alignas(64) float sum[BASIS_PANEL_SUMS];
+    rows = (rows < KLR_BAND ? rows : KLR_BAND) - from;
+    memset(sum, 0, rows * KLR_PANEL * sizeof *sum);
     for (size_t i = begin; i < end; i += BASIS_STRIP)
-        for (size_t panel = 0; panel < c->panels; panel++)
-            j->dense->panel(rows, end - i < BASIS_STRIP ? end - i : BASIS_STRIP,
-                            basis_block(basis, t, i), BASIS_STRIP,
-                            c->column + (panel * c->n + i) * KLR_PANEL,
-                            sum[panel]);
-    for (size_t panel = 0; panel < c->panels; panel++)
-        for (size_t k = 0; k < BASIS_BAND_SUMS; k++)
-            out[k / KLR_PANEL * CANDIDATES + panel * KLR_PANEL +
-                k % KLR_PANEL] += (double)sum[panel][k];
+        j->dense->panel(rows, end - i < BASIS_STRIP ? end - i : BASIS_STRIP,
+                        basis_block(basis, t, i) + from * BASIS_STRIP,
+                        BASIS_STRIP, column + i * KLR_PANEL, sum);
+    out += from * KLR_PANEL;
+    for (size_t k = 0; k < rows * KLR_PANEL; k++)
+        out[k] += (double)sum[k];
 }
 
 /* Sums over a group of examples: U'k of a band, or behind the last the
@@ -310,37 +324,45 @@ static void judging_turn(void *context, size_t index, size_t thread)
 {
     const struct judging *j = context;
     const struct candidates *c = j->c;
-    size_t bands = j->basis->bands, n = c->n, size = KLR_BAND * CANDIDATES;
+    size_t bands = j->basis->bands, n = c->n;
     size_t group = index / (bands + 1), t = index % (bands + 1);
     size_t begin = group * basis_group(n), end = begin + basis_group(n);
-    double *out = c->work + (group * bands + t) * size;
+    double *out = c->work + (group * bands + t) * BASIS_BAND_SUMS;
     (void)thread;
     end = end < n ? end : n;
     if (t == bands) {
         memset(&c->moment[group], 0, sizeof *c->moment);
         for (size_t panel = 0; panel < c->panels; panel++)
-            judging_moments(j, panel, begin, end, &c->moment[group]);
+            if (j->fresh[panel])
+                judging_moments(j, panel, begin, end, &c->moment[group]);
         return;
     }
-    memset(out, 0, size * sizeof *out);
+    memset(out, 0, BASIS_BAND_SUMS * sizeof *out);
     for (size_t i = begin; i < end; i += BASIS_CHUNK)
-        judging_products(j, t, i, end - i < BASIS_CHUNK ? end : i + BASIS_CHUNK,
-                         out);
+        for (size_t panel = 0; panel < c->panels; panel++)
+            if (judging_needs(j, t, panel))
+                judging_products(j, t, panel, i,
+                                 end - i < BASIS_CHUNK ? end : i + BASIS_CHUNK,
+                                 out + panel * BASIS_PANEL_SUMS);
 }
 
 /* The sums of all groups come to the first. */
 static void judging_add(const struct judging *j)
 {
     const struct candidates *c = j->c;
-    size_t size = j->basis->bands * KLR_BAND * CANDIDATES;
+    size_t blocks = j->basis->bands * BASIS_PANELS;
     double *moment = (double *)c->moment;
     for (size_t g = 1; g < c->groups; g++) {
-        const double *from = c->work + g * size;
-        for (size_t k = 0; k < j->basis->count * CANDIDATES; k++)
-            c->work[k] += from[k];
-        from = (const double *)&c->moment[g];
+        const double *from = (const double *)&c->moment[g];
         for (size_t k = 0; k < sizeof *c->moment / sizeof *moment; k++)
             moment[k] += from[k];
+        for (size_t block = 0; block < blocks; block++) {
+            double *to = c->work + block * BASIS_PANEL_SUMS;
+            from = to + g * blocks * BASIS_PANEL_SUMS;
+            if (judging_needs(j, block / BASIS_PANELS, block % BASIS_PANELS))
+                for (size_t k = 0; k < BASIS_PANEL_SUMS; k++)
+                    to[k] += from[k];
+        }
     }
 }
 
@@ -351,40 +373,69 @@ static double basis_value(const struct basis *basis, size_t k, size_t i)
            basis->part[k].mean[basis_class(basis, i)];
 }
 
-/* With the products U'k, `stride` apart, which become l. */
-static void judgement_finish(const struct basis *basis, size_t kernel,
-                             double *line, size_t stride, struct judgement *j)
+/* Meet function k, of which the kernel has the product U'k. */
+static void judgement_meet(const struct basis *basis, size_t kernel, size_t k,
+                           double l, struct judgement *j)
 {
-    j->residual = j->norm;
-    for (size_t k = 0; k < basis->count; k++, line += stride) {
-        if (basis->kernel)
-            *line += basis->penalty * basis_value(basis, k, kernel);
-        j->residual -= *line * *line;
-        j->gradient -= *line * basis->part[k].z;
+    if (basis->kernel)
+        l += basis->penalty * basis_value(basis, k, kernel);
+    j->residual -= l * l;
+    j->gradient -= l * basis->part[k].z;
+    j->count = k + 1;
+}
+
+static void judgement_begin(const struct basis *basis,
+                            const struct candidates *c, size_t q,
+                            struct judgement *j)
+{
+    const struct moment *moment = c->moment;
+    double mean[2], norm = moment->square[q];
+    for (size_t side = 0; side < 2; side++) {
+        mean[side] = moment->sum[side][q] / basis->total[side];
+        norm -= mean[side] * moment->sum[side][q];
     }
+    j->norm = j->residual = fmax(norm, 0) + basis->ridge[c->index[q]];
+    j->gradient = mean[0] - mean[1];
+    j->known = true;
+}
+
+static struct judging judging_of(const struct basis *basis,
+                                 const struct candidates *c,
+                                 const struct judgement *judgement)
+{
+    struct judging j = {.basis = basis, .c = c, .dense = klr_dense()};
+    for (size_t panel = 0; panel < BASIS_PANELS; panel++)
+        j.met[panel] = basis->count;
+    for (size_t q = 0; q < c->count; q++) {
+        const struct judgement *old = &judgement[c->index[q]];
+        size_t panel = q / KLR_PANEL;
+        j.met[panel] = old->count < j.met[panel] ? old->count : j.met[panel];
+        j.fresh[panel] = j.fresh[panel] || !old->known;
+    }
+    return j;
 }
 
 static int basis_judge(const struct basis *basis, struct candidates *c,
                        struct judgement *judgement, struct klr_error *err)
 {
-    struct judging j = {basis, c, klr_dense()};
-    const struct moment *moment = c->moment;
-    size_t size = basis->bands * KLR_BAND * CANDIDATES;
-    int code = candidates_work(c, c->groups * size, err);
+    struct judging j = judging_of(basis, c, judgement);
+    int code =
+        candidates_work(c, c->groups * basis->bands * BASIS_BAND_SUMS, err);
     if (code)
         return code;
     klr_pool_run(c->op->pool, c->groups * (basis->bands + 1), judging_turn, &j);
     judging_add(&j);
     for (size_t q = 0; q < c->count; q++) {
-        double mean[2], norm = moment->square[q];
-        for (size_t side = 0; side < 2; side++) {
-            mean[side] = moment->sum[side][q] / basis->total[side];
-            norm -= mean[side] * moment->sum[side][q];
-        }
-        judgement[q].norm = fmax(norm, 0) + basis->ridge[c->index[q]];
-        judgement[q].gradient = mean[0] - mean[1];
-        judgement_finish(basis, c->index[q], c->work + q, CANDIDATES,
-                         &judgement[q]);
+        struct judgement *of = &judgement[c->index[q]];
+        const double *line =
+            c->work + q / KLR_PANEL * BASIS_PANEL_SUMS + q % KLR_PANEL;
+        if (!of->known)
+            judgement_begin(basis, c, q, of);
+        for (size_t k = of->count; k < basis->count; k++)
+            judgement_meet(
+                basis, c->index[q], k,
+                line[k / KLR_BAND * BASIS_BAND_SUMS + k % KLR_BAND * KLR_PANEL],
+                of);
     }
     return 0;
 }
@@ -392,13 +443,6 @@ static int basis_judge(const struct basis *basis, struct candidates *c,
 static bool judgement_is_clear(const struct judgement *j)
 {
     return j->residual > 1e-4 * j->norm;
-}
-
-static void basis_remember(struct basis *basis, const double *line,
-                           size_t stride)
-{
-    for (size_t k = 0; k < basis->count; k++)
-        basis->line[k] = line[k * stride];
 }
 
 /* ---- judging and taking one ---- */
@@ -511,12 +555,16 @@ static int basis_judge_exact(const struct basis *basis, struct candidates *c,
         candidates_work(c, c->groups * (basis->bands * KLR_BAND + 1), err);
     if (code)
         return code;
-    judgement->norm = basis_centre(basis, c->exact + q * c->n, u, mean) +
-                      basis->ridge[kernel];
-    judgement->gradient = mean[0] - mean[1];
+    double norm = basis_centre(basis, c->exact + q * c->n, u, mean) +
+                  basis->ridge[kernel];
+    *judgement = (struct judgement){.norm = norm,
+                                    .residual = norm,
+                                    .gradient = mean[0] - mean[1],
+                                    .known = true};
     if (basis->count > 0)
         basis_reduce(basis, c, u, NULL, false);
-    judgement_finish(basis, kernel, c->work, 1, judgement);
+    for (size_t k = 0; k < basis->count; k++)
+        judgement_meet(basis, kernel, k, c->work[k], judgement);
     return 0;
 }
 
@@ -593,8 +641,18 @@ static void basis_append(struct basis *basis, double *u, double *coef,
     basis->count++;
 }
 
+/* How often a kernel is orthogonalised that has the line: where little is left
+ * of it, what rounding leaves of the other functions counts for more. */
+static int basis_passes(const struct basis *basis, double norm)
+{
+    double residual = norm;
+    for (size_t k = 0; k < basis->count; k++)
+        residual -= basis->line[k] * basis->line[k];
+    return residual > 1e-2 * norm ? 1 : 2;
+}
+
 static int basis_take(struct basis *basis, struct candidates *c, size_t q,
-                      size_t kernel, bool known, double *u, bool *taken,
+                      size_t kernel, double *u, bool *taken,
                       struct klr_error *err)
 {
     size_t m = basis->count;
@@ -610,16 +668,16 @@ static int basis_take(struct basis *basis, struct candidates *c, size_t q,
     norm += basis->ridge[kernel];
     memset(coef, 0, m * sizeof *coef);
     coef[m] = 1;
-    if (!known && m > 0) {
+    if (m > 0) {
         basis_reduce(basis, c, u, NULL, false);
         basis_line(basis, c->work, u, coef, mean, kernel);
     }
-    for (int pass = 0; pass < 2 && m > 0; pass++) {
+    for (int pass = m > 0 ? basis_passes(basis, norm) : 0; pass > 0; pass--) {
         basis_combine(basis, line, coef, mean);
         for (size_t k = 0; k < m; k++)
             line[k] = -line[k];
         left = basis_reduce(basis, c, u, line, pass == 1);
-        if (pass == 0)
+        if (pass > 1)
             basis_line(basis, c->work, u, coef, mean, kernel);
     }
     for (size_t i = 0; i <= m; i++)
@@ -634,11 +692,7 @@ static int basis_take(struct basis *basis, struct candidates *c, size_t q,
 static void basis_downdate(const struct basis *basis, size_t i, double l,
                            struct judgement *judgement)
 {
-    size_t last = basis->count - 1;
-    if (basis->kernel)
-        l += basis->penalty * basis_value(basis, last, i);
-    judgement->residual -= l * l;
-    judgement->gradient -= l * basis->part[last].z;
+    judgement_meet(basis, i, basis->count - 1, l, judgement);
 }
 
 /* ---- the discriminant ---- */

@@ -28,7 +28,7 @@ struct candidates {
     struct moment *moment;   /* (groups) */
     double *exact;           /* (CANDIDATES or machines, and one, n) */
     double *work;            /* sums by group; first of all groups: U'k of those
-                               judged, (functions, CANDIDATES), or of one */
+                               judged, by bands and panels, or of one */
     size_t work_room;
 };
 
@@ -61,15 +61,17 @@ struct basis {
     float **band; /* (bands) U, strip by strip of examples: high and low parts
                      of the functions of the band, (2, KLR_BAND, strip) */
     double *coef; /* A by columns, the k-th of k + 1 elements */
-    double *line; /* (bands * KLR_BAND) l of a candidate */
+    double *line; /* (bands * KLR_BAND) l of the kernel to be taken */
     size_t part_room, band_room, coef_room, line_room;
     double sum; /* S */
 };
 
-/* A kernel beside a basis. */
+/* A kernel beside the first functions of a basis. */
 struct judgement {
-    double norm, residual; /* (k, k); what the basis leaves of it */
+    double norm, residual; /* (k, k); what the functions leave of it */
     double gradient;       /* mean+ k - mean- k - l'z */
+    size_t count;          /* the functions */
+    bool known;            /* false at first, all else being 0 */
 };
 
 static void basis_create(struct basis *basis, const struct binary *problem,
@@ -79,23 +81,22 @@ static void basis_free(struct basis *basis);
 static double basis_bytes(const struct basis *basis);
 /* False if what the basis leaves of a kernel is rounding. */
 static bool basis_adds(double residual, double norm);
-/* judgement (c->count) of the candidates loaded; c->work holds their l. */
+/* judgement (n), of which those of the candidates loaded go on from where they
+ * are; the fewest functions are asked for where candidates that have met as
+ * many stand side by side. */
 static int basis_judge(const struct basis *basis, struct candidates *c,
                        struct judgement *judgement, struct klr_error *err);
 /* False if floats cannot tell. */
 static bool judgement_is_clear(const struct judgement *j);
-/* The same of exact row q; c->work holds l; u (width) is workspace. */
+/* That of exact row q; c->work holds l; u (width) is workspace. */
 static int basis_judge_exact(const struct basis *basis, struct candidates *c,
                              size_t q, size_t kernel, double *u,
                              struct judgement *judgement,
                              struct klr_error *err);
-/* Keep l of the candidate to be taken, `stride` apart. */
-static void basis_remember(struct basis *basis, const double *line,
-                           size_t stride);
-/* Append the kernel of exact row q, if it adds anything; `known`: l has been
- * remembered. u (width), zeros behind n elements: the new function's U. */
+/* Append the kernel of exact row q, if it adds anything. u (width), zeros
+ * behind n elements: the new function's U. */
 static int basis_take(struct basis *basis, struct candidates *c, size_t q,
-                      size_t kernel, bool known, double *u, bool *taken,
+                      size_t kernel, double *u, bool *taken,
                       struct klr_error *err);
 /* The judgement of kernel i after the last function joined, which has the
  * product l = U'k with it. */

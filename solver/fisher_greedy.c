@@ -20,7 +20,8 @@
  * they are part of.
  *
  * Several machines, problems that differ in y and weights alone, draw the same
- * candidates, whose kernels are computed once. Where all kernels are candidates
+ * candidates, whose kernels are computed once. A candidate that is drawn again
+ * goes on from its last judgement. Where all kernels are candidates
  * their residuals and gradients are kept, and a new function changes them by
  * its product with K, one for all machines. Then there is a lower bound of the
  * objective over all expansions as well: with v = A z, the gradients r of all
@@ -51,7 +52,7 @@ struct greedy_machine {
     double *past; /* (kernels) S, or the gradients that they had */
     size_t past_room;
     double measure;              /* what eps is compared with */
-    struct judgement *judgement; /* (n) of all kernels, if all are candidates */
+    struct judgement *judgement; /* (n) of kernels that have been drawn */
 };
 
 struct greedy {
@@ -67,6 +68,7 @@ struct greedy {
     bool all;
     size_t *left, count; /* kernels that some machine may take, */
     size_t drawn;        /* the first of them, in this step */
+    size_t *met;         /* (n) the step that drew a kernel last; 0: none */
     size_t *chosen;      /* (machines) */
     uint64_t random;
     double fixed; /* bytes */
@@ -76,23 +78,21 @@ struct greedy {
 
 /* ---- choosing ---- */
 
-/* True if the kernel is better than the best so far, and now the best. */
-static bool greedy_consider(const struct greedy *g, struct greedy_machine *m,
+/* The kernel becomes the best if it is better than the best so far. */
+static void greedy_consider(const struct greedy *g, struct greedy_machine *m,
                             size_t kernel, const struct judgement *j)
 {
     double value = fabs(j->gradient);
     if (m->gone[kernel])
-        return false;
+        return;
     if (!basis_adds(j->residual, j->norm)) {
         m->gone[kernel] = 1;
-        return false;
+        return;
     }
     if (g->params->selection == KLR_SELECTION_OBJECTIVE)
         value *= value / j->residual;
-    if (m->best.found && value <= m->best.value)
-        return false;
-    m->best = (struct greedy_choice){true, kernel, value, j->gradient};
-    return true;
+    if (!m->best.found || value > m->best.value)
+        m->best = (struct greedy_choice){true, kernel, value, j->gradient};
 }
 
 /* Judge a candidate again that floats do not tell enough of. */
@@ -100,12 +100,11 @@ static int greedy_judge_again(struct greedy *g, struct greedy_machine *m,
                               size_t kernel, struct klr_error *err)
 {
     struct candidates *c = &g->candidates;
-    struct judgement judgement;
     candidates_load_exact(c, g->machines, &kernel, 1);
     int code = basis_judge_exact(&m->basis, c, g->machines, kernel, m->column,
-                                 &judgement, err);
-    if (!code && greedy_consider(g, m, kernel, &judgement))
-        basis_remember(&m->basis, c->work, 1);
+                                 &m->judgement[kernel], err);
+    if (!code)
+        greedy_consider(g, m, kernel, &m->judgement[kernel]);
     return code;
 }
 
@@ -114,15 +113,14 @@ static int greedy_judge(struct greedy *g, struct greedy_machine *m,
                         struct klr_error *err)
 {
     struct candidates *c = &g->candidates;
-    struct judgement judgement[CANDIDATES];
-    int code = basis_judge(&m->basis, c, judgement, err);
-    for (size_t q = 0; !code && q < c->count; q++)
-        if (judgement_is_clear(&judgement[q]) &&
-            greedy_consider(g, m, c->index[q], &judgement[q]))
-            basis_remember(&m->basis, c->work + q, CANDIDATES);
-    for (size_t q = 0; !code && q < c->count; q++)
-        if (!judgement_is_clear(&judgement[q]) && !m->gone[c->index[q]])
-            code = greedy_judge_again(g, m, c->index[q], err);
+    int code = basis_judge(&m->basis, c, m->judgement, err);
+    for (size_t q = 0; !code && q < c->count; q++) {
+        size_t kernel = c->index[q];
+        if (judgement_is_clear(&m->judgement[kernel]))
+            greedy_consider(g, m, kernel, &m->judgement[kernel]);
+        else if (!m->gone[kernel])
+            code = greedy_judge_again(g, m, kernel, err);
+    }
     return code;
 }
 
@@ -162,7 +160,7 @@ static int greedy_take(struct greedy *g, struct greedy_machine *m,
     if (m->done || !m->best.found)
         return 0;
     int code = basis_take(&m->basis, &g->candidates, (size_t)(m - g->machine),
-                          m->best.kernel, !g->all, m->column, &m->fresh, err);
+                          m->best.kernel, m->column, &m->fresh, err);
     if (!code && m->fresh)
         code = greedy_measure(g, m, err);
     m->best.found = false;
@@ -193,6 +191,20 @@ static void greedy_draw(struct greedy *g)
         g->left[k] = g->left[pick];
         g->left[pick] = swap;
     }
+}
+
+/* Of kernels drawn, those first that were drawn least recently: panels of them
+ * have about the same functions to meet. */
+static void greedy_order(struct greedy *g, size_t *kernel, size_t count)
+{
+    for (size_t k = 1; k < count; k++) {
+        size_t moved = kernel[k], to = k;
+        for (; to > 0 && g->met[kernel[to - 1]] > g->met[moved]; to--)
+            kernel[to] = kernel[to - 1];
+        kernel[to] = moved;
+    }
+    for (size_t k = 0; k < count; k++)
+        g->met[kernel[k]] = (size_t)(g->progress.iterations + 2);
 }
 
 /* Forget those drawn that no machine can take any more. */
@@ -273,8 +285,9 @@ static int greedy_step(struct greedy *g, struct klr_error *err)
     greedy_draw(g);
     do {
         size_t more = g->drawn - first;
-        candidates_load(c, g->left + first,
-                        more < CANDIDATES ? more : CANDIDATES);
+        more = more < CANDIDATES ? more : CANDIDATES;
+        greedy_order(g, g->left + first, more);
+        candidates_load(c, g->left + first, more);
         for (size_t k = 0; k < g->machines && !code; k++) {
             struct greedy_machine *m = &g->machine[k];
             if (first == 0)
@@ -445,8 +458,7 @@ static int machine_create(const struct greedy *g, struct greedy_machine *m,
     m->measure = INFINITY;
     if (!(m->gone = klr_zalloc(g->n, sizeof *m->gone, err)) ||
         !(m->column = klr_zalloc(m->basis.width, sizeof *m->column, err)) ||
-        (g->all &&
-         !(m->judgement = klr_alloc(g->n, sizeof *m->judgement, err))))
+        !(m->judgement = klr_zalloc(g->n, sizeof *m->judgement, err)))
         return KLR_E_MEMORY;
     return 0;
 }
@@ -479,12 +491,12 @@ static int greedy_create(struct greedy *g, const struct binary *problems,
         .random = (uint64_t)params->seed,
     };
     size_t wide = g->all ? machines : 0, each = 2 * sizeof(double) + 1;
-    if (g->all)
-        each += sizeof(struct judgement) + 2 * sizeof(double);
+    each += sizeof(struct judgement) + (g->all ? 2 * sizeof(double) : 0);
     g->fixed = candidates_bytes(n) + (double)(each * machines * n);
     int code = candidates_create(&g->candidates, problems, machines, err);
     if (code || !(g->ridge = klr_alloc(n, sizeof *g->ridge, err)) ||
         !(g->left = klr_alloc(n, sizeof *g->left, err)) ||
+        !(g->met = klr_zalloc(n, sizeof *g->met, err)) ||
         !(g->vector = klr_alloc(n * wide, sizeof *g->vector, err)) ||
         !(g->product = klr_alloc(n * wide, sizeof *g->product, err)) ||
         !(g->chosen = klr_alloc(machines, sizeof *g->chosen, err)) ||
@@ -505,6 +517,7 @@ static void greedy_free(struct greedy *g)
     candidates_free(&g->candidates);
     klr_free(g->ridge);
     klr_free(g->left);
+    klr_free(g->met);
     klr_free(g->chosen);
     klr_free(g->vector);
     klr_free(g->product);

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Every system writes the same bytes whatever the number of threads and the
+# memory for K are: models, and the answers of a validation. Both sets have more
+# examples than a tile has rows, and of the memories one holds all tiles, one
+# none, one some.
+use strict;
+use warnings;
+use lib 'tests/cli/lib';
+use Test::More;
+use KLR;
+use Judge;
+
+my $dir = scratch();
+my $three = put("$dir/three",
+    clusters(seed => 3, labels => [ 1, 2, 3 ], n => 300, d => 4));
+
+my @systems = (
+    '-s klr', '-s klr -t 0 --no-bias', '-s klr -a smo', '-s klr -a smo1',
+    '-s klr -a trirls', '-s klr --regularizer coef',
+    '-s klr --regularizer coef -a cg', '-s klr -c 0.1,10',
+    '-s sklr -c 10', '-s sklr -a smo -c 10', '-s svm', '-s svm -b 1',
+    '-s kfd', '-s kfd --regularizer coef', '-s kfd -a greedy',
+    '-s kfd -a greedy --regularizer kernel --candidates 0 --max-basis 20',
+    '-s ivm --max-basis 20', '-s lhalf -c 0.1,1',
+);
+my @several = (
+    '-s klr', '-s klr --multiclass ova', '-s svm --multiclass ddag',
+    '-s sklr --multiclass ova', '-s kfd --multiclass ova',
+    '-s kfd -a greedy --multiclass ova', '-s ivm --max-basis 9',
+    '-s lhalf --multiclass ova',
+);
+# An ivm wants 1 MB for its own.
+my @ways = ([ 1, 50 ], [ 2, 0.02 ], [ 3, 0.4 ]);
+
+# All files that a training leaves in a new folder.
+sub bytes
+{
+    my ($options, $data, $threads, $memory) = @_;
+    my $folder = scratch();
+    $memory = 1 if $options =~ /-s ivm/ && $memory < 1;
+    my $run = run([ qw(klr-train -q), split(' ', $options), -j => $threads,
+            -m => $memory, $data, "$folder/model" ]);
+    is($run->{exit}, 0, "$options -j $threads -m $memory")
+        or diag($run->{err});
+    return join '', $run->{out}, map { get($_) } sort glob "$folder/*";
+}
+
+sub same
+{
+    my ($options, $data) = @_;
+    my ($first, @rest) = map { bytes($options, $data, @$_) } @ways;
+    cmp_ok(length $first, '>', 100, "$options: there is something to compare");
+    ok(!(grep { $_ ne $first } @rest), "$options: the same bytes");
+}
+
+same($_, 'heart_scale') for @systems;
+same($_, $three) for @several;
+same('-v 3 -s kfd -g 0.05,0.1,0.2 -c 1,10', $three);
+same('-v 3 -s sklr -g 0.05,0.1 -l 0,1 -c 10', 'heart_scale');
+
+done_testing();

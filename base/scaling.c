@@ -130,6 +130,11 @@ int klr_scaling_settle(struct klr_scaling *scaling, struct klr_error *err)
         see_zeros(f, scaling->rows);
         if (f->min < f->max && !scaling->standardize)
             code = klr_scaling_add(scaling, (int)i, f->min, f->max, err);
+        else if (f->min < f->max && !isfinite(f->deviation))
+            code = klr_fail(err, KLR_E_DATA,
+                            "feature %zu: its values are too large for a mean "
+                            "and deviation",
+                            i);
         else if (f->min < f->max && f->deviation > 0)
             code = klr_scaling_add(scaling, (int)i, f->mean, f->deviation, err);
     }

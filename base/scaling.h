@@ -80,7 +80,8 @@ int klr_scaling_see_row(struct klr_scaling *scaling, size_t count,
                         const int *index, const double *value,
                         struct klr_error *err);
 
-/* Once all rows have been seen: columns are those features that change. */
+/* Once all rows have been seen: columns are those features that change.
+ * KLR_E_DATA, without a line, for a deviation that overflows. */
 int klr_scaling_settle(struct klr_scaling *scaling, struct klr_error *err);
 
 /* Append a column. */

@@ -238,6 +238,10 @@ refuses([ '-r', "$dir/tiny", '-' ], 1,
     'stdin:1: feature 1: the value 1e+300 is scaled out of range',
     stdin => "1 1:1e300\n");
 
+refuses([ qw(--standardize -) ], 1,
+    'stdin: feature 2: its values are too large for a mean and deviation',
+    stdin => "1 1:1 2:1e300\n2 2:-1e300\n");
+
 # A disk that is full.
 SKIP: {
     skip '/dev/full is not there', 5 unless -c '/dev/full';

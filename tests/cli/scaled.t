@@ -151,6 +151,9 @@ like(quiet('klr-predict -q flat m')->{out}, qr/\Alabels 1 -1\n(-?1 0\.5 0\.5\n){
     'and nothing is known');
 put("$dir/wide", "1 1:-1.7e308\n-1 1:1.7e308\n1 1:-1e308\n-1 1:1e308\n");
 quiet('klr-train -q --scale minmax wide m');
+my $wide = run([ qw(klr-train --scale standard wide m) ], cwd => $dir);
+is("$wide->{exit} $wide->{err}", '1 klr-train: wide: feature 1: its values are'
+    . " too large for a mean and deviation\n", 'a deviation beyond all range');
 put("$dir/tiny", "1 1:0\n-1 1:1e-300\n" x 2);
 quiet('klr-train -q --scale minmax tiny m');
 put("$dir/large", "1 1:1e-300\n# none\n1 1:1e200\n");

@@ -74,25 +74,43 @@ static size_t check_rows(const struct input *in, int flags)
 
 /* ---- Training ---- */
 
+static const char *const systems[] = {
+    "model klr",
+    "model klr algorithm smo",
+    "model klr algorithm smo1",
+    "model klr algorithm trirls",
+    "model klr regularizer coef",
+    "model klr regularizer coef algorithm cg",
+    "model sklr",
+    "model sklr algorithm smo",
+    "model svm",
+    "model svm link platt",
+    "model kfd",
+    "model kfd regularizer coef",
+    "model kfd algorithm greedy",
+    "model kfd algorithm greedy regularizer kernel threshold svm",
+    "model ivm",
+    "model lhalf",
+};
+
 static void choose_params(struct input *in, struct klr_params *params,
                           bool precomputed)
 {
     static const char *const kernels[] = {"linear", "polynomial", "rbf",
                                           "sigmoid", "laplacian"};
     static const char *const costs[] = {"1", "0.001", "100", "1e6"};
-    size_t models = 0;
-    while (klr_model_names[models])
-        models++;
     fuzz_params(params);
-    fuzz_option(params, "model", klr_model_names[choose(in, models)]);
-    fuzz_option(params, "algorithm", choose(in, 2) ? "auto" : "smo");
+    fuzz_options(params, systems[choose(in, sizeof systems / sizeof *systems)]);
     fuzz_option(params, "kernel",
                 precomputed ? "precomputed" : kernels[choose(in, 5)]);
     fuzz_option(params, "cost", costs[choose(in, 4)]);
+    fuzz_option(params, "multiclass", klr_multiclass_names[choose(in, 3)]);
     if (choose(in, 2))
         fuzz_option(params, "gamma", choose(in, 2) ? "0.5" : "20");
     if (choose(in, 8) == 0)
         fuzz_option(params, "positive", "1");
+    if (choose(in, 4) == 0)
+        fuzz_option(params, "balance", "");
 }
 
 static void check_validation(const struct input *in,
@@ -101,15 +119,19 @@ static void check_validation(const struct input *in,
 {
     struct klr_error err = {.code = -1, .line = -1, .column = -1};
     struct klr_validation v;
-    fuzz_option(&params, "validate", "2");
+    fuzz_options(&params, "validate 2 gamma 0.5,20 cost 0.1,10");
     int code = klr_cross_validate(problem, &params, false, &v, &err);
     if (code) {
         fuzz_check_error(&err, code, false, in->data, in->size);
         return;
     }
-    FUZZ_CHECK(v.values->count == problem->n && v.values->accuracy >= 0 &&
-                   v.values->accuracy <= 1,
-               "%llu rows, accuracy %g", v.values->count, v.values->accuracy);
+    FUZZ_CHECK(v.count == 4 && v.best < v.count, "point %zu", v.best);
+    for (size_t t = 0; t < v.count; t++) {
+        const struct klr_metric_values *now = &v.values[t];
+        FUZZ_CHECK(now->count == problem->n && now->accuracy >= 0 &&
+                       now->accuracy <= 1,
+                   "%llu rows, accuracy %g", now->count, now->accuracy);
+    }
     klr_validation_free(&v);
 }
 
@@ -136,6 +158,13 @@ static void check_training(const struct input *in,
     klr_model_free(model);
 }
 
+/* Precomputed kernels have no features. */
+static enum klr_scale choose_scale(struct input *in, int flags)
+{
+    size_t scales = flags & KLR_READ_INDEX_ZERO ? 1 : 3;
+    return (enum klr_scale)choose(in, scales);
+}
+
 static void check_problem(struct input *in, int flags, size_t rows)
 {
     struct klr_error err = {.code = -1, .line = -1, .column = -1};
@@ -152,7 +181,10 @@ static void check_problem(struct input *in, int flags, size_t rows)
     }
     fuzz_reached[0]++;
     choose_params(in, &params, flags & KLR_READ_INDEX_ZERO);
-    if (rows <= MOST_EXAMPLES && problem.start[rows] <= MOST_FEATURES) {
+    code = klr_problem_scale(&problem, choose_scale(in, flags), &err);
+    if (code)
+        fuzz_check_error(&err, code, false, in->data, in->size);
+    else if (rows <= MOST_EXAMPLES && problem.start[rows] <= MOST_FEATURES) {
         if (choose(in, 8) == 0)
             check_validation(in, &problem, params);
         else

@@ -60,10 +60,12 @@ char *fuzz_save(const struct klr_model *model, size_t *size);
 uint64_t fuzz_hash(const uint8_t *data, size_t size);
 
 /* The parameters become the defaults on one thread, with as few iterations as
- * tell something, then take options, each "c10", "kernel=rbf". */
+ * tell something. */
 void fuzz_params(struct klr_params *params);
+/* An option by its long name; several, as names and values between blanks. */
 void fuzz_option(struct klr_params *params, const char *name,
                  const char *value);
+void fuzz_options(struct klr_params *params, const char *list);
 
 /* A failure is described as base/error.h promises, is neither of memory nor of
  * files, and has, if `line` is set, a line within the input. */

@@ -14,37 +14,43 @@ const char fuzz_folder[] = "tests/fuzz/corpus/model";
 
 /* ---- Models of this build ---- */
 
-/* The model of one kernel on one data file of the corpus. */
-static void add_model(struct corpus *corpus, const char *data, const char *name,
-                      const char *kernel)
+/* The model that the options ask for, if they may, on one data file of the
+ * corpus, scaled or not. */
+static void add_model(struct corpus *corpus, const char *data,
+                      const char *options, enum klr_scale scale)
 {
+    char path[64];
     struct klr_error err;
     struct klr_problem problem;
     struct klr_params params;
     struct klr_report report;
     struct klr_model *model;
-    bool precomputed = strcmp(kernel, "precomputed") == 0;
-    int flags = KLR_READ_KEEP | (precomputed ? KLR_READ_INDEX_ZERO : 0);
-    FUZZ_CHECK(!klr_problem_read(&problem, data, flags, &err), "%s: %s", data,
-               err.message);
     fuzz_params(&params);
-    fuzz_option(&params, "model", name);
-    fuzz_option(&params, "kernel", kernel);
+    fuzz_options(&params, options);
+    if (klr_params_check(&params, &err))
+        return;
+    bool precomputed = params.kernel == KLR_PRECOMPUTED;
+    int flags = KLR_READ_KEEP | (precomputed ? KLR_READ_INDEX_ZERO : 0);
+    snprintf(path, sizeof path, "tests/fuzz/corpus/data/%s", data);
+    FUZZ_CHECK(!klr_problem_read(&problem, path, flags, &err), "%s: %s", path,
+               err.message);
+    FUZZ_CHECK(!klr_problem_scale(&problem, scale, &err), "%s", err.message);
     FUZZ_CHECK(!klr_train(&problem, &params, &model, &report, &err),
-               "%s %s: %s", name, kernel, err.message);
+               "%s %s: %s", options, data, err.message);
     struct specimen *grown =
         realloc(corpus->item, (corpus->count + 1) * sizeof *grown);
     FUZZ_CHECK(grown, "no memory");
     corpus->item = grown;
     struct specimen *added = &grown[corpus->count++];
     added->text = fuzz_save(model, &added->length);
-    FUZZ_CHECK(asprintf(&added->name, "%s %s %s", name, kernel, data) > 0, "%s",
-               name);
+    FUZZ_CHECK(asprintf(&added->name, "%s %s", options, data) > 0, "%s",
+               options);
     klr_model_free(model);
     klr_problem_free(&problem);
 }
 
-void fuzz_add_specimens(struct corpus *corpus)
+/* Each model with every kernel that it takes. */
+static void add_kernels(struct corpus *corpus, const char *model)
 {
     static const char *const cases[][2] = {
         {"linear", "dense"},       {"polynomial", "dense"},
@@ -53,13 +59,36 @@ void fuzz_add_specimens(struct corpus *corpus)
         {"rbf", "sparse"},         {"rbf", "classes"},
         {"polynomial", "classes"}, {"laplacian", "classes"},
     };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char options[80];
+        snprintf(options, sizeof options, "model %s kernel %s", model,
+                 cases[i][0]);
+        add_model(corpus, cases[i][1], options, KLR_SCALE_NONE);
+    }
+}
+
+void fuzz_add_specimens(struct corpus *corpus)
+{
+    static const struct {
+        const char *data, *options;
+        enum klr_scale scale;
+    } cases[] = {
+        {"dense", "model kfd regularizer coef kernel sigmoid", KLR_SCALE_NONE},
+        {"dense", "model sklr link consistent", KLR_SCALE_MINMAX},
+        {"dense", "model svm link platt", KLR_SCALE_STANDARD},
+        {"classes", "model klr multiclass ova", KLR_SCALE_NONE},
+        {"classes", "model svm multiclass ddag", KLR_SCALE_NONE},
+        {"classes", "model svm multiclass ova", KLR_SCALE_STANDARD},
+        {"classes", "model kfd multiclass ddag", KLR_SCALE_NONE},
+        {"classes", "model sklr multiclass ova link consistent",
+         KLR_SCALE_NONE},
+        {"classes", "model kfd multiclass ova algorithm greedy",
+         KLR_SCALE_MINMAX},
+    };
     for (size_t m = 0; klr_model_names[m]; m++)
-        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-            char path[64];
-            snprintf(path, sizeof path, "tests/fuzz/corpus/data/%s",
-                     cases[i][1]);
-            add_model(corpus, path, klr_model_names[m], cases[i][0]);
-        }
+        add_kernels(corpus, klr_model_names[m]);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        add_model(corpus, cases[i].data, cases[i].options, cases[i].scale);
 }
 
 /* ---- Predictions ---- */

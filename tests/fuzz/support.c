@@ -74,6 +74,14 @@ void fuzz_option(struct klr_params *params, const char *name, const char *value)
                err.message);
 }
 
+void fuzz_options(struct klr_params *params, const char *list)
+{
+    char name[32], value[32];
+    for (int used; sscanf(list, "%31s %31s%n", name, value, &used) == 2;
+         list += used)
+        fuzz_option(params, name, value);
+}
+
 void fuzz_params(struct klr_params *params)
 {
     klr_params_init(params);

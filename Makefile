@@ -156,11 +156,18 @@ check-valgrind: all
 	fi; set -ex; out=$(BUILD)/valgrind; mkdir -p $$out; \
 	head -n 80 heart_scale >$$out/data; \
 	$(VALGRIND) $(BIN)/klr-scale -s $$out/range $$out/data >$$out/scaled; \
-	for s in klr "sklr --no-bias" svm; do \
+	awk '{ $$1 = NR % 3; print }' $$out/scaled >$$out/three; \
+	for s in klr "sklr --no-bias" svm "klr -a trirls" "klr -a smo1" \
+			"klr --regularizer coef" ivm lhalf kfd "kfd -a greedy"; do \
 		$(VALGRIND) $(BIN)/klr-train -q -s $$s $$out/scaled $$out/model; \
 		$(VALGRIND) $(BIN)/klr-predict $$out/scaled $$out/model $$out/output; \
 	done; \
-	$(VALGRIND) $(BIN)/klr-train -q -v 3 -c 0.1,1 $$out/scaled $$out/model
+	for how in "svm -b 1 --multiclass ddag" "kfd --multiclass ova"; do \
+		$(VALGRIND) $(BIN)/klr-train -q -s $$how $$out/three $$out/model; \
+		$(VALGRIND) $(BIN)/klr-predict $$out/three $$out/model $$out/output; \
+	done; \
+	$(VALGRIND) $(BIN)/klr-train -q -v 3 -c 0.1,1 -g 0.05,0.1 $$out/scaled \
+		$$out/model
 
 ## check-oom: every allocation of a run fails once
 check-oom: all $(TEST_TOOLS) $(PRELOADS)

@@ -54,6 +54,24 @@ my %case = (
     'with scaling and weights' => [ qw(klr-train -q --scale standard --balance),
         '--weights', "$dir/weights", "$dir/three", 'old' ],
     'predict, scaled' => [ 'klr-predict', "$dir/three", "$dir/scaled.three", 'old' ],
+    'a grid' => [ qw(klr-train -q -v 2 --cv-out old), -g => '0.1,1',
+        -c => '0.1,1', "$dir/two" ],
+    'kfd, each against the rest' =>
+        [ qw(klr-train -q -s kfd --multiclass ova), "$dir/three", 'old' ],
+    'kfd, regularizer coef, threshold' => [ qw(klr-train -q -s kfd),
+        qw(--regularizer coef --threshold svm), "$dir/two", 'old' ],
+    'kfd, greedy' => [ qw(klr-train -q -s kfd -a greedy --max-basis 5),
+        qw(--calibrate holdout), "$dir/two", 'old' ],
+    'ivm' => [ qw(klr-train -q -s ivm --max-basis 5), "$dir/two", 'old' ],
+    'lhalf' => [ qw(klr-train -q -s lhalf), -c => '0.1,1', "$dir/two", 'old' ],
+    'trirls' => [ qw(klr-train -q -a trirls), "$dir/two", 'old' ],
+    'klr, regularizer coef' =>
+        [ qw(klr-train -q --regularizer coef), "$dir/two", 'old' ],
+    'klr by cg' =>
+        [ qw(klr-train -q --regularizer coef -a cg), "$dir/two", 'old' ],
+    'svm with probabilities, scaled' => [ qw(klr-train -q -s svm -b 1),
+        qw(--scale minmax), "$dir/two", 'old' ],
+    'check of the kernel' => [ qw(klr-train -q --check-kernel), "$dir/two" ],
     'predict probabilities' =>
         [ 'klr-predict', "$dir/three", "$dir/klr.three", 'old' ],
     'predict labels' =>

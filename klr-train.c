@@ -15,49 +15,25 @@
 #include "base/memory.h"
 #include "base/numbers.h"
 #include "base/system.h"
-#include "cli/cli.h"
+#include "cli/train.h"
 #include "solver.h"
-
-/* Options that are the program's, not the library's. */
-struct train_options {
-    int check_kernel, quiet, json, sv_indices, metrics, scale;
-    const char *folds_file, *cv_out, *weights;
-};
-
-struct train {
-    struct klr_params params;
-    struct train_options options;
-    size_t weight_capacity;
-    const char *data;
-    size_t models;              /* to be written */
-    char *path[KLR_REALS_MOST]; /* (models) owned */
-    struct klr_problem problem;
-    struct klr_model *model[KLR_REALS_MOST];
-    struct klr_report report[KLR_REALS_MOST]; /* for each C */
-    struct cli_folds folds;                   /* of --folds-file */
-    struct cli_values weights;                /* of --weights */
-    struct {
-        double read, train, write;
-    } seconds;
-    struct cli_progress progress;
-};
 
 static const struct klr_option train_table[] = {
     {.type = KLR_STRING,
      .name = "folds-file",
      .argument = "FILE",
-     .offset = offsetof(struct train_options, folds_file),
+     .offset = offsetof(struct cli_train_options, folds_file),
      .help = "instead of -v: a number for each example, a line each; equal "
              "numbers are a fold"},
     {.type = KLR_STRING,
      .name = "cv-out",
      .argument = "FILE",
-     .offset = offsetof(struct train_options, cv_out),
+     .offset = offsetof(struct cli_train_options, cv_out),
      .help = "write what was predicted of each example, with its fold and "
              "label"},
     {.type = KLR_FLAG,
      .name = "check-kernel",
-     .offset = offsetof(struct train_options, check_kernel),
+     .offset = offsetof(struct cli_train_options, check_kernel),
      .group = "Kernel matrix",
      .help = "train nothing: tell whether the kernel matrix is positive "
              "semidefinite, is so conditionally, or neither"},
@@ -70,13 +46,13 @@ static const struct klr_option train_table[] = {
     {.type = KLR_STRING,
      .name = "weights",
      .argument = "FILE",
-     .offset = offsetof(struct train_options, weights),
+     .offset = offsetof(struct cli_train_options, weights),
      .help = "C of an example is multiplied by its number in FILE, a line "
              "each"},
     {.type = KLR_CHOICE,
      .name = "scale",
      .argument = "HOW",
-     .offset = offsetof(struct train_options, scale),
+     .offset = offsetof(struct cli_train_options, scale),
      .choices = klr_scale_names,
      .group = "Features",
      .help = "minmax: each to -1 .. 1, standard: to zero mean and unit "
@@ -84,20 +60,20 @@ static const struct klr_option train_table[] = {
     {.type = KLR_FLAG,
      .letter = 'q',
      .name = "quiet",
-     .offset = offsetof(struct train_options, quiet),
+     .offset = offsetof(struct cli_train_options, quiet),
      .group = "Output",
      .help = "no progress, no summary"},
     {.type = KLR_FLAG,
      .name = "metrics",
-     .offset = offsetof(struct train_options, metrics),
+     .offset = offsetof(struct cli_train_options, metrics),
      .help = "with -v, all metrics there are, and the confusion matrix"},
     {.type = KLR_FLAG,
      .name = "json",
-     .offset = offsetof(struct train_options, json),
+     .offset = offsetof(struct cli_train_options, json),
      .help = "what training did, on stdout, as a line of JSON"},
     {.type = KLR_FLAG,
      .name = "sv-indices",
-     .offset = offsetof(struct train_options, sv_indices),
+     .offset = offsetof(struct cli_train_options, sv_indices),
      .help = "list the rows of the support vectors in the model"},
     {.name = NULL},
 };
@@ -118,7 +94,7 @@ static const char train_examples[] =
 static int take_weight(const char *name, const char *value, void *context,
                        struct klr_error *err)
 {
-    struct train *train = context;
+    struct cli_train *train = context;
     struct klr_params *params = &train->params;
     struct klr_weight weight;
     char quoted[KLR_QUOTED_SIZE];
@@ -144,7 +120,7 @@ static int take_weight(const char *name, const char *value, void *context,
 
 /* <basename>.model in the current folder, as svm-train names it; of several
  * models each has ".C" behind it. */
-static int name_model(struct train *train, const char *given, size_t t,
+static int name_model(struct cli_train *train, const char *given, size_t t,
                       struct klr_error *err)
 {
     const char *slash = strrchr(train->data, '/');
@@ -162,7 +138,7 @@ static int name_model(struct train *train, const char *given, size_t t,
 }
 
 /* What stdout cannot take, and stdin cannot name. */
-static int check_streams(const struct train *train, const char *given,
+static int check_streams(const struct cli_train *train, const char *given,
                          struct klr_error *err)
 {
     if (!given && strcmp(train->data, "-") == 0)
@@ -187,7 +163,7 @@ static int check_streams(const struct train *train, const char *given,
 }
 
 /* Only one file can come from stdin. */
-static int check_stdin(const struct train *train, struct klr_error *err)
+static int check_stdin(const struct cli_train *train, struct klr_error *err)
 {
     const char *path[] = {train->options.weights, train->options.folds_file,
                           train->data};
@@ -206,7 +182,7 @@ static int check_stdin(const struct train *train, struct klr_error *err)
 }
 
 /* The folds of a file become the parameters'. */
-static int read_folds(struct train *train, struct klr_error *err)
+static int read_folds(struct cli_train *train, struct klr_error *err)
 {
     const char *path = train->options.folds_file;
     if (!path)
@@ -221,7 +197,7 @@ static int read_folds(struct train *train, struct klr_error *err)
     return code;
 }
 
-static int read_weights(struct train *train, struct klr_error *err)
+static int read_weights(struct cli_train *train, struct klr_error *err)
 {
     const char *path = train->options.weights;
     int code = path ? cli_weights_read(&train->weights, path, err) : 0;
@@ -231,7 +207,7 @@ static int read_weights(struct train *train, struct klr_error *err)
 
 /* What only a validation has, and what stdout cannot take beside it; what
  * --check-kernel does not do. */
-static int check_mode(const struct train *train, const char *given,
+static int check_mode(const struct cli_train *train, const char *given,
                       struct klr_error *err)
 {
     const char *cv_out = train->options.cv_out;
@@ -256,7 +232,7 @@ static int check_mode(const struct train *train, const char *given,
 }
 
 /* -1, or the exit status: everything that can be refused without the data. */
-static int prepare(struct train *train, const struct cli_program *program,
+static int prepare(struct cli_train *train, const struct cli_program *program,
                    const char *const *operand)
 {
     struct klr_error err;
@@ -297,7 +273,7 @@ static int prepare(struct train *train, const struct cli_program *program,
 /* ---- The data ---- */
 
 /* Errors of the data name the file; those of the options do not. */
-static int fail_training(const struct train *train,
+static int fail_training(const struct cli_train *train,
                          const struct cli_program *program,
                          const struct klr_error *err)
 {
@@ -308,7 +284,7 @@ static int fail_training(const struct train *train,
 }
 
 /* A file, if there is one, has as many values as there are examples. */
-static int check_count(const struct train *train, const char *path,
+static int check_count(const struct cli_train *train, const char *path,
                        size_t count, const char *what, struct klr_error *err)
 {
     if (!path || count == train->problem.n)
@@ -317,7 +293,7 @@ static int check_count(const struct train *train, const char *path,
                     count, what, train->problem.n);
 }
 
-static int read_data(struct train *train, const struct cli_program *program)
+static int read_data(struct cli_train *train, const struct cli_program *program)
 {
     struct klr_error err;
     double begin = klr_seconds();
@@ -342,133 +318,11 @@ static int read_data(struct train *train, const struct cli_program *program)
     return -1;
 }
 
-/* ---- Reports ---- */
-
-enum { PREFIX_SIZE = CLI_POINT_SIZE + 3 };
-
-/* "C = 10: " where there are several, else "". */
-static const char *point_prefix(const struct train *train, size_t t,
-                                char prefix[PREFIX_SIZE])
-{
-    size_t length = cli_point_text(&train->params, t, prefix);
-    if (length > 0)
-        memcpy(prefix + length, ": ", 3);
-    return prefix;
-}
-
-/* Of `count` reports; the first few in full. */
-static void warn_of_status(const struct train *train,
-                           const struct cli_program *program,
-                           const struct klr_report *report, size_t count,
-                           const char *what)
-{
-    static const char *const reasons[] = {
-        [KLR_ITERATION_LIMIT] = "the limit of iterations was reached",
-        [KLR_TIME_LIMIT] = "the limit of time was reached",
-        [KLR_INTERRUPTED] = "training was interrupted",
-        [KLR_PRECISION_LIMIT] = "rounding errors allow no smaller violation",
-    };
-    enum { IN_FULL = 10 };
-    size_t warnings = 0;
-    for (size_t t = 0; t < count; t++) {
-        char prefix[PREFIX_SIZE], gap[48] = "";
-        if (report[t].status == KLR_CONVERGED || ++warnings > IN_FULL)
-            continue;
-        if (isfinite(report[t].gap) && report[t].status != KLR_PRECISION_LIMIT)
-            snprintf(gap, sizeof gap, " (relative duality gap %.2g)",
-                     report[t].gap);
-        cli_warn(program, "%s%s: %s%s", point_prefix(train, t, prefix),
-                 reasons[report[t].status], what, gap);
-    }
-    if (warnings > IN_FULL)
-        cli_warn(program, "and %zu more like these", warnings - IN_FULL);
-}
-
-/* One model in three lines, several in one each. */
-static void print_summary(const struct train *train,
-                          const struct cli_program *program)
-{
-    const char *end = train->models > 1 ? ", " : "\n";
-    char name[64] = "", prefix[PREFIX_SIZE];
-    if (train->models == 1)
-        snprintf(name, sizeof name, "%s: ", program->name);
-    for (size_t t = 0; t < train->models; t++) {
-        const struct klr_report *report = &train->report[t];
-        fprintf(stderr, "%s: %s", program->name,
-                point_prefix(train, t, prefix));
-        if (train->models == 1)
-            fprintf(stderr, "%zu examples, %d features: ", train->problem.n,
-                    train->problem.dimension);
-        fprintf(stderr, "%s after %lld iterations%s%sobjective %.10g, ",
-                klr_status_names[report->status], report->iterations, end, name,
-                report->primal);
-        if (isfinite(report->gap))
-            fprintf(stderr, "relative duality gap %.2g, ", report->gap);
-        fprintf(stderr, "%zu support vectors%s%smodel saved to %s\n",
-                report->n_sv, end, name, cli_output_name(train->path[t]));
-    }
-}
-
-/* What --lambda-bound asks for. */
-static void print_bounds(const struct train *train)
-{
-    for (size_t t = 0; t < train->models && train->params.lambda_bound; t++) {
-        char prefix[PREFIX_SIZE];
-        printf("%slambda bound = %.10g\n", point_prefix(train, t, prefix),
-               train->report[t].lambda_bound);
-    }
-}
-
-/* The keys that training and validation share; the caller closes the brace. */
-static void json_begin(const struct train *train,
-                       const struct klr_report *report, double cost)
-{
-    printf("{\"model\": \"%s\", \"solver\": \"%s\", \"status\": \"%s\", ",
-           klr_model_names[train->params.model],
-           klr_solver_names[report->solver], klr_status_names[report->status]);
-    cli_json_real("c", cost, ", ");
-    cli_json_real("objective", report->primal, ", ");
-    cli_json_real("dual", report->dual, ", ");
-    cli_json_real("gap", report->gap, ", ");
-    printf("\"iterations\": %lld, ", report->iterations);
-    cli_json_real("passes", report->passes, ", ");
-    cli_json_real("precond_flops", report->precond_flops, ", ");
-    printf("\"kernel_evals\": %llu, \"n\": %zu, ", report->kernel_evals,
-           train->problem.n);
-}
-
-static void json_end(const struct train *train)
-{
-    printf("\"seconds\": {\"read\": %.6f, \"train\": %.6f, \"write\": %.6f}}",
-           train->seconds.read, train->seconds.train, train->seconds.write);
-}
-
-/* The t-th model; the caller closes the brace. */
-static void json_model(const struct train *train, size_t t)
-{
-    json_begin(train, &train->report[t], train->params.cost.value[t]);
-    printf("\"n_sv\": %zu", train->report[t].n_sv);
-    if (train->params.lambda_bound) {
-        fputs(", ", stdout);
-        cli_json_real("lambda_bound", train->report[t].lambda_bound, "");
-    }
-}
-
-/* An object for each model; an array where there are several. */
-static void json_models(const struct train *train)
-{
-    for (size_t t = 0; t < train->models; t++) {
-        fputs(t > 0 ? ", " : train->models > 1 ? "[" : "", stdout);
-        json_model(train, t);
-        fputs(", ", stdout);
-        json_end(train);
-    }
-    puts(train->models > 1 ? "]" : "");
-}
+/* ---- Training ---- */
 
 /* After every run: its time, the end of its progress, its failure, or the
  * warnings of its reports, in which `what` are the consequences. */
-static int conclude(struct train *train, const struct cli_program *program,
+static int conclude(struct cli_train *train, const struct cli_program *program,
                     double begin, int code, const struct klr_error *err,
                     const struct klr_report *report, size_t count,
                     const char *what)
@@ -477,13 +331,11 @@ static int conclude(struct train *train, const struct cli_program *program,
     cli_progress_end(&train->progress);
     if (code)
         return fail_training(train, program, err);
-    warn_of_status(train, program, report, count, what);
+    cli_train_warn(train, program, report, count, what);
     return CLI_OK;
 }
 
-/* ---- Training ---- */
-
-static int save(struct train *train, const struct cli_program *program,
+static int save(struct cli_train *train, const struct cli_program *program,
                 size_t t)
 {
     struct klr_error err;
@@ -503,7 +355,7 @@ static int save(struct train *train, const struct cli_program *program,
                 : CLI_OK;
 }
 
-static int fit(struct train *train, const struct cli_program *program)
+static int fit(struct cli_train *train, const struct cli_program *program)
 {
     struct klr_error err;
     double begin = klr_seconds();
@@ -515,101 +367,38 @@ static int fit(struct train *train, const struct cli_program *program)
     for (size_t t = 0; t < train->models && status == CLI_OK; t++)
         status = save(train, program, t);
     if (status == CLI_OK && !train->options.quiet)
-        print_summary(train, program);
+        cli_train_summary(train, program);
     if (status == CLI_OK && !train->options.json)
-        print_bounds(train);
+        cli_train_bounds(train);
     return status;
 }
 
-static int fit_and_report(struct train *train,
+static int fit_and_report(struct cli_train *train,
                           const struct cli_program *program)
 {
     int status = fit(train, program);
     if (status == CLI_OK && train->options.json)
-        json_models(train);
+        cli_train_json_models(train);
     return status;
 }
 
 /* ---- Validation ---- */
 
-/* gamma and lambda where they are given; `before` each key, such as "best_". */
-static void json_parameters(const struct klr_params *one, const char *before)
-{
-    char key[32];
-    snprintf(key, sizeof key, "%sc", before);
-    cli_json_real(key, one->cost.value[0], ", ");
-    snprintf(key, sizeof key, "%sgamma", before);
-    if (one->gamma.value[0] > 0)
-        cli_json_real(key, one->gamma.value[0], ", ");
-    snprintf(key, sizeof key, "%slambda", before);
-    if (!isnan(one->lambda.value[0]))
-        cli_json_real(key, one->lambda.value[0], ", ");
-}
-
-static void json_table(const struct train *train,
-                       const struct klr_validation *validation)
-{
-    fputs("\"values\": [", stdout);
-    for (size_t t = 0; t < validation->count; t++) {
-        struct klr_params one = klr_params_point(&train->params, t);
-        printf("%s{\"status\": \"%s\", ", t ? ", " : "",
-               klr_status_names[validation->report[t].status]);
-        json_parameters(&one, "");
-        cli_json_metrics(&validation->values[t], "}");
-    }
-    fputs("], ", stdout);
-}
-
-static void json_validation(const struct train *train,
-                            const struct klr_validation *validation)
-{
-    const struct klr_metric_values *values =
-        &validation->values[validation->best];
-    struct klr_params one = klr_params_point(&train->params, validation->best);
-    enum klr_metric metric =
-        klr_metric_settle((enum klr_metric)train->params.metric, values);
-    json_begin(train, &validation->report[validation->best], one.cost.value[0]);
-    printf("\"folds\": %lld, \"loo\": %s, \"metric\": \"%s\", ",
-           train->params.loo ? (long long)train->problem.n
-                             : train->params.folds,
-           train->params.loo ? "true" : "false", klr_metric_names[metric]);
-    cli_json_metrics(values, ", ");
-    cli_json_confusion(validation->metrics, ", ");
-    if (validation->count > 1) {
-        json_table(train, validation);
-        json_parameters(&one, "best_");
-    }
-}
-
-static void print_validation(const struct train *train,
-                             const struct klr_validation *validation)
-{
-    const struct klr_metric_values *values =
-        &validation->values[validation->best];
-    bool all = train->options.metrics;
-    if (validation->count > 1)
-        cli_print_table(stdout, &train->params, validation, all);
-    printf("Cross Validation Accuracy = %g%%\n", 100 * values->accuracy);
-    cli_print_metrics(stdout, values, all);
-    if (all)
-        cli_print_confusion(stdout, validation->metrics);
-}
-
 /* The model of the best point is that of training with its parameters alone. */
-static int refit(struct train *train, const struct cli_program *program,
+static int refit(struct cli_train *train, const struct cli_program *program,
                  size_t best)
 {
     train->params = klr_params_point(&train->params, best);
     int status = fit(train, program);
     if (status == CLI_OK && train->options.json) {
         fputs("\"refit\": ", stdout);
-        json_model(train, 0);
+        cli_train_json_model(train, 0);
         fputs("}, ", stdout);
     }
     return status;
 }
 
-static int report_validation(struct train *train,
+static int report_validation(struct cli_train *train,
                              const struct cli_program *program,
                              const struct klr_validation *validation)
 {
@@ -618,9 +407,9 @@ static int report_validation(struct train *train,
     size_t best = validation->best;
     int status = CLI_OK;
     if (train->options.json)
-        json_validation(train, validation);
+        cli_train_json_validation(train, validation);
     else
-        print_validation(train, validation);
+        cli_train_validation(train, validation);
     if (cv_out && cli_write_held_out(cv_out, &validation->held_out,
                                      best % train->params.cost.count,
                                      train->problem.label,
@@ -630,13 +419,13 @@ static int report_validation(struct train *train,
     if (train->models)
         status = refit(train, program, best);
     if (train->options.json) {
-        json_end(train);
+        cli_train_json_end(train);
         putchar('\n');
     }
     return status;
 }
 
-static int validate(struct train *train, const struct cli_program *program)
+static int validate(struct cli_train *train, const struct cli_program *program)
 {
     struct klr_error err;
     struct klr_validation validation;
@@ -655,7 +444,8 @@ static int validate(struct train *train, const struct cli_program *program)
 
 /* ---- The kernel matrix ---- */
 
-static int check_kernel(struct train *train, const struct cli_program *program)
+static int check_kernel(struct cli_train *train,
+                        const struct cli_program *program)
 {
     struct klr_error err;
     struct klr_spectrum spectrum;
@@ -669,7 +459,7 @@ static int check_kernel(struct train *train, const struct cli_program *program)
     return CLI_OK;
 }
 
-static int run(struct train *train, const struct cli_program *program,
+static int run(struct cli_train *train, const struct cli_program *program,
                const char *const *operand)
 {
     int status = prepare(train, program, operand);
@@ -693,7 +483,7 @@ static int run(struct train *train, const struct cli_program *program,
 
 int main(int argc, char **argv)
 {
-    struct train train = {.models = 0};
+    struct cli_train train = {.models = 0};
     const char *operand[3];
     const struct cli_program program = {
         .name = "klr-train",

@@ -90,6 +90,25 @@ static void grid_row_free(struct grid_row *row)
     held_out_free(&row->held_out);
 }
 
+static bool grid_stopped(struct grid *grid)
+{
+    pthread_mutex_lock(&grid->lock);
+    bool stopped = grid->stopped;
+    pthread_mutex_unlock(&grid->lock);
+    return stopped;
+}
+
+/* Points that an interruption leaves out. */
+static void grid_skip(struct grid *grid, size_t point)
+{
+    for (size_t t = 0; t < grid->params->cost.count; t++) {
+        grid->out->values[point + t] = (struct klr_metric_values){
+            .accuracy = NAN, .log_loss = NAN, .brier = NAN, .auc = NAN};
+        report_start(&grid->out->report[point + t]);
+        grid->out->report[point + t].status = KLR_INTERRUPTED;
+    }
+}
+
 static int grid_cell(struct grid *grid, struct grid_row *row,
                      struct klr_operator *op, size_t point)
 {
@@ -145,9 +164,13 @@ static void grid_turn(void *context, size_t index, size_t thread)
     if (!row->code)
         row->code = problem_operator(&op, grid->problem, &first, &kernel,
                                      grid->layout, grid->pool, &row->err);
-    for (size_t l = 0; l < cells && !row->code; l++)
-        row->code =
-            grid_cell(grid, row, &op, (index * cells + l) * params->cost.count);
+    for (size_t l = 0; l < cells && !row->code; l++) {
+        size_t point = (index * cells + l) * params->cost.count;
+        if (l + index > 0 && grid_stopped(grid))
+            grid_skip(grid, point);
+        else
+            row->code = grid_cell(grid, row, &op, point);
+    }
     operator_free(&op);
 }
 
@@ -190,7 +213,7 @@ static int grid_conclude(struct grid *grid, struct klr_error *err)
                 *err = row->err;
             return row->code;
         }
-        if (grid_better(grid, row->best, best->best))
+        if (row->metrics && grid_better(grid, row->best, best->best))
             best = row;
     }
     grid->out->best = best->best;

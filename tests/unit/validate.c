@@ -353,6 +353,34 @@ static void test_grid(const struct klr_problem *problem)
     ok(klr_params_check(&params, &err) == KLR_E_USAGE, "%s", err.message);
 }
 
+static int stop(const struct klr_progress *now, void *context)
+{
+    (void)now;
+    ++*(int *)context;
+    return 1;
+}
+
+/* What comes after the point where it is stopped is left out. */
+static void test_stopped_grid(const struct klr_problem *problem)
+{
+    struct klr_error err;
+    struct klr_params params = path_params(KLR_MODEL_KLR, 1e-9);
+    struct klr_validation v;
+    int calls = 0;
+    params.gamma = (struct klr_reals){.count = 3, .value = {0.05, 0.5, 3}};
+    params.threads = 1;
+    params.progress = stop;
+    params.context = &calls;
+    if (klr_cross_validate(problem, &params, false, &v, &err))
+        printf("Bail out! %s\n", err.message);
+    ok(calls == 1 && v.metrics && v.best < COSTS &&
+           v.report[COSTS].status == KLR_INTERRUPTED &&
+           v.report[3 * COSTS - 1].status == KLR_INTERRUPTED &&
+           isnan(v.values[3 * COSTS - 1].log_loss),
+       "a grid is stopped by one call");
+    klr_validation_free(&v);
+}
+
 int main(void)
 {
     static struct sample s;
@@ -365,6 +393,7 @@ int main(void)
     test_validation(&s.problem, "svm", path_params(KLR_MODEL_SVM, 1e-9));
     test_shrunk_link(&s.problem);
     test_grid(&s.problem);
+    test_stopped_grid(&s.problem);
     test_held_out(&s.problem, KLR_MODEL_KLR);
     test_held_out(&s.problem, KLR_MODEL_SVM);
     for (size_t i = 0; i < N; i++)

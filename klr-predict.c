@@ -317,7 +317,7 @@ static int batch_answer(struct predict *predict, struct klr_error *err)
  * out where the output is a pipe. */
 static int predict_all(struct predict *predict)
 {
-    struct klr_error err, late;
+    struct klr_error err = {0}, late;
     int got = 1;
     if (predict->options.probability == WITH)
         cli_write_names(predict->out, &predict->answers);

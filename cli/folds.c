@@ -32,7 +32,8 @@ static int rank(struct cli_folds *folds, struct klr_error *err)
     if (!(folds->name = klr_alloc(n, sizeof *folds->name, err)) ||
         !(folds->fold = klr_alloc(n, sizeof *folds->fold, err)))
         return KLR_E_MEMORY;
-    memcpy(folds->name, folds->number, n * sizeof *folds->name);
+    for (size_t i = 0; i < n; i++)
+        folds->name[i] = folds->number[i];
     qsort(folds->name, n, sizeof *folds->name, compare);
     for (size_t i = 0; i < n; i++)
         if (i == 0 || folds->name[i] != folds->name[folds->count - 1])

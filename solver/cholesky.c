@@ -243,7 +243,7 @@ static void cholesky_apply(const struct cholesky *m, size_t i, size_t j,
     size_t size = transposed ? w : h, step = m->columns == 1 ? 1 : KLR_SLICE;
     double *from = cholesky_vector(m, transposed ? i : j);
     double *to = cholesky_vector(m, transposed ? j : i);
-    double out[KLR_SLICE * KLR_TILE];
+    double out[KLR_SLICE * KLR_TILE] = {0};
     for (size_t c = 0; c < m->columns; c += step) {
         double *v = from + c * KLR_TILE;
         m->multiply(tile, KLR_FLOAT, KLR_TILE, h, w, step,

@@ -108,7 +108,7 @@ static void fisher_product(struct fisher *f, size_t count, double *const *x,
 /* N^-1 x, in place: S M^-1 S, for K^2 + D twice. */
 static void fisher_invert(struct fisher *f, size_t count, double *const *x)
 {
-    for (int turn = 0; turn <= f->coef; turn++) {
+    for (int turn = 0; turn < (f->coef ? 2 : 1); turn++) {
         for (size_t c = 0; c < count; c++)
             for (size_t i = 0; i < f->n; i++)
                 x[c][i] *= f->s[i];

@@ -104,8 +104,8 @@ static int scaling_copy(struct klr_scaling **out,
     copy->column = klr_alloc(scaling->columns, sizeof *copy->column, err);
     if (!copy->column)
         return KLR_E_MEMORY;
-    memcpy(copy->column, scaling->column,
-           scaling->columns * sizeof *copy->column);
+    for (size_t c = 0; c < scaling->columns; c++)
+        copy->column[c] = scaling->column[c];
     return 0;
 }
 

@@ -114,6 +114,9 @@ demo: all
 
 # ---- Tests ----
 
+# What includes solver.c to reach its statics is compiled in a third of the time.
+$(BUILD)/tests/%: private CFLAGS := $(subst -O3,-O1,$(CFLAGS))
+
 $(BUILD)/tests/%: tests/unit/%.c $(ARCHIVE)
 	@mkdir -p $(@D)
 	$(COMPILE) -MMD -MP $(LDFLAGS) -o $@ $< $(ARCHIVE) $(LDLIBS)

@@ -45,6 +45,36 @@ static void sample_make(struct sample *s, size_t n)
                                       .value = s->value};
 }
 
+/* The rows of the problem that are in fold f of the layout, or all others, in
+ * the order of the layout. */
+static inline void sample_fold(struct sample *part,
+                               const struct klr_problem *problem,
+                               const struct layout *layout, size_t f,
+                               bool inside)
+{
+    size_t n = 0;
+    for (size_t cell = 0; cell < layout->k * layout->folds; cell++)
+        for (size_t p = layout->begin[cell]; p < layout->begin[cell + 1]; p++) {
+            size_t row = layout->order[p];
+            if ((cell % layout->folds == f) != inside)
+                continue;
+            part->label[n] = problem->label[row];
+            part->start[n] = n * FEATURES;
+            memcpy(part->index + n * FEATURES, problem->index + row * FEATURES,
+                   FEATURES * sizeof *part->index);
+            memcpy(part->value + n * FEATURES, problem->value + row * FEATURES,
+                   FEATURES * sizeof *part->value);
+            n++;
+        }
+    part->start[n] = n * FEATURES;
+    part->problem = (struct klr_problem){.n = n,
+                                         .dimension = FEATURES,
+                                         .label = part->label,
+                                         .start = part->start,
+                                         .index = part->index,
+                                         .value = part->value};
+}
+
 static double kernel_of(const struct klr_kernel *kernel, const double *a,
                         const double *b)
 {
@@ -92,9 +122,9 @@ static double logistic_dual(const struct sample *s, double c,
     return dual;
 }
 
-static struct truth evaluate(const struct sample *s, const double *beta,
-                             double rho, const struct klr_params *params,
-                             const struct klr_kernel *kernel)
+static inline struct truth evaluate(const struct sample *s, const double *beta,
+                                    double rho, const struct klr_params *params,
+                                    const struct klr_kernel *kernel)
 {
     struct truth truth = {0};
     double u[MOST], g[MOST] = {0}, kg[MOST];

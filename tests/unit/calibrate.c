@@ -104,7 +104,33 @@ static void test_gaussian(void)
     }
 }
 
-/* Decision values of the parts, from models trained by hand on the others. */
+/* Decision values of the rows in fold f, by the model of the others. */
+static void decide_fold(const struct klr_problem *problem,
+                        const struct layout *layout, size_t f,
+                        const struct klr_params *params, double *output)
+{
+    static struct sample rest;
+    static double beta[MOST];
+    struct klr_kernel kernel = {.type = KLR_RBF,
+                                .gamma = params->gamma.value[0]};
+    sample_fold(&rest, problem, layout, f, false);
+    struct solution solution = solve(&rest, params, beta);
+    struct truth truth = evaluate(&rest, beta, solution.rho, params, &kernel);
+    ok(truth.violation < 1e-7, "without fold %zu: solved to %g", f,
+       truth.violation);
+    for (size_t c = 0; c < 2; c++)
+        for (size_t p = layout->begin[c * layout->folds + f];
+             p < layout->begin[c * layout->folds + f + 1]; p++) {
+            size_t i = layout->order[p];
+            output[i] = -solution.rho;
+            for (size_t j = 0; j < rest.problem.n; j++)
+                output[i] +=
+                    beta[j] * kernel_of(&kernel, problem->value + i * FEATURES,
+                                        rest.value + j * FEATURES);
+        }
+}
+
+/* A link is fitted on decision values of the parts by models of the others. */
 static void test_held_out(const struct klr_problem *problem)
 {
     struct klr_error err;
@@ -112,8 +138,7 @@ static void test_held_out(const struct klr_problem *problem)
     struct klr_model *model;
     struct klr_report report;
     struct layout layout;
-    struct klr_kernel kernel = {.type = KLR_RBF, .gamma = 0.5};
-    static double f[MOST], y[MOST], weight[MOST], beta[MOST];
+    static double f[MOST], weight[MOST];
     klr_params_init(&params);
     params.model = KLR_MODEL_SVM;
     params.probability = 1;
@@ -124,55 +149,12 @@ static void test_held_out(const struct klr_problem *problem)
         layout_create(&layout, problem, NULL,
                       (struct deal){CALIBRATION_PARTS, 1, 5, NULL}, &err))
         printf("Bail out! %s\n", err.message);
-    for (size_t fold = 0; fold < CALIBRATION_PARTS; fold++) {
-        static struct sample part;
-        size_t n = 0;
-        for (size_t c = 0; c < 2; c++)
-            for (size_t cell = 0; cell < CALIBRATION_PARTS; cell++)
-                for (size_t p = layout.begin[c * CALIBRATION_PARTS + cell];
-                     p < layout.begin[c * CALIBRATION_PARTS + cell + 1]; p++) {
-                    size_t from = layout.order[p];
-                    if (cell == fold)
-                        continue;
-                    part.label[n] = problem->label[from];
-                    for (int d = 0; d < FEATURES; d++) {
-                        part.index[n * FEATURES + (size_t)d] = d + 1;
-                        part.value[n * FEATURES + (size_t)d] =
-                            problem->value[from * FEATURES + (size_t)d];
-                    }
-                    n++;
-                    part.start[n] = n * FEATURES;
-                }
-        part.problem = (struct klr_problem){.n = n,
-                                            .dimension = FEATURES,
-                                            .label = part.label,
-                                            .start = part.start,
-                                            .index = part.index,
-                                            .value = part.value};
-        params.link = KLR_LINK_NONE;
-        struct solution solution = solve(&part, &params, beta);
-        struct truth truth =
-            evaluate(&part, beta, solution.rho, &params, &kernel);
-        ok(truth.violation < 1e-7, "without fold %zu: solved to %g", fold,
-           truth.violation);
-        for (size_t c = 0; c < 2; c++)
-            for (size_t p = layout.begin[c * CALIBRATION_PARTS + fold];
-                 p < layout.begin[c * CALIBRATION_PARTS + fold + 1]; p++) {
-                size_t i = layout.order[p];
-                f[i] = -solution.rho;
-                for (size_t j = 0; j < n; j++) {
-                    double square = 0;
-                    for (int d = 0; d < FEATURES; d++)
-                        square += pow(problem->value[i * FEATURES + (size_t)d] -
-                                          part.value[j * FEATURES + (size_t)d],
-                                      2);
-                    f[i] += beta[j] * exp(-0.5 * square);
-                }
-                y[i] = c == 0 ? 1 : -1;
-                weight[i] = 1;
-            }
-    }
-    struct sides sides = {problem->n, f, y, weight};
+    params.link = KLR_LINK_NONE;
+    for (size_t fold = 0; fold < CALIBRATION_PARTS; fold++)
+        decide_fold(problem, &layout, fold, &params, f);
+    for (size_t i = 0; i < problem->n; i++)
+        weight[i] = 1;
+    struct sides sides = {problem->n, f, problem->label, weight};
     struct link link = link_fit_platt(&sides, true);
     ok(fabs(link.a - model->link[0].a) < 1e-4 * fabs(link.a) &&
            fabs(link.b - model->link[0].b) < 1e-4,

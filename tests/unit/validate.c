@@ -23,61 +23,29 @@ static struct klr_params path_params(int model, double eps)
     return params;
 }
 
-/* The rows of the problem, without fold f or of it alone. */
-static struct klr_problem part_of(const struct klr_problem *problem,
-                                  const struct layout *layout, size_t f,
-                                  bool held, double *label, size_t *start,
-                                  int *index, double *value)
-{
-    struct klr_problem part = {.dimension = problem->dimension,
-                               .label = label,
-                               .start = start,
-                               .index = index,
-                               .value = value};
-    start[0] = 0;
-    for (size_t cell = 0; cell < layout->k * FOLDS; cell++)
-        for (size_t p = layout->begin[cell]; p < layout->begin[cell + 1]; p++) {
-            size_t row = layout->order[p];
-            if ((cell % FOLDS == f) != held)
-                continue;
-            label[part.n] = problem->label[row];
-            memcpy(index + part.n * FEATURES, problem->index + row * FEATURES,
-                   FEATURES * sizeof *index);
-            memcpy(value + part.n * FEATURES, problem->value + row * FEATURES,
-                   FEATURES * sizeof *value);
-            part.n++;
-            start[part.n] = part.n * FEATURES;
-        }
-    return part;
-}
-
 /* The sum of -log p over the fold, of a model trained at one C without it; of a
  * model without probabilities, its errors. */
 static double fold_loss(const struct klr_problem *problem,
                         const struct layout *layout, size_t f,
                         const struct klr_params *params)
 {
-    static double label[2][MOST], value[2][MOST * FEATURES];
-    static size_t start[2][MOST + 1];
-    static int index[2][MOST * FEATURES];
+    static struct sample train, test;
     static double answer[MOST], probability[MOST * 3];
     struct klr_error err;
     struct klr_report report;
     struct klr_model *model;
     struct klr_predictor *predictor = NULL;
-    struct klr_problem train = part_of(problem, layout, f, false, label[0],
-                                       start[0], index[0], value[0]);
-    struct klr_problem test = part_of(problem, layout, f, true, label[1],
-                                      start[1], index[1], value[1]);
-    struct klr_features x = problem_features(&test);
+    sample_fold(&train, problem, layout, f, false);
+    sample_fold(&test, problem, layout, f, true);
+    struct klr_features x = problem_features(&test.problem);
     bool probable = params->model != KLR_MODEL_SVM;
     double sum = 0;
-    if (klr_train(&train, params, &model, &report, &err) ||
+    if (klr_train(&train.problem, params, &model, &report, &err) ||
         klr_predictor_create(&predictor, model, 1, &err) ||
         klr_predict(predictor, &x, answer, NULL, probable ? probability : NULL,
                     &err))
         printf("Bail out! %s\n", err.message);
-    for (size_t i = 0; i < test.n; i++) {
+    for (size_t i = 0; i < test.problem.n; i++) {
         size_t c = layout_class_of(layout, test.label[i]);
         sum += probable ? -log(probability[i * layout->k + c])
                         : answer[i] != test.label[i];

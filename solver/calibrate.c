@@ -230,10 +230,11 @@ static int group_decide(const struct group *group, struct training *training,
     if (!code && held.size > 0) {
         operator_apply(training->op, held, group->set, v, m,
                        training_precision(training, scale), product);
-        for (size_t i = 0; i < held.size; i++)
-            for (size_t s = 0; s < m; s++)
-                output[set_position(held, i) * m + s] =
-                    product[i * m + s] - group->solution[s].rho;
+        const double *from = product;
+        for (size_t r = 0; r < held.count; r++)
+            for (size_t p = held.range[r].begin; p < held.range[r].end; p++)
+                for (size_t s = 0; s < m; s++)
+                    output[p * m + s] = *from++ - group->solution[s].rho;
     }
     klr_free(v);
     klr_free(product);
@@ -266,13 +267,16 @@ static void group_fit(struct group *group, const struct training *training,
     size_t m = group->machines * group->count, n = known.size;
     double *f = side, *y = f + n, *weight = y + n;
     for (size_t s = 0; s < m; s++) {
-        for (size_t i = 0, c = 0; i < n; i++) {
-            size_t p = set_position(known, i);
-            while (layout_begin(layout, c + 1) <= p)
+        size_t i = 0, c = 0;
+        for (size_t r = 0; r < known.count; r++) {
+            while (layout_begin(layout, c + 1) <= known.range[r].begin)
                 c++;
-            f[i] = output[p * m + s];
-            y[i] = group_sign(group, s / group->count, c);
-            weight[i] = training->weight[p];
+            for (size_t p = known.range[r].begin; p < known.range[r].end;
+                 p++, i++) {
+                f[i] = output[p * m + s];
+                y[i] = group_sign(group, s / group->count, c);
+                weight[i] = training->weight[p];
+            }
         }
         struct sides sides = {n, f, y, weight};
         group->link[s] =

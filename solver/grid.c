@@ -102,8 +102,7 @@ static bool grid_stopped(struct grid *grid)
 static void grid_skip(struct grid *grid, size_t point)
 {
     for (size_t t = 0; t < grid->params->cost.count; t++) {
-        grid->out->values[point + t] = (struct klr_metric_values){
-            .accuracy = NAN, .log_loss = NAN, .brier = NAN, .auc = NAN};
+        grid->out->values[point + t] = metric_values_unknown;
         report_start(&grid->out->report[point + t]);
         grid->out->report[point + t].status = KLR_INTERRUPTED;
     }

@@ -729,6 +729,9 @@ static void training_free(struct training *training);
 static enum klr_precision training_precision(const struct training *training,
                                              double scale);
 
+/* What the parameters ask for; two classes are one pair in any case. */
+static enum klr_multiclass multiclass_of(const struct klr_params *params,
+                                         size_t k);
 static bool machines_are_classes(enum klr_multiclass multiclass);
 static size_t machine_count(enum klr_multiclass multiclass, size_t k);
 /* Coefficients that a support vector has. */
@@ -817,10 +820,10 @@ static int problem_operator(struct klr_operator *op,
 
 /* ---- answers: see predict.c ---- */
 
-/* Add products (n, columns) of class c's coefficients to decision
- * (n, machines), for machines that are pairs. */
-static void add_class_products(size_t k, size_t c, size_t n,
-                               const double *product, double *decision);
+/* Add products (n, columns) with coefficients of class c to decision
+ * (n, machines). */
+static void add_products(enum klr_multiclass multiclass, size_t k, size_t c,
+                         size_t n, const double *product, double *decision);
 /* The label for decision (machines); the class probabilities (k) too unless
  * NULL. `work` has model_answer_work(k) elements. */
 static double model_answer(const struct klr_model *model,
@@ -852,6 +855,9 @@ static void held_out_free(struct klr_held_out *held_out);
 
 /* ---- metrics: see metrics.c ---- */
 
+/* Of no predictions at all. */
+static const struct klr_metric_values metric_values_unknown = {
+    0, 0, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
 /* KLR_E_USAGE if the metric has no value for k classes, or for a model that has
  * no probabilities. */
 static int metric_check(enum klr_metric metric, size_t k, bool probable,

@@ -67,7 +67,7 @@ static size_t loo_most(const struct klr_params *params,
                        const struct layout *layout)
 {
     size_t most = 0, second = 0;
-    if (layout->k > 2 && params->multiclass == KLR_OVA)
+    if (multiclass_of(params, layout->k) == KLR_OVA)
         return layout->n;
     for (size_t c = 0; c < layout->k; c++) {
         size_t size = layout_begin(layout, c + 1) - layout_begin(layout, c);
@@ -86,8 +86,8 @@ static double loo_bytes(const struct klr_params *params,
     size_t n = loo_most(params, layout);
     double blocks = (double)loo_blocks(n);
     double areas = blocks * (blocks + 1) / 2 + (double)threads * blocks;
-    double outputs = (double)params->cost.count *
-                     (double)(params->multiclass == KLR_OVA ? layout->k : 1);
+    bool all = multiclass_of(params, layout->k) == KLR_OVA;
+    double outputs = (double)(params->cost.count * (all ? layout->k : 1));
     return sizeof(double) * (areas * LOO_AREA + (KLR_BAND + 4) * (double)n +
                              2 * outputs * (double)layout->n);
 }

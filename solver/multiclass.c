@@ -30,6 +30,12 @@ static size_t machine_columns(enum klr_multiclass multiclass, size_t k)
     return machines_are_classes(multiclass) ? k : k - 1;
 }
 
+static enum klr_multiclass multiclass_of(const struct klr_params *params,
+                                         size_t k)
+{
+    return k > 2 ? (enum klr_multiclass)params->multiclass : KLR_OVO;
+}
+
 static size_t pair_index(size_t k, size_t a, size_t b)
 {
     return a * (2 * k - a - 1) / 2 + b - a - 1;
@@ -102,7 +108,7 @@ static int check_classes(const struct klr_params *params, size_t k,
                         "option --prior: there are %zu classes, and two have "
                         "one",
                         k);
-    if (params->prior_correct && k > 2 && params->multiclass == KLR_OVA)
+    if (params->prior_correct && multiclass_of(params, k) == KLR_OVA)
         return klr_fail(err, KLR_E_USAGE,
                         "option --prior-correct: a rest of several classes "
                         "has no weight; what has: ovo, ddag, softmax");
@@ -118,8 +124,7 @@ static int training_create(struct training *training, struct klr_operator *op,
     training->system = system_of(params, err);
     training->layout = layout;
     training->op = op;
-    training->multiclass =
-        layout->k > 2 ? (enum klr_multiclass)params->multiclass : KLR_OVO;
+    training->multiclass = multiclass_of(params, layout->k);
     if (!training->system)
         return KLR_E_USAGE;
     int code = check_classes(params, layout->k, err);

@@ -486,8 +486,7 @@ static int params_check_link(const struct klr_params *params,
 static int params_check_prior(const struct klr_params *params,
                               struct klr_error *err)
 {
-    int link = params->link == KLR_LINK_AUTO ? params_default_link(params)
-                                             : params->link;
+    int link = params_settle(params).link;
     bool prior = !isnan(params->prior);
     if (prior && !(params->prior < 1))
         return klr_fail(err, KLR_E_USAGE,

@@ -30,11 +30,16 @@ enum {
 
 /* ---- Answers from decision values ---- */
 
-static void add_class_products(size_t k, size_t c, size_t n,
-                               const double *product, double *decision)
+static void add_products(enum klr_multiclass multiclass, size_t k, size_t c,
+                         size_t n, const double *product, double *decision)
 {
-    size_t pairs = k * (k - 1) / 2;
-    for (size_t i = 0; i < n; i++, product += k - 1, decision += pairs)
+    size_t machines = machine_count(multiclass, k);
+    if (machine_columns(multiclass, k) == machines) {
+        for (size_t i = 0; i < n * machines; i++)
+            decision[i] += product[i];
+        return;
+    }
+    for (size_t i = 0; i < n; i++, product += k - 1, decision += machines)
         for (size_t row = 0; row + 1 < k; row++) {
             size_t pair =
                 row < c ? pair_index(k, row, c) : pair_index(k, c, row + 1);
@@ -49,28 +54,20 @@ static size_t model_answer_work(size_t k)
     return k + k * k + (k + 1) * (k + 2);
 }
 
-/* r_ab (k, k): the probability of a, of the classes a and b. */
+/* r_ab (k, k): the probability of a, of the classes a and b; without
+ * probabilities 1 for the one that the decision value is for, at 0 the second
+ * one. */
 static void answer_pairs(const struct klr_model *model, const double *decision,
                          double *r)
 {
     size_t k = model->k;
     for (size_t a = 0, pair = 0; a < k; a++)
         for (size_t b = a + 1; b < k; b++, pair++) {
-            double z = link_log_odds(&model->link[pair], decision[pair]);
+            double f = decision[pair], z = f > 0 ? HUGE_VAL : -HUGE_VAL;
+            if (model->link)
+                z = link_log_odds(&model->link[pair], f);
             r[a * k + b] = sigmoid(z);
             r[b * k + a] = sigmoid(-z);
-        }
-}
-
-/* Without probabilities, those of a pair are 0, 1, or at 0 the first one's. */
-static void answer_signs(const struct klr_model *model, const double *decision,
-                         double *r)
-{
-    size_t k = model->k;
-    for (size_t a = 0, pair = 0; a < k; a++)
-        for (size_t b = a + 1; b < k; b++, pair++) {
-            r[a * k + b] = decision[pair] > 0;
-            r[b * k + a] = !(decision[pair] > 0);
         }
 }
 
@@ -142,10 +139,7 @@ static void answer_score(const struct klr_model *model, const double *decision,
             answer_softmax(model, decision, score);
         return;
     }
-    if (model->link)
-        answer_pairs(model, decision, r);
-    else
-        answer_signs(model, decision, r);
+    answer_pairs(model, decision, r);
     if (model->multiclass == KLR_DDAG)
         answer_eliminate(k, r, score, rest);
     else if (model->link)
@@ -224,24 +218,20 @@ static void predictor_arrange(struct klr_predictor *p)
             p->coef[sv * rows + row] = model->coef[row * model->n_sv + sv];
 }
 
-/* Add products with the vectors of class c, or of all of them where each has a
- * coefficient in every machine. */
+/* Add products with a range of vectors: those of class c, or all of them where
+ * each has a coefficient in every machine. */
 static void predictor_add(struct klr_predictor *p, const struct klr_points *x,
                           struct klr_range range, size_t c,
                           enum klr_precision precision, double *decision)
 {
     const struct klr_model *model = p->model;
-    size_t columns = model->columns, n = klr_points_count(x);
     if (range.begin == range.end)
         return;
     operator_cross(&p->op, x, set_of(&range, 1),
-                   p->coef + range.begin * columns, columns, precision,
-                   p->product);
-    if (columns < model->machines)
-        add_class_products(model->k, c, n, p->product, decision);
-    else
-        for (size_t i = 0; i < n * columns; i++)
-            decision[i] += p->product[i];
+                   p->coef + range.begin * model->columns, model->columns,
+                   precision, p->product);
+    add_products(model->multiclass, model->k, c, klr_points_count(x),
+                 p->product, decision);
 }
 
 /* decision (x.n, machines) of prepared rows. */

@@ -185,7 +185,7 @@ static int tile_budget(const struct klr_params *params, size_t n, size_t k,
     const double room = 48 * 1048576.0;
     double bytes = (double)params_budget(params);
     double beyond = bytes;
-    if (params->multiclass == KLR_SOFTMAX && k > 2)
+    if (multiclass_of(params, k) == KLR_SOFTMAX)
         beyond = fmax(system->softmax_bytes(n, k) - room, 0);
     else if (system->bytes)
         beyond = fmax(system->bytes(n) - room, 0);

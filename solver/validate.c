@@ -99,18 +99,6 @@ static void cell_free(struct cell *v)
     klr_free(v->work);
 }
 
-/* Add `rows` rows of products with class c's coefficients to decision values. */
-static void fold_add(const struct cell *v, size_t c, size_t rows,
-                     const double *product, double *decision)
-{
-    const struct ensemble *e = &v->ensemble;
-    if (e->columns < e->machines)
-        add_class_products(v->training.layout->k, c, rows, product, decision);
-    else
-        for (size_t i = 0; i < rows * e->columns; i++)
-            decision[i] += product[i];
-}
-
 /* What leaving them out changes the examples of fold_batch by: a range for each
  * class. */
 static void fold_leave_out(struct cell *v, struct klr_set held)
@@ -120,8 +108,8 @@ static void fold_leave_out(struct cell *v, struct klr_set held)
     for (size_t c = 0; c < held.count; c++) {
         struct klr_range range = held.range[c];
         size_t rows = (range.end - range.begin) * e->count;
-        fold_add(v, c, rows, e->shift + range.begin * e->count * e->columns,
-                 decision);
+        add_products(v->training.multiclass, v->training.layout->k, c, rows,
+                     e->shift + range.begin * e->count * e->columns, decision);
         decision += rows * e->machines;
     }
 }
@@ -147,7 +135,8 @@ static void fold_decide(struct cell *v, size_t f, struct klr_set held)
             operator_apply(v->training.op, held, set_of(&range[r], 1),
                            e->coef + range[r].begin * e->count * e->columns,
                            e->count * e->columns, precision, v->product);
-            fold_add(v, c, rows, v->product, v->decision);
+            add_products(v->training.multiclass, layout->k, c, rows, v->product,
+                         v->decision);
         }
     }
     if (e->shift)

@@ -33,7 +33,7 @@ static enum klr_status clock_check(struct clock *clock,
         clock->next_report = now + 1.0 / REPORTS_PER_SECOND;
         progress->problem = clock->problem;
         progress->problems = clock->problems;
-        progress->gap = gap(solver);
+        progress->gap = gap ? gap(solver) : (double)NAN;
         clock->interrupted = params->progress(progress, params->context);
     }
     return clock->interrupted ? KLR_INTERRUPTED : KLR_CONVERGED;

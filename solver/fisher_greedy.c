@@ -309,12 +309,6 @@ static int greedy_step(struct greedy *g, struct klr_error *err)
     return code;
 }
 
-static double greedy_no_gap(void *solver)
-{
-    (void)solver;
-    return NAN;
-}
-
 /* False if all machines are done. */
 static bool greedy_goes_on(struct greedy *g)
 {
@@ -357,7 +351,7 @@ static int greedy_descend(struct greedy *g, struct klr_error *err)
     while (!code && greedy_goes_on(g)) {
         if (progress->iterations > 0)
             g->status = clock_check(g->problems->clock, g->params, progress,
-                                    greedy_no_gap, g);
+                                    NULL, NULL);
         if (g->status != KLR_CONVERGED)
             break;
         code = greedy_step(g, err);

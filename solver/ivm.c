@@ -261,16 +261,10 @@ static void ivm_try(struct batch *batch)
             batch->objective[q] += ivm->partial[block * KLR_BAND + q];
 }
 
-static double ivm_gap(void *solver)
-{
-    (void)solver;
-    return NAN;
-}
-
 static enum klr_status ivm_clock(struct ivm *ivm)
 {
     return clock_check(ivm->problem->clock, ivm->problem->params,
-                       &ivm->progress, ivm_gap, ivm);
+                       &ivm->progress, NULL, NULL);
 }
 
 /* The candidates of a round stand first in ivm->left. */

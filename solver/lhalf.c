@@ -324,19 +324,13 @@ static void lhalf_fit(struct lhalf *l)
 
 /* ---- rounds ---- */
 
-static double lhalf_gap(void *solver)
-{
-    (void)solver;
-    return NAN;
-}
-
 static enum klr_status lhalf_steps(struct lhalf *l)
 {
     enum klr_status status = KLR_CONVERGED;
     lhalf_begin(l);
     for (int step = 0; step < LHALF_STEPS; step++) {
         status = clock_check(l->problem->clock, l->problem->params,
-                             &l->progress, lhalf_gap, l);
+                             &l->progress, NULL, NULL);
         if (status != KLR_CONVERGED || !lhalf_step(l))
             break;
         l->progress.iterations++;

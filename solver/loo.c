@@ -186,16 +186,10 @@ static void loo_row_turn(void *context, size_t turn, size_t thread)
     loo_divide(diagonal + l->at * LOO_AREA, KLR_BAND, to);
 }
 
-static double loo_gap(void *solver)
-{
-    (void)solver;
-    return NAN;
-}
-
 static enum klr_status loo_clock(struct loo *l)
 {
     return clock_check(&l->training->clock, l->training->params, &l->progress,
-                       loo_gap, NULL);
+                       NULL, NULL);
 }
 
 /* *definite: false if M is not so. */

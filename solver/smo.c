@@ -189,12 +189,6 @@ static double smo_gap(void *solver)
     return (now.primal - now.dual) / fabs(now.primal);
 }
 
-static double smo_no_gap(void *solver)
-{
-    (void)solver;
-    return NAN;
-}
-
 static void smo_finish(struct smo *smo, struct solution *solution)
 {
     double *cost = (double *)smo->spare->example;
@@ -409,7 +403,7 @@ static enum klr_status smo_products(struct smo *smo)
         }
         count = 0;
         status = clock_check(smo->problem->clock, smo->problem->params,
-                             &smo->progress, smo_no_gap, smo);
+                             &smo->progress, NULL, NULL);
     }
     return status;
 }

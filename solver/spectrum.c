@@ -154,17 +154,11 @@ struct spectrum {
     struct klr_spectrum *out;
 };
 
-static double spectrum_no_gap(void *solver)
-{
-    (void)solver;
-    return NAN;
-}
-
 /* False: to be stopped. */
 static bool spectrum_goes_on(struct spectrum *s)
 {
     s->out->status =
-        clock_check(&s->clock, s->params, &s->progress, spectrum_no_gap, NULL);
+        clock_check(&s->clock, s->params, &s->progress, NULL, NULL);
     s->progress.iterations++;
     return s->out->status == KLR_CONVERGED;
 }

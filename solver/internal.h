@@ -311,8 +311,9 @@ struct clock {
 
 static void clock_start(struct clock *clock, size_t problems);
 /* KLR_CONVERGED: go on; else why to stop. The solver keeps `iterations`,
- * `violation` and `target` of its progress; the rest is filled in when a report
- * is due, the relative gap by gap(solver), unless gap is NULL: not known. */
+ * `violation`, `target` and, where it knows it, `objective` of its progress;
+ * the rest is filled in when a report is due, the relative gap by gap(solver),
+ * unless gap is NULL: not known. */
 static enum klr_status clock_check(struct clock *clock,
                                    const struct klr_params *params,
                                    struct klr_progress *progress,

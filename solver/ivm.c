@@ -50,7 +50,6 @@ struct ivm {
     double *row;              /* (KLR_BAND, n) v of a batch */
     double *mixed;            /* (room, KLR_BAND) B'WV */
     double *partial;          /* (blocks, KLR_BAND) losses of a batch */
-    double objective;
     struct klr_progress progress;
 };
 
@@ -115,9 +114,9 @@ static bool ivm_search(struct ivm *ivm)
         double objective = ivm_penalty(ivm, t);
         for (size_t i = 0; i < ivm->n; i++)
             objective += ivm_loss(ivm, i, ivm->f[i] + t * ivm->df[i]);
-        if (!(objective < ivm->objective))
+        if (!(objective < ivm->progress.objective))
             continue;
-        ivm->objective = objective;
+        ivm->progress.objective = objective;
         for (size_t i = 0; i < ivm->n; i++)
             ivm->f[i] += t * ivm->df[i];
         for (size_t k = 0; k < ivm->h.rank; k++)
@@ -137,7 +136,7 @@ static bool ivm_fit(struct ivm *ivm)
             ivm->step[k] = -ivm->slope[k];
         hessian_forward(&ivm->h, ivm->step);
         double fall = 0.5 * dot(ivm->h.rank, ivm->step, ivm->step);
-        if (fall <= accuracy * fabs(ivm->objective))
+        if (fall <= accuracy * fabs(ivm->progress.objective))
             return true;
         hessian_backward(&ivm->h, ivm->step);
         if (!ivm_search(ivm))
@@ -430,12 +429,12 @@ static void ivm_measure(struct ivm *ivm)
 {
     size_t m = ivm->h.rank - ivm->h.free;
     size_t window = (size_t)ivm->problem->params->window;
-    ivm->past[m] = ivm->objective;
+    ivm->past[m] = ivm->progress.objective;
     ivm->progress.iterations = (long)m;
     ivm->progress.violation =
         m < window
             ? INFINITY
-            : (ivm->past[m - window] - ivm->objective) / fabs(ivm->objective);
+            : (ivm->past[m - window] - ivm->past[m]) / fabs(ivm->past[m]);
 }
 
 /* Rounds until H falls by less than eps. */
@@ -469,7 +468,6 @@ static int ivm_start(struct ivm *ivm, double c, struct klr_error *err)
     const struct binary *b = ivm->problem;
     ivm->loss = loss_of(b->params, c);
     ivm->h.rank = 0;
-    ivm->objective = 0;
     ivm->progress =
         (struct klr_progress){.target = b->params->eps, .violation = INFINITY};
     int code = ivm_grow(ivm, err);
@@ -491,7 +489,7 @@ static int ivm_start(struct ivm *ivm, double c, struct klr_error *err)
     }
     for (size_t i = 0; i < ivm->n; i++) {
         ivm->f[i] = ivm->h.free ? ivm->w[0] : 0;
-        ivm->objective += ivm_loss(ivm, i, ivm->f[i]);
+        ivm->progress.objective += ivm_loss(ivm, i, ivm->f[i]);
     }
     ivm_measure(ivm);
     ivm_gradient(ivm);

@@ -55,7 +55,7 @@ struct lhalf {
     double *row;                  /* (h.room, n) 1 for rho, K of the support */
     size_t *member;               /* (h.room) local indices of its functions */
     struct hessian h;             /* of the support */
-    double rho, objective;        /* for beta */
+    double rho;                   /* for beta */
     double eta;
     struct klr_progress progress;
 };
@@ -135,7 +135,7 @@ static void lhalf_accept(struct lhalf *l, double objective, double rho)
     memcpy(l->old, l->slope, bytes);
     memcpy(l->beta, l->next, bytes);
     memcpy(l->u, l->knext, bytes);
-    l->objective = objective;
+    l->progress.objective = objective;
     l->rho = rho;
 }
 
@@ -154,7 +154,8 @@ static bool lhalf_step(struct lhalf *l)
             return false;
         lhalf_apply(l, l->next, l->knext);
         double objective = lhalf_objective(l, l->next, l->knext, &rho);
-        if (objective <= l->objective - share * change / (2 * l->eta)) {
+        if (objective <=
+            l->progress.objective - share * change / (2 * l->eta)) {
             lhalf_accept(l, objective, rho);
             return true;
         }
@@ -288,7 +289,7 @@ static bool lhalf_search(struct lhalf *l)
         }
         lhalf_combine(l);
         double objective = lhalf_objective(l, l->next, l->knext, &rho);
-        if (objective < l->objective) {
+        if (objective < l->progress.objective) {
             lhalf_accept(l, objective, rho);
             return true;
         }
@@ -345,18 +346,18 @@ static enum klr_status lhalf_descend(struct lhalf *l)
 {
     const double idle = 1e-7, nothing = 1e-12;
     for (;;) {
-        double before = l->objective;
+        double before = l->progress.objective;
         enum klr_status status = lhalf_steps(l);
         if (status != KLR_CONVERGED)
             return status;
         l->precision = KLR_DOUBLE; /* u has gathered the errors of floats */
         lhalf_apply(l, l->beta, l->u);
-        l->objective = lhalf_objective(l, l->beta, l->u, &l->rho);
+        l->progress.objective = lhalf_objective(l, l->beta, l->u, &l->rho);
         lhalf_fit(l);
         lhalf_slope(l);
         l->precision = KLR_FLOAT;
         l->progress.violation = lhalf_violation(l);
-        double fall = before - l->objective;
+        double fall = before - l->progress.objective;
         bool well = l->progress.violation <= l->progress.target;
         if (well && fall <= idle * before)
             return KLR_CONVERGED;
@@ -426,7 +427,7 @@ static void lhalf_start(struct lhalf *l, double c)
         l->cost[i] = c * b->weight[i];
         l->beta[i] = l->u[i] = 0;
     }
-    l->objective = lhalf_objective(l, l->beta, l->u, &l->rho);
+    l->progress.objective = lhalf_objective(l, l->beta, l->u, &l->rho);
 }
 
 /* The objective of the true kernel. */

@@ -236,17 +236,17 @@ static void test_report(const struct sample *s, double cost)
        "C = %g: the optimum of klr lies between them", cost);
 }
 
+/* The context becomes the objective that was told. */
 static int stop_at_once(const struct klr_progress *progress, void *context)
 {
-    (void)progress;
-    (void)context;
+    *(double *)context = progress->objective;
     return 1;
 }
 
 static void test_stops(const struct sample *s)
 {
     struct klr_params params = ivm_params(10);
-    double beta[MOST], again[MOST];
+    double beta[MOST], again[MOST], told = 0;
     size_t bytes = sizeof *beta * s->problem.n;
     params.max_iter = 3;
     struct solution solution = solve(s, &params, beta);
@@ -263,9 +263,12 @@ static void test_stops(const struct sample *s)
     ok(solve(s, &params, again).primal < first.primal,
        "a window of five rounds goes on longer");
     params.progress = stop_at_once;
+    params.context = &told;
     solution = solve(s, &params, beta);
     ok(solution.status == KLR_INTERRUPTED && solution.primal > solution.dual,
        "interrupted, with a model");
+    ok(fabs(told - solution.primal) <= 1e-9 * solution.primal,
+       "which was told of: %g", told);
 }
 
 /* Twice the same examples: their span is full before all are in. */

@@ -135,17 +135,17 @@ static void test_nothing(const struct sample *s)
        "at a small C no coefficient pays");
 }
 
+/* The context becomes the objective that was told. */
 static int stop_at_once(const struct klr_progress *progress, void *context)
 {
-    (void)progress;
-    (void)context;
+    *(double *)context = progress->objective;
     return 1;
 }
 
 static void test_stops(const struct sample *s)
 {
     struct klr_params params = lhalf_params(10);
-    double beta[MOST], again[MOST];
+    double beta[MOST], again[MOST], told = 0;
     solve(s, &params, beta);
     solve_within(s, &params, (size_t)1 << 30, again);
     ok(memcmp(beta, again, s->problem.n * sizeof *beta) == 0,
@@ -156,7 +156,11 @@ static void test_stops(const struct sample *s)
        "an iteration is a step of thresholding");
     params.max_iter = 0;
     params.progress = stop_at_once;
-    ok(solve(s, &params, beta).status == KLR_INTERRUPTED, "interrupted");
+    params.context = &told;
+    solution = solve(s, &params, beta);
+    ok(solution.status == KLR_INTERRUPTED &&
+           fabs(told - solution.primal) <= 1e-9 * solution.primal,
+       "interrupted, having told the objective");
 }
 
 int main(void)

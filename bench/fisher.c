@@ -16,7 +16,8 @@
 #include "solver.c"
 
 #include <stdio.h>
-#include <sys/resource.h>
+
+#include "bench/bench.h"
 
 enum { RUNS_MOST = 21 };
 
@@ -67,14 +68,6 @@ static void machines_free(struct machines *m)
     klr_free(m->beta);
 }
 
-static double processor_seconds(void)
-{
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return (double)usage.ru_utime.tv_sec +
-           1e-6 * (double)usage.ru_utime.tv_usec;
-}
-
 static int bench(const struct klr_problem *data,
                  const struct klr_params *params, double *seconds,
                  struct klr_error *err)
@@ -87,7 +80,7 @@ static int bench(const struct klr_problem *data,
     struct layout layout = {0};
     struct machines m = {0};
     struct clock clock;
-    double begin = klr_seconds(), cpu = processor_seconds(), gap = 0;
+    double begin = klr_seconds(), cpu = cpu_seconds(), gap = 0;
     long long products = 0;
     clock_start(&clock, 1);
     struct binary shared = {.op = &op,
@@ -103,7 +96,7 @@ static int bench(const struct klr_problem *data,
         (code = fisher_solve_all(m.problem, m.count, m.list, err)))
         goto done;
     *seconds = klr_seconds() - begin;
-    cpu = processor_seconds() - cpu;
+    cpu = cpu_seconds() - cpu;
     for (size_t c = 0; c < m.count; c++) {
         const struct solution *s = &m.solution[c];
         gap = fmax(gap, (s->primal - s->dual) / s->primal);
@@ -120,12 +113,6 @@ done:
     klr_pool_free(pool);
     layout_free(&layout);
     return code;
-}
-
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 int main(int argc, char **argv)
@@ -156,8 +143,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "fisher: %s: %s\n", argv[1], err.message);
         return 1;
     }
-    qsort(seconds, (size_t)runs, sizeof *seconds, ascending);
-    printf("median %.3f s\n", seconds[runs / 2]);
+    printf("median %.3f s\n", median(seconds, runs));
     klr_problem_free(&data);
     return 0;
 }

@@ -12,9 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/memory.h"
+#include "bench/bench.h"
 #include "kernel.h"
 #include "solver.h"
 
@@ -55,20 +55,6 @@ static double by_blocks(struct bench *bench, enum klr_precision precision)
     return (double)rows * (double)bench->n;
 }
 
-/* Of this process alone: others may share the core. */
-static double cpu_seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Median nanoseconds for an entry. */
 static double measure(struct bench *bench, bench_fn *run,
                       enum klr_precision precision)
@@ -78,8 +64,7 @@ static double measure(struct bench *bench, bench_fn *run,
         double begin = cpu_seconds(), entries = run(bench, precision);
         ns[r] = 1e9 * (cpu_seconds() - begin) / entries;
     }
-    qsort(ns, RUNS, sizeof *ns, ascending);
-    return ns[RUNS / 2];
+    return median(ns, RUNS);
 }
 
 static int bench_kernel(const struct klr_kernel *kernel,

@@ -20,13 +20,9 @@
 
 #include <stdio.h>
 
-enum { RUNS = 7 };
+#include "bench/bench.h"
 
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
+enum { RUNS = 7 };
 
 static double measure(struct klr_operator *op, enum klr_precision precision,
                       const double *v, size_t m, double *out)
@@ -40,8 +36,7 @@ static double measure(struct klr_operator *op, enum klr_precision precision,
         operator_apply(op, set, set, v, m, precision, out);
         seconds[r] = klr_seconds() - begin;
     }
-    qsort(seconds, RUNS, sizeof *seconds, ascending);
-    return seconds[RUNS / 2];
+    return median(seconds, RUNS);
 }
 
 static void print_line(size_t threads, const char *name, double seconds,
@@ -70,10 +65,9 @@ static int bench_rows(struct klr_operator *op, size_t threads, size_t count,
         operator_rows(op, row, count, set_of(&all, 1), KLR_FLOAT, out, op->n);
         seconds[r] = klr_seconds() - begin;
     }
-    qsort(seconds, RUNS, sizeof *seconds, ascending);
     printf("%zu thread%s %2zu row%s %32.3f ns\n", threads,
            threads > 1 ? "s" : " ", count, count > 1 ? "s" : " ",
-           1e9 * seconds[RUNS / 2] / (double)count / (double)op->n);
+           1e9 * median(seconds, RUNS) / (double)count / (double)op->n);
     klr_free(out);
     return 0;
 }

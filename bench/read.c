@@ -4,26 +4,12 @@
  * second of one core, median of five after one that warms the page cache.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
-#include <time.h>
 
+#include "bench/bench.h"
 #include "solver.h"
 
 enum { RUNS = 5 };
-
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Seconds of this process, the system's work for it included, so that others
- * on the machine count little. */
-static double cpu_seconds(void)
-{
-    return (double)clock() / CLOCKS_PER_SEC;
-}
 
 /* Seconds to read `path`, negative if it cannot be read. */
 static double time_read(const char *path, struct klr_problem *problem)
@@ -53,10 +39,9 @@ static int report(const char *path)
         if (run < RUNS - 1)
             klr_problem_free(&problem);
     }
-    qsort(seconds, RUNS, sizeof *seconds, ascending);
     double mb = (double)status.st_size / 1e6;
     printf("%8.1f MB/s  %6.1f MB  %8zu rows  %9zu features  %s\n",
-           mb / seconds[RUNS / 2], mb, problem.n, problem.start[problem.n],
+           mb / median(seconds, RUNS), mb, problem.n, problem.start[problem.n],
            path);
     klr_problem_free(&problem);
     return 0;

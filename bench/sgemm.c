@@ -10,26 +10,12 @@
  */
 #include <cblas.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
 
 #include "base/memory.h"
+#include "bench/bench.h"
 #include "kernel.h"
 
 enum { TILE = 256, MOST = 1024, RUNS = 15, COLUMNS = 2048 };
-
-static double cpu_seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 struct bench {
     float *x;      /* (COLUMNS, width) */
@@ -94,9 +80,7 @@ static int compare(struct bench *bench, size_t width)
     }
     int code = !bench->workspace;
     if (!code) {
-        qsort(sgemm, RUNS, sizeof *sgemm, ascending);
-        qsort(gram, RUNS, sizeof *gram, ascending);
-        double s = sgemm[RUNS / 2], g = gram[RUNS / 2];
+        double s = median(sgemm, RUNS), g = median(gram, RUNS);
         printf("%8zu %10.2f %10.2f %10.1f %10.1f %10.2f\n", width, s, g,
                2 * (double)width / s, 2 * (double)width / g, s / g);
     }

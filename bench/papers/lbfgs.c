@@ -22,7 +22,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "bench/bench.h"
 
 enum { PAIRS = 5, DIMENSION = 300, STEPS_MOST = 60 };
 
@@ -48,13 +49,6 @@ static void *need(size_t count, size_t size)
         exit(1);
     }
     return p;
-}
-
-static double seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 static double dot(const double *a, const double *b, size_t n)
@@ -255,7 +249,7 @@ int main(int argc, char **argv)
         fputs("usage: lbfgs DATA GAMMA C OBJECTIVE SECONDS\n", stderr);
         return 2;
     }
-    double begin = seconds(), goal = atof(argv[4]), most = atof(argv[5]);
+    double begin = cpu_seconds(), goal = atof(argv[4]), most = atof(argv[5]);
     p.cost = atof(argv[3]);
     fill_kernel(&p, atof(argv[2]));
     for (int k = 0; k < PAIRS; k++) {
@@ -265,7 +259,7 @@ int main(int argc, char **argv)
     double *d = need(p.n + 1, sizeof *d), *ku = need(p.n, sizeof *ku);
     double *rest = need(p.n + 1, sizeof *rest);
     start(&p, &at, rest);
-    while (at.value > goal && seconds() - begin < most) {
+    while (at.value > goal && cpu_seconds() - begin < most) {
         direction(&m, at.gradient, d, p.n + 1);
         product(&p, d, ku);
         double t = search(&p, &at, d, ku);
@@ -276,7 +270,7 @@ int main(int argc, char **argv)
     }
     printf("{\"objective\": %.17g, \"iterations\": %ld, \"seconds\": %.6f, "
            "\"reached\": %s}\n",
-           at.value, iterations, seconds() - begin,
+           at.value, iterations, cpu_seconds() - begin,
            at.value <= goal ? "true" : "false");
     return 0;
 }

@@ -6,10 +6,11 @@
 #   KLR_DATA=FOLDER bench/papers/NAME.pl [--jobs N] [--only REGEX]
 #
 # A job is a name and a function that returns a hash. Its result is kept as
-# $KLR_BUILD/papers/NAME.json, so that an interrupted run goes on where it was;
-# `make clean`, or removing the file, has it run again. What klr-train refuses
-# to train is "not built" and is not kept. --only runs the jobs whose names
-# match and takes the others from what is kept; what is not there is "not run".
+# $KLR_BUILD/papers/PROGRAMS/NAME.json, so that an interrupted run goes on where
+# it was; PROGRAMS is a digest of the programs that computed it, so that other
+# programs run all jobs again. What klr-train refuses to train is "not built"
+# and is not kept. --only runs the jobs whose names match and takes the others
+# from what is kept; what is not there is "not run".
 # With QUICK=1 in the environment (make papers QUICK=1) small sets and coarse
 # grids are taken, and the document is $KLR_BUILD/papers/quick/PAPERS.md.
 #
@@ -18,6 +19,7 @@
 package Papers;
 use strict;
 use warnings;
+use Digest::MD5 ();
 use Exporter 'import';
 use File::Path qw(make_path);
 use FindBin ();
@@ -222,6 +224,14 @@ sub folder
     return ($ENV{KLR_BUILD} // 'build') . '/papers' . (quick() ? '/quick' : '');
 }
 
+# Where results are kept that these programs have computed.
+sub kept_in
+{
+    my $programs = Digest::MD5->new;
+    $programs->add(get(bin("klr-$_"))) for qw(train predict scale);
+    return folder() . '/' . $programs->hexdigest;
+}
+
 # Run one job in this process and leave its result in the file.
 sub work
 {
@@ -249,10 +259,10 @@ sub kept
 sub results
 {
     my (@jobs) = @_;
-    my ($running, %result, %refused) = 0;
+    my ($running, $kept_in, %result, %refused) = (0, kept_in());
     for my $job (@jobs) {
         my ($name, $function) = @$job;
-        my $path = folder() . "/$name.json";
+        my $path = "$kept_in/$name.json";
         next if -e $path || $name !~ /$option{only}/;
         if ($running >= $option{jobs}) {
             wait;
@@ -265,7 +275,7 @@ sub results
     }
     1 while wait != -1;
     for my $job (@jobs) {
-        my $path = folder() . "/$job->[0].json";
+        my $path = "$kept_in/$job->[0].json";
         my $result = $result{ $job->[0] } = kept($path)
             // { absent => 'not run' };
         next unless $result->{absent} && -e $path;

@@ -98,15 +98,21 @@ sub jobs
     my $first = jobs(sub { die { absent => "refused\n" } });
     unlink "$dir/ran" or die "the job did not run\n";
     my $again = jobs(sub { return { value => 2 } });
+    my $kept_not_run = !-e "$dir/ran";
+    mkdir "$dir/bin";
+    KLR::put("$dir/bin/klr-$_", 'another') for qw(train predict scale);
+    local $ENV{KLR_BIN} = "$dir/bin";
+    jobs(sub { die { absent => "refused\n" } });
     open STDERR, '>&', $kept or die;
     is_deeply $first, { 'a/one' => { value => 1 },
         'a/two' => { absent => 'not built' },
         'b/bad' => { absent => 'not run' } }, 'results';
     is_deeply $again, { %$first, 'a/two' => { value => 2 } },
         'what was absent is asked for again';
-    ok !-e "$dir/ran", 'what is kept is not run again';
+    ok $kept_not_run, 'what is kept is not run again';
+    ok -e "$dir/ran", 'what other programs computed is';
     is join('', sort split /^/, KLR::get("$dir/said")),
-        "a/two: not built: refused\n" . "b/bad: broken\n" x 2, 'reasons';
+        "a/two: not built: refused\n" x 2 . "b/bad: broken\n" x 3, 'reasons';
 }
 
 # The document: a section takes the place of the one before.

@@ -21,14 +21,6 @@ enum {
     WEIGHT_BINS = 64
 };
 
-static double dot(size_t n, const double *a, const double *b)
-{
-    double sum = 0;
-    for (size_t i = 0; i < n; i++)
-        sum += a[i] * b[i];
-    return sum;
-}
-
 /* ---- rows of negligible weight ---- */
 
 /* In powers of two: bin 0 has all from 1/2, the last all from 0. */

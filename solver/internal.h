@@ -28,6 +28,17 @@
 #include "base/threads.h"
 #include "solver.h"
 
+/* ---- sums ---- */
+
+/* a'b (n), in order. */
+static inline double dot(size_t n, const double *a, const double *b)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += a[i] * b[i];
+    return sum;
+}
+
 /* ---- svmlight: tokens of lines, and the features in them ---- */
 
 /* Features of rows one behind the other. */

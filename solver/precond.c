@@ -205,10 +205,7 @@ static void precond_invert(struct precond *m, const double *in, double *out)
 static void precond_solve(struct precond *m, const double *in, double *out)
 {
     precond_invert(m, in, out);
-    double f = 0;
-    for (size_t i = 0; i < m->n; i++)
-        f += m->s[i] * out[i];
-    f = m->szs > 0 ? f / m->szs : 0;
+    double f = m->szs > 0 ? dot(m->n, m->s, out) / m->szs : 0;
     for (size_t i = 0; i < m->n; i++)
         out[i] -= f * m->zs[i];
 }
@@ -535,7 +532,5 @@ static void precond_build(struct precond *m, const struct binary *problem,
     precond_gram(m);
     precond_factor(m);
     precond_invert(m, s, m->zs);
-    m->szs = 0;
-    for (size_t i = 0; i < m->n; i++)
-        m->szs += s[i] * m->zs[i];
+    m->szs = dot(m->n, s, m->zs);
 }

@@ -349,6 +349,13 @@ static bool fisher_step(struct fisher *f, double target)
     return fisher_active(f, target, active) > 0;
 }
 
+static enum klr_status fisher_check(struct fisher *f)
+{
+    f->progress.violation = fisher_gap(f);
+    return clock_check(f->problem->clock, f->problem->params, &f->progress,
+                       fisher_gap, f);
+}
+
 /* Steps from where the residuals are, until all gaps are `target`. */
 static enum klr_status fisher_descend(struct fisher *f, double target)
 {
@@ -365,9 +372,7 @@ static enum klr_status fisher_descend(struct fisher *f, double target)
     }
     for (int step = 0; more && step < FISHER_STEPS; step++) {
         more = fisher_step(f, target);
-        f->progress.violation = fisher_gap(f);
-        status = clock_check(f->problem->clock, f->problem->params,
-                             &f->progress, fisher_gap, f);
+        status = fisher_check(f);
         if (status != KLR_CONVERGED)
             break;
     }
@@ -392,30 +397,6 @@ static bool fisher_gains(struct fisher *f)
         m->anchored = gap;
     }
     return gains;
-}
-
-/* At the present c. */
-static enum klr_status fisher_solve_one(struct fisher *f)
-{
-    const double drift = 1e-10; /* of decision values that are about 1 */
-    double target = fmax(f->eps, 1e-9);
-    f->precision = KLR_FLOAT;
-    for (size_t k = 0; k < f->machines; k++)
-        f->machine[k].anchored = INFINITY;
-    for (;;) {
-        enum klr_status status = fisher_descend(f, target);
-        bool drifted = fisher_drift(f) > drift;
-        if (drifted || fisher_gap(f) > f->eps)
-            fisher_anchor(f, KLR_DOUBLE);
-        if (status != KLR_CONVERGED || fisher_gap(f) <= f->eps)
-            return status;
-        target = f->eps;
-        if (!fisher_gains(f)) {
-            if (f->precision == KLR_DOUBLE)
-                return KLR_PRECISION_LIMIT;
-            f->precision = KLR_DOUBLE;
-        }
-    }
 }
 
 /* The preconditioner at the present c. One of low rank follows where none of
@@ -445,6 +426,32 @@ static int fisher_prepare(struct fisher *f, struct klr_error *err)
     return 0;
 }
 
+/* At the present c, preconditioned, unless the status says to stop already. */
+static enum klr_status fisher_solve_one(struct fisher *f,
+                                        enum klr_status status)
+{
+    const double drift = 1e-10; /* of decision values that are about 1 */
+    double target = fmax(f->eps, 1e-9);
+    f->precision = KLR_FLOAT;
+    for (size_t k = 0; k < f->machines; k++)
+        f->machine[k].anchored = INFINITY;
+    for (;;) {
+        if (status == KLR_CONVERGED)
+            status = fisher_descend(f, target);
+        bool drifted = fisher_drift(f) > drift;
+        if (drifted || fisher_gap(f) > f->eps)
+            fisher_anchor(f, KLR_DOUBLE);
+        if (status != KLR_CONVERGED || fisher_gap(f) <= f->eps)
+            return status;
+        target = f->eps;
+        if (!fisher_gains(f)) {
+            if (f->precision == KLR_DOUBLE)
+                return KLR_PRECISION_LIMIT;
+            f->precision = KLR_DOUBLE;
+        }
+    }
+}
+
 /* From the solution at another c: the best multiple of e. The caller has put
  * Q e into q. */
 static void exact_set(const struct fisher *f, struct exact *m)
@@ -468,7 +475,7 @@ static void exact_set(const struct fisher *f, struct exact *m)
     exact_judge(f, m);
 }
 
-static int fisher_set(struct fisher *f, double c, struct klr_error *err)
+static void fisher_set(struct fisher *f, double c)
 {
     for (size_t k = 0; k < f->machines; k++)
         for (size_t i = 0; i < f->n; i++)
@@ -476,7 +483,6 @@ static int fisher_set(struct fisher *f, double c, struct klr_error *err)
     f->c = c;
     for (size_t k = 0; k < f->machines; k++)
         exact_set(f, &f->machine[k]);
-    return fisher_prepare(f, err);
 }
 
 /* Where a kernel does not tell the classes apart, rounding alone parts the
@@ -510,9 +516,11 @@ static int fisher_path(struct fisher *f, struct solution *const *solution,
     int code = 0;
     fisher_anchor(f, KLR_FLOAT); /* all tiles of K are there now */
     for (size_t t = 0; t < cost->count && !code; t++) {
-        if ((code = fisher_set(f, cost->value[t], err)))
-            return code;
-        enum klr_status status = fisher_solve_one(f);
+        fisher_set(f, cost->value[t]);
+        enum klr_status status = fisher_check(f);
+        if (status == KLR_CONVERGED && (code = fisher_prepare(f, err)))
+            return code; /* factoring may take the longest */
+        status = fisher_solve_one(f, status);
         for (size_t k = 0; k < f->machines; k++)
             f->indefinite = f->indefinite || f->machine[k].form < 0;
         if (f->indefinite)

@@ -187,21 +187,23 @@ static int stop_at_once(const struct klr_progress *progress, void *context)
     return 1;
 }
 
-/* However early the end, the constraints hold, and the bounds are bounds. */
+/* However early the end, the constraints hold, and the bounds are bounds; what
+ * has no time to go on factors nothing. */
 static void test_stops(const struct sample *s)
 {
     struct dense d = dense_create(&s->problem, &rbf);
     struct setting setting = setting_of(KLR_REGULARIZER_COEF, 100);
     dense_solve(&d, 100, true);
-    for (int stop = 0; stop < 3; stop++) {
+    for (int stop = 0; stop < 4; stop++) {
         static const char *const name[] = {"a gap of 0.1", "one product",
-                                           "an interruption"};
+                                           "an interruption", "no time"};
         setting.params.eps = stop == 0 ? 0.1 : 1e-14;
         setting.params.max_iter = stop == 1;
         setting.params.progress = stop == 2 ? stop_at_once : NULL;
+        setting.params.time_limit = stop == 3 ? 1e-9 : 0;
         struct solution solution = fisher_one(&setting, &s->problem, &rbf, &d);
         enum klr_status status[] = {KLR_CONVERGED, KLR_ITERATION_LIMIT,
-                                    KLR_INTERRUPTED};
+                                    KLR_INTERRUPTED, KLR_TIME_LIMIT};
         ok(solution.status == status[stop] &&
                compare(&d, &solution).mean < 1e-10,
            "%s: class means within %.1e", name[stop],
@@ -210,6 +212,8 @@ static void test_stops(const struct sample *s)
                solution.dual < (double)d.objective,
            "%s: the optimum lies between %g and %g", name[stop], solution.dual,
            solution.primal);
+        ok((solution.flops > 0) == (stop == 0), "%s: %g operations on factors",
+           name[stop], solution.flops);
         klr_free(solution.beta);
     }
     dense_free(&d);

@@ -485,6 +485,21 @@ static void fisher_set(struct fisher *f, double c)
         exact_set(f, &f->machine[k]);
 }
 
+/* Large values of a kernel have lost the digits that tell the classes apart,
+ * where there were any. */
+static int fisher_fail(const struct fisher *f, struct klr_error *err)
+{
+    if (f->largest > 1e8)
+        return klr_fail(err, KLR_E_DATA,
+                        "no discriminant: kernel values of %.0e lose what "
+                        "tells the means of two classes apart; scale the "
+                        "features",
+                        f->largest);
+    return klr_fail(err, KLR_E_DATA,
+                    "no discriminant: the kernel does not tell the means of "
+                    "two classes apart");
+}
+
 /* Where a kernel does not tell the classes apart, rounding alone parts the
  * means. */
 static int exact_finish(const struct fisher *f, const struct exact *m,
@@ -498,9 +513,7 @@ static int exact_finish(const struct fisher *f, const struct exact *m,
         f->out[i] = m->scale * exact_value(f, m, i);
     }
     if (!(m->scale > 0) || m->scale * sum * f->largest > 1e14)
-        return klr_fail(err, KLR_E_DATA,
-                        "no discriminant: the kernel does not tell the means "
-                        "of two classes apart");
+        return fisher_fail(f, err);
     solution->rho = m->rho;
     solution->primal = m->primal;
     solution->dual = m->primal - m->gap;

@@ -314,9 +314,28 @@ static void test_matrices(void)
     ok(code == 0, "the other regularizer takes it");
     for (int r = KLR_REGULARIZER_KERNEL; r <= KLR_REGULARIZER_COEF; r++) {
         code = train_matrix(same, r, message);
-        ok(code == KLR_E_DATA && strstr(message, "apart"), "equal examples: %s",
-           message);
+        ok(code == KLR_E_DATA && strstr(message, "not tell"),
+           "equal examples: %s", message);
     }
+}
+
+/* Far from the origin, products are all digits that a double has. */
+static void test_far(const struct sample *s)
+{
+    static double value[MOST * FEATURES];
+    struct klr_problem far = s->problem;
+    struct klr_params params = fisher_params(KLR_REGULARIZER_KERNEL, 1);
+    struct klr_model *model;
+    struct klr_report report;
+    struct klr_error err = {0};
+    far.value = value;
+    params.kernel = KLR_LINEAR;
+    for (size_t i = 0; i < far.n * FEATURES; i++)
+        value[i] = s->value[i] + 1e8;
+    int code = klr_train(&far, &params, &model, &report, &err);
+    ok(code == KLR_E_DATA && strstr(err.message, "scale the features"),
+       "features near 1e8: %s", err.message);
+    klr_model_free(model);
 }
 
 int main(void)
@@ -333,5 +352,6 @@ int main(void)
     test_large(&sample);
     test_sigmoid(&sample);
     test_matrices();
+    test_far(&sample);
     return done_testing();
 }

@@ -37,13 +37,14 @@
 #include "solver/hessian.c"    /* dense, of few columns: for the next two */
 #include "solver/ivm.c"        /* the same loss on points chosen greedily */
 #include "solver/lhalf.c"      /* half thresholding: an l1/2 regularizer */
-#include "solver/fisher_threshold.c" /* Fisher discriminants: thresholds, */
-#include "solver/fisher.c"           /* all kernels, */
-#include "solver/fisher_basis.c"     /* bases of few kernels, */
-#include "solver/fisher_greedy.c"    /* and how they are chosen */
-#include "solver/bound.c"            /* how far lambda of an sklr makes sense */
-#include "solver/spectrum.c"         /* whether K is positive semidefinite */
-#include "solver/systems.c"          /* which of them trains which model */
+#include "solver/fisher_threshold.c"  /* Fisher discriminants: thresholds, */
+#include "solver/fisher.c"            /* all kernels, */
+#include "solver/fisher_basis.c"      /* bases of few kernels, */
+#include "solver/fisher_candidates.c" /* which may join them, */
+#include "solver/fisher_greedy.c"     /* and how they are chosen */
+#include "solver/bound.c"    /* how far lambda of an sklr makes sense */
+#include "solver/spectrum.c" /* whether K is positive semidefinite */
+#include "solver/systems.c"  /* which of them trains which model */
 
 /* models out */
 #include "solver/model.c"      /* the model in memory */

@@ -28,10 +28,7 @@
  * orthogonalised, and once more if little is left of it.
  *
  * U is the sum of two floats: both make some 48 bits, for what is taken; the
- * higher one serves to judge many candidates at once, of float entries, and
- * those of which it cannot tell enough are judged again. Judgements are kept: a
- * candidate meets the functions that have joined since it was judged last.
- * Examples are divided into groups by n alone, and sums over them are added in
+ * higher one serves fisher_candidates.c. Examples are divided into groups by n alone, and sums over them are added in
  * order: no bit depends on threads.
  */
 #include "solver/internal.h"
@@ -40,17 +37,9 @@
 
 enum {
     BASIS_GROUPS = 16, /* of examples, at most, */
-    BASIS_GROUP = 512, /* of so many, at least */
-    BASIS_STRIP = 128, /* examples whose part of U stays in the nearer caches */
-    BASIS_BLOCK = KLR_BAND * BASIS_STRIP,
-    BASIS_CHUNK = 2 * BASIS_STRIP, /* examples that float sums run over */
-    BASIS_PANELS = CANDIDATES / KLR_PANEL,
-    BASIS_PANEL_SUMS = KLR_BAND * KLR_PANEL,
-    BASIS_BAND_SUMS = BASIS_PANELS * BASIS_PANEL_SUMS,
-    BASIS_ROWS = 12 /* functions that a product takes at once */
+    BASIS_GROUP = 512  /* of so many, at least */
 };
 
-/* A multiple of BASIS_STRIP. */
 static size_t basis_group(size_t n)
 {
     size_t size = (n / BASIS_GROUPS / BASIS_STRIP + 1) * BASIS_STRIP;
@@ -67,8 +56,6 @@ static size_t basis_width(size_t n)
     return (n + BASIS_STRIP - 1) / BASIS_STRIP * BASIS_STRIP;
 }
 
-/* High part of the functions of band t, (KLR_BAND, BASIS_STRIP), at the strip
- * of example i; the low part is BASIS_BLOCK behind it. */
 static float *basis_block(const struct basis *basis, size_t t, size_t i)
 {
     return basis->band[t] + i / BASIS_STRIP * 2 * BASIS_BLOCK;
@@ -82,7 +69,6 @@ static double basis_entry(const struct basis *basis, size_t k, size_t i)
     return (double)u[0] + (double)u[BASIS_BLOCK];
 }
 
-/* Class 0 is the positive one. */
 static size_t basis_class(const struct basis *basis, size_t i)
 {
     return basis->problem->y[i] < 0;
@@ -158,213 +144,7 @@ static bool basis_adds(double residual, double norm)
     return residual > 1e-11 * norm;
 }
 
-/* ---- candidates ---- */
-
-static int candidates_create(struct candidates *c, const struct binary *problem,
-                             size_t machines, struct klr_error *err)
-{
-    size_t n = problem->n;
-    size_t rows = (machines < CANDIDATES ? CANDIDATES : machines) + 1;
-    c->op = problem->op;
-    c->set = problem->set;
-    c->n = n;
-    c->groups = basis_groups(n);
-    if (!(c->row = klr_alloc(n * CANDIDATES, sizeof *c->row, err)) ||
-        !(c->column = klr_alloc(n * CANDIDATES, sizeof *c->column, err)) ||
-        !(c->exact = klr_alloc(n * rows, sizeof *c->exact, err)) ||
-        !(c->moment = klr_alloc(c->groups, sizeof *c->moment, err)))
-        return KLR_E_MEMORY;
-    return 0;
-}
-
-static void candidates_free(struct candidates *c)
-{
-    klr_free(c->row);
-    klr_free(c->column);
-    klr_free(c->exact);
-    klr_free(c->moment);
-    klr_free(c->work);
-}
-
-static double candidates_bytes(size_t n)
-{
-    return (2.0 * sizeof(float) + sizeof(double)) * CANDIDATES * (double)n;
-}
-
-static int candidates_work(struct candidates *c, size_t size,
-                           struct klr_error *err)
-{
-    double *work = klr_grow(c->work, &c->work_room, size, sizeof *work, err);
-    if (!work)
-        return KLR_E_MEMORY;
-    c->work = work;
-    return 0;
-}
-
-static void candidates_fetch(struct candidates *c, const size_t *index,
-                             size_t count, enum klr_precision precision,
-                             void *out)
-{
-    size_t position[CANDIDATES], now;
-    size_t element = precision == KLR_FLOAT ? sizeof(float) : sizeof(double);
-    for (size_t first = 0; first < count; first += now) {
-        now = count - first < CANDIDATES ? count - first : CANDIDATES;
-        for (size_t q = 0; q < now; q++)
-            position[q] = set_position(c->set, index[first + q]);
-        operator_rows(c->op, position, now, c->set, precision,
-                      (char *)out + first * c->n * element, c->n);
-    }
-}
-
-static void candidates_shift(void *context, size_t q, size_t thread)
-{
-    struct candidates *c = context;
-    const float *row = c->row + q * c->n;
-    double sum = 0;
-    (void)thread;
-    for (size_t i = 0; i < c->n; i++)
-        sum += (double)row[i];
-    c->shift[q] = (float)(sum / (double)c->n);
-}
-
-/* Rows become columns, less the mean of each: the moments keep more digits. */
-static void candidates_turn(void *context, size_t group, size_t thread)
-{
-    const struct candidates *c = context;
-    size_t begin = group * basis_group(c->n), end = begin + basis_group(c->n);
-    (void)thread;
-    end = end < c->n ? end : c->n;
-    for (size_t panel = 0; panel < c->panels; panel++)
-        for (size_t i = begin; i < end; i++) {
-            float *to = c->column + (panel * c->n + i) * KLR_PANEL;
-            for (size_t k = 0, q = panel * KLR_PANEL; k < KLR_PANEL; k++, q++)
-                to[k] = q < c->count ? c->row[q * c->n + i] - c->shift[q] : 0;
-        }
-}
-
-static void candidates_load(struct candidates *c, const size_t *index,
-                            size_t count)
-{
-    c->index = index;
-    c->count = count;
-    c->panels = (count + KLR_PANEL - 1) / KLR_PANEL;
-    candidates_fetch(c, index, count, KLR_FLOAT, c->row);
-    klr_pool_run(c->op->pool, count, candidates_shift, c);
-    klr_pool_run(c->op->pool, c->groups, candidates_turn, c);
-}
-
-static void candidates_load_exact(struct candidates *c, size_t row,
-                                  const size_t *index, size_t count)
-{
-    candidates_fetch(c, index, count, KLR_DOUBLE, c->exact + row * c->n);
-}
-
-/* ---- judging many ---- */
-
-struct judging {
-    const struct basis *basis;
-    const struct candidates *c;
-    const struct klr_dense *dense;
-    size_t met[BASIS_PANELS]; /* functions that all of a panel have met */
-    bool fresh[BASIS_PANELS]; /* some of a panel have met none */
-};
-
-static void judging_moments(const struct judging *j, size_t panel, size_t begin,
-                            size_t end, struct moment *moment)
-{
-    const struct binary *problem = j->basis->problem;
-    const float *column = j->c->column + panel * j->c->n * KLR_PANEL;
-    for (size_t i = begin; i < end; i++) {
-        const float *restrict from = column + i * KLR_PANEL;
-        double *restrict sum =
-            moment->sum[basis_class(j->basis, i)] + panel * KLR_PANEL;
-        double *restrict square = moment->square + panel * KLR_PANEL;
-        double w = problem->weight[i];
-        for (size_t q = 0; q < KLR_PANEL; q++) {
-            double x = (double)from[q], wx = w * x;
-            sum[q] += wx;
-            square[q] += wx * x;
-        }
-    }
-}
-
-/* True if a panel has not met all functions of a band. */
-static bool judging_needs(const struct judging *j, size_t t, size_t panel)
-{
-    size_t end = (t + 1) * KLR_BAND, count = j->basis->count;
-    return panel < j->c->panels && j->met[panel] < (end < count ? end : count);
-}
-
-/* U'k of a band and a panel over some examples, but for functions that it has
- * met: full register blocks take a dozen rows. */
-static void judging_products(const struct judging *j, size_t t, size_t panel,
-                             size_t begin, size_t end, double *out)
-{
-    const struct basis *basis = j->basis;
-    const float *column = j->c->column + panel * j->c->n * KLR_PANEL;
-    size_t met = j->met[panel], top = t * KLR_BAND;
-    size_t from = met > top ? (met - top) / BASIS_ROWS * BASIS_ROWS : 0;
-    size_t rows =
-        (basis->count - top + BASIS_ROWS - 1) / BASIS_ROWS * BASIS_ROWS;
-    _Alignas(64) float sum[BASIS_PANEL_SUMS];
-    rows = (rows < KLR_BAND ? rows : KLR_BAND) - from;
-    memset(sum, 0, rows * KLR_PANEL * sizeof *sum);
-    for (size_t i = begin; i < end; i += BASIS_STRIP)
-        j->dense->panel(rows, end - i < BASIS_STRIP ? end - i : BASIS_STRIP,
-                        basis_block(basis, t, i) + from * BASIS_STRIP,
-                        BASIS_STRIP, column + i * KLR_PANEL, sum);
-    out += from * KLR_PANEL;
-    for (size_t k = 0; k < rows * KLR_PANEL; k++)
-        out[k] += (double)sum[k];
-}
-
-/* Sums over a group of examples: U'k of a band, or behind the last the
- * moments. */
-static void judging_turn(void *context, size_t index, size_t thread)
-{
-    const struct judging *j = context;
-    const struct candidates *c = j->c;
-    size_t bands = j->basis->bands, n = c->n;
-    size_t group = index / (bands + 1), t = index % (bands + 1);
-    size_t begin = group * basis_group(n), end = begin + basis_group(n);
-    double *out = c->work + (group * bands + t) * BASIS_BAND_SUMS;
-    (void)thread;
-    end = end < n ? end : n;
-    if (t == bands) {
-        memset(&c->moment[group], 0, sizeof *c->moment);
-        for (size_t panel = 0; panel < c->panels; panel++)
-            if (j->fresh[panel])
-                judging_moments(j, panel, begin, end, &c->moment[group]);
-        return;
-    }
-    memset(out, 0, BASIS_BAND_SUMS * sizeof *out);
-    for (size_t i = begin; i < end; i += BASIS_CHUNK)
-        for (size_t panel = 0; panel < c->panels; panel++)
-            if (judging_needs(j, t, panel))
-                judging_products(j, t, panel, i,
-                                 end - i < BASIS_CHUNK ? end : i + BASIS_CHUNK,
-                                 out + panel * BASIS_PANEL_SUMS);
-}
-
-/* The sums of all groups come to the first. */
-static void judging_add(const struct judging *j)
-{
-    const struct candidates *c = j->c;
-    size_t blocks = j->basis->bands * BASIS_PANELS;
-    double *moment = (double *)c->moment;
-    for (size_t g = 1; g < c->groups; g++) {
-        const double *from = (const double *)&c->moment[g];
-        for (size_t k = 0; k < sizeof *c->moment / sizeof *moment; k++)
-            moment[k] += from[k];
-        for (size_t block = 0; block < blocks; block++) {
-            double *to = c->work + block * BASIS_PANEL_SUMS;
-            from = to + g * blocks * BASIS_PANEL_SUMS;
-            if (judging_needs(j, block / BASIS_PANELS, block % BASIS_PANELS))
-                for (size_t k = 0; k < BASIS_PANEL_SUMS; k++)
-                    to[k] += from[k];
-        }
-    }
-}
+/* ---- judging and taking one ---- */
 
 /* The value of q_k at x_i. */
 static double basis_value(const struct basis *basis, size_t k, size_t i)
@@ -373,7 +153,6 @@ static double basis_value(const struct basis *basis, size_t k, size_t i)
            basis->part[k].mean[basis_class(basis, i)];
 }
 
-/* Meet function k, of which the kernel has the product U'k. */
 static void judgement_meet(const struct basis *basis, size_t kernel, size_t k,
                            double l, struct judgement *j)
 {
@@ -383,69 +162,6 @@ static void judgement_meet(const struct basis *basis, size_t kernel, size_t k,
     j->gradient -= l * basis->part[k].z;
     j->count = k + 1;
 }
-
-static void judgement_begin(const struct basis *basis,
-                            const struct candidates *c, size_t q,
-                            struct judgement *j)
-{
-    const struct moment *moment = c->moment;
-    double mean[2], norm = moment->square[q];
-    for (size_t side = 0; side < 2; side++) {
-        mean[side] = moment->sum[side][q] / basis->total[side];
-        norm -= mean[side] * moment->sum[side][q];
-    }
-    j->norm = j->residual = fmax(norm, 0) + basis->ridge[c->index[q]];
-    j->gradient = mean[0] - mean[1];
-    j->known = true;
-}
-
-static struct judging judging_of(const struct basis *basis,
-                                 const struct candidates *c,
-                                 const struct judgement *judgement)
-{
-    struct judging j = {.basis = basis, .c = c, .dense = klr_dense()};
-    for (size_t panel = 0; panel < BASIS_PANELS; panel++)
-        j.met[panel] = basis->count;
-    for (size_t q = 0; q < c->count; q++) {
-        const struct judgement *old = &judgement[c->index[q]];
-        size_t panel = q / KLR_PANEL;
-        j.met[panel] = old->count < j.met[panel] ? old->count : j.met[panel];
-        j.fresh[panel] = j.fresh[panel] || !old->known;
-    }
-    return j;
-}
-
-static int basis_judge(const struct basis *basis, struct candidates *c,
-                       struct judgement *judgement, struct klr_error *err)
-{
-    struct judging j = judging_of(basis, c, judgement);
-    int code =
-        candidates_work(c, c->groups * basis->bands * BASIS_BAND_SUMS, err);
-    if (code)
-        return code;
-    klr_pool_run(c->op->pool, c->groups * (basis->bands + 1), judging_turn, &j);
-    judging_add(&j);
-    for (size_t q = 0; q < c->count; q++) {
-        struct judgement *of = &judgement[c->index[q]];
-        const double *line =
-            c->work + q / KLR_PANEL * BASIS_PANEL_SUMS + q % KLR_PANEL;
-        if (!of->known)
-            judgement_begin(basis, c, q, of);
-        for (size_t k = of->count; k < basis->count; k++)
-            judgement_meet(
-                basis, c->index[q], k,
-                line[k / KLR_BAND * BASIS_BAND_SUMS + k % KLR_BAND * KLR_PANEL],
-                of);
-    }
-    return 0;
-}
-
-static bool judgement_is_clear(const struct judgement *j)
-{
-    return j->residual > 1e-4 * j->norm;
-}
-
-/* ---- judging and taking one ---- */
 
 /* u -= U l, over groups of examples, and U'(u / w) of what is left. */
 struct reduction {
@@ -687,12 +403,6 @@ static int basis_take(struct basis *basis, struct candidates *c, size_t q,
     if (*taken)
         basis_append(basis, u, coef, mean, kernel, left);
     return 0;
-}
-
-static void basis_downdate(const struct basis *basis, size_t i, double l,
-                           struct judgement *judgement)
-{
-    judgement_meet(basis, i, basis->count - 1, l, judgement);
 }
 
 /* ---- the discriminant ---- */

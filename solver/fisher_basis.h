@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Bases of few kernels for Fisher discriminants, and kernels that may join
- * them: what fisher_basis.c and fisher_greedy.c share.
+ * them: what fisher_basis.c, fisher_candidates.c and fisher_greedy.c share.
  */
 #ifndef KLR_SOLVER_FISHER_BASIS_H
 #define KLR_SOLVER_FISHER_BASIS_H
 
 #include "solver/internal.h"
 
-enum { CANDIDATES = 2 * KLR_PANEL }; /* judged together, at most */
+enum {
+    CANDIDATES = 2 * KLR_PANEL, /* judged together, at most */
+    BASIS_STRIP = 128, /* examples whose part of U stays in the nearer caches */
+    BASIS_BLOCK = KLR_BAND * BASIS_STRIP
+};
+
+/* ---- candidates: see fisher_candidates.c ---- */
 
 /* Weighted sums over examples, of candidates: by class; of squares. */
 struct moment {
@@ -42,6 +48,11 @@ static void candidates_load(struct candidates *c, const size_t *index,
                             size_t count);
 static void candidates_load_exact(struct candidates *c, size_t row,
                                   const size_t *index, size_t count);
+/* c->work has `size` elements at least. */
+static int candidates_work(struct candidates *c, size_t size,
+                           struct klr_error *err);
+
+/* ---- bases: see fisher_basis.c ---- */
 
 struct basis_part {
     size_t kernel;  /* the one that came with it */
@@ -81,14 +92,7 @@ static void basis_free(struct basis *basis);
 static double basis_bytes(const struct basis *basis);
 /* False if what the basis leaves of a kernel is rounding. */
 static bool basis_adds(double residual, double norm);
-/* judgement (n), of which those of the candidates loaded go on from where they
- * are; the fewest functions are asked for where candidates that have met as
- * many stand side by side. */
-static int basis_judge(const struct basis *basis, struct candidates *c,
-                       struct judgement *judgement, struct klr_error *err);
-/* False if floats cannot tell. */
-static bool judgement_is_clear(const struct judgement *j);
-/* That of exact row q; c->work holds l; u (width) is workspace. */
+/* The judgement of exact row q; c->work holds l; u (width) is workspace. */
 static int basis_judge_exact(const struct basis *basis, struct candidates *c,
                              size_t q, size_t kernel, double *u,
                              struct judgement *judgement,
@@ -98,14 +102,32 @@ static int basis_judge_exact(const struct basis *basis, struct candidates *c,
 static int basis_take(struct basis *basis, struct candidates *c, size_t q,
                       size_t kernel, double *u, bool *taken,
                       struct klr_error *err);
-/* The judgement of kernel i after the last function joined, which has the
- * product l = U'k with it. */
-static void basis_downdate(const struct basis *basis, size_t i, double l,
-                           struct judgement *judgement);
 /* All (n): sum_k z_k q_k at the examples; its coefficients A z; and delta less
  * sum_k z_k U_k, where delta'f = mean+ f - mean- f. */
 static void basis_outputs(const struct basis *basis, double *f);
 static void basis_coefficients(const struct basis *basis, double *beta);
 static void basis_dual(const struct basis *basis, double *s);
+
+/* Examples are summed over in groups of so many, a multiple of BASIS_STRIP. */
+static size_t basis_group(size_t n);
+static size_t basis_groups(size_t n);
+/* Class 0 is the positive one. */
+static size_t basis_class(const struct basis *basis, size_t i);
+/* High part of the functions of band t, (KLR_BAND, BASIS_STRIP), at the strip
+ * of example i; the low part is BASIS_BLOCK behind it. */
+static float *basis_block(const struct basis *basis, size_t t, size_t i);
+
+/* ---- judgements ---- */
+
+/* The kernel, which has the product l = U'k with it, meets function k. */
+static void judgement_meet(const struct basis *basis, size_t kernel, size_t k,
+                           double l, struct judgement *j);
+/* judgement (n), of which those of the candidates loaded go on from where they
+ * are; the fewest functions are asked for where candidates that have met as
+ * many stand side by side. */
+static int candidates_judge(struct candidates *c, const struct basis *basis,
+                            struct judgement *judgement, struct klr_error *err);
+/* False if floats cannot tell. */
+static bool judgement_is_clear(const struct judgement *j);
 
 #endif

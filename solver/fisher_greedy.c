@@ -113,7 +113,7 @@ static int greedy_judge(struct greedy *g, struct greedy_machine *m,
                         struct klr_error *err)
 {
     struct candidates *c = &g->candidates;
-    int code = basis_judge(&m->basis, c, m->judgement, err);
+    int code = candidates_judge(c, &m->basis, m->judgement, err);
     for (size_t q = 0; !code && q < c->count; q++) {
         size_t kernel = c->index[q];
         if (judgement_is_clear(&m->judgement[kernel]))
@@ -258,8 +258,9 @@ static void greedy_update(struct greedy *g)
     at = 0;
     for (size_t k = 0; k < g->machines; at += g->machine[k++].fresh)
         for (size_t i = 0; g->machine[k].fresh && i < g->n; i++)
-            basis_downdate(&g->machine[k].basis, i, g->product[i * fresh + at],
-                           &g->machine[k].judgement[i]);
+            judgement_meet(
+                &g->machine[k].basis, i, g->machine[k].basis.count - 1,
+                g->product[i * fresh + at], &g->machine[k].judgement[i]);
 }
 
 static void greedy_choose_all(struct greedy *g)

@@ -49,8 +49,8 @@ struct rows {
     double *value;
 };
 
-static bool line_is_blank(char c);
-static const char *line_skip_blanks(const char *p, const char *end);
+/* Room for `count` more features. */
+static int rows_reserve(struct rows *rows, size_t count, struct klr_error *err);
 /* Append the features that begin at *at and go on to the end of the line or to
  * a comment, indices ascending from `least`; *at becomes the end of the last
  * one. KLR_E_DATA with the column of a token that is none. */

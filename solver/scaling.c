@@ -12,23 +12,6 @@ const char *const klr_scale_names[] = {"none", "minmax", "standard", NULL};
 
 /* ---- Rows ---- */
 
-/* Room for `count` more features. */
-static int rows_extend(struct rows *rows, size_t count, struct klr_error *err)
-{
-    size_t need = rows->count + count;
-    int *index =
-        klr_grow(rows->index, &rows->n_index, need, sizeof *index, err);
-    if (!index)
-        return KLR_E_MEMORY;
-    rows->index = index;
-    double *value =
-        klr_grow(rows->value, &rows->n_value, need, sizeof *value, err);
-    if (!value)
-        return KLR_E_MEMORY;
-    rows->value = value;
-    return 0;
-}
-
 /* A value of 0 is as good as none. */
 static void rows_add(struct rows *rows, int index, double value)
 {
@@ -45,7 +28,7 @@ static int scale_row(const struct klr_scaling *scaling,
                      struct klr_error *err)
 {
     size_t at = x->start[i], end = x->start[i + 1];
-    if (rows_extend(out, scaling->columns, err))
+    if (rows_reserve(out, scaling->columns, err))
         return KLR_E_MEMORY;
     for (size_t c = 0; c < scaling->columns; c++) {
         const struct klr_scaling_column *column = &scaling->column[c];

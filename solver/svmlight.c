@@ -237,10 +237,9 @@ static int line_query(const struct klr_line *line, const char **at,
     return 0;
 }
 
-/* Room for the features of a line: "1:1 " has four bytes. */
-static int rows_reserve(struct rows *rows, size_t length, struct klr_error *err)
+static int rows_reserve(struct rows *rows, size_t count, struct klr_error *err)
 {
-    size_t need = rows->count + length / 4 + 1;
+    size_t need = rows->count + count;
     int *index =
         klr_grow(rows->index, &rows->n_index, need, sizeof *index, err);
     if (!index)
@@ -259,7 +258,8 @@ static int line_features(const struct klr_line *line, const char **at,
 {
     const char *p = *at, *last = p, *end = line->end;
     int previous = least - 1;
-    if (rows_reserve(rows, (size_t)(end - p), err))
+    size_t most = (size_t)(end - p) / 4 + 1; /* "1:1 " has four bytes */
+    if (rows_reserve(rows, most, err))
         return KLR_E_MEMORY;
     int *index = rows->index + rows->count;
     double *value = rows->value + rows->count;

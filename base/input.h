@@ -28,6 +28,27 @@ struct klr_line {
     int64_t offset;         /* of `text` in the input, in bytes */
 };
 
+static inline bool klr_is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+/* The first of text .. end that is no blank, or the end. */
+static inline const char *klr_skip_blanks(const char *text, const char *end)
+{
+    while (text < end && klr_is_blank(*text))
+        text++;
+    return text;
+}
+
+/* Leave off the blanks on both sides. */
+static inline void klr_line_trim(struct klr_line *line)
+{
+    line->text = klr_skip_blanks(line->text, line->end);
+    while (line->end > line->text && klr_is_blank(line->end[-1]))
+        line->end--;
+}
+
 /* 1 and *line, 0 at the end, or a negative KLR_E code (-KLR_E_IO...). Blocks
  * only while no complete line is buffered. A NUL byte in a line is left to the
  * caller. A UTF-16 or UTF-32 byte order mark is KLR_E_DATA. */

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/input.h"
 #include "base/numbers.h"
 
 int cli_ranges_save(const struct cli_scaling *scaling, const char *path,
@@ -43,11 +44,6 @@ static int ranges_fail(const struct ranges *in, const char *problem)
     return klr_fail_at(in->err, KLR_E_DATA, in->line.number, 0, "%s", problem);
 }
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t';
-}
-
 /* The next line that is not blank, without blanks around it: 1, 0 or minus a
  * code. */
 static int ranges_line(struct ranges *in)
@@ -57,10 +53,7 @@ static int ranges_line(struct ranges *in)
         got = klr_input_line(in->input, &in->line, in->err);
         if (got != 1)
             return got;
-        while (in->line.text < in->line.end && is_blank(*in->line.text))
-            in->line.text++;
-        while (in->line.text < in->line.end && is_blank(in->line.end[-1]))
-            in->line.end--;
+        klr_line_trim(&in->line);
     } while (in->line.text == in->line.end);
     return 1;
 }
@@ -71,10 +64,9 @@ static bool ranges_numbers(const struct ranges *in, int count, double *number)
     const char *p = in->line.text, *end = in->line.end;
     for (int i = 0; i < count; i++) {
         p = klr_parse_real(p, end, &number[i]);
-        if (!p || !isfinite(number[i]) || (p < end && !is_blank(*p)))
+        if (!p || !isfinite(number[i]) || (p < end && !klr_is_blank(*p)))
             return false;
-        while (p < end && is_blank(*p))
-            p++;
+        p = klr_skip_blanks(p, end);
     }
     return p == end;
 }

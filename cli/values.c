@@ -12,40 +12,29 @@
 #include "base/input.h"
 #include "base/memory.h"
 
-static const char *skip_blanks(const char *p, const char *end)
-{
-    while (p < end && (*p == ' ' || *p == '\t'))
-        p++;
-    return p;
-}
-
-static const char *skip_blanks_back(const char *begin, const char *end)
-{
-    while (end > begin && (end[-1] == ' ' || end[-1] == '\t'))
-        end--;
-    return end;
-}
-
 /* The value of a line, which may be none. */
 static int take_line(struct cli_values *values, const struct klr_line *line,
                      size_t *capacity, struct klr_error *err)
 {
     char quoted[KLR_QUOTED_SIZE];
-    const char *end = memchr(line->text, '#', (size_t)(line->end - line->text));
-    end = end ? end : line->end;
-    const char *text = skip_blanks(line->text, end);
-    end = skip_blanks_back(text, end);
-    if (text == end)
+    struct klr_line value = *line;
+    const char *mark =
+        memchr(line->text, '#', (size_t)(line->end - line->text));
+    value.end = mark ? mark : line->end;
+    klr_line_trim(&value);
+    if (value.text == value.end)
         return 0;
     char *grown =
         klr_grow(values->value, capacity, values->n + 1, values->size, err);
     if (!grown)
         return KLR_E_MEMORY;
     values->value = grown;
-    if (values->parse(text, end, grown + values->n * values->size) != end)
+    if (values->parse(value.text, value.end,
+                      grown + values->n * values->size) != value.end)
         return klr_fail_at(err, KLR_E_DATA, line->number,
-                           (long)(text - line->text) + 1, "%s is not %s",
-                           klr_quote_slice(quoted, text, end), values->what);
+                           (long)(value.text - line->text) + 1, "%s is not %s",
+                           klr_quote_slice(quoted, value.text, value.end),
+                           values->what);
     values->n++;
     return 0;
 }

@@ -87,8 +87,8 @@ static int load_line(struct loader *in)
 
 static bool load_token(struct loader *in, struct load_slice *token)
 {
-    token->text = in->at = line_skip_blanks(in->at, in->line.end);
-    while (in->at < in->line.end && !line_is_blank(*in->at))
+    token->text = in->at = klr_skip_blanks(in->at, in->line.end);
+    while (in->at < in->line.end && !klr_is_blank(*in->at))
         in->at++;
     token->end = in->at;
     return token->end > token->text;

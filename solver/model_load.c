@@ -172,7 +172,7 @@ static int load_features(struct loader *in)
     bool precomputed = in->kernel_type == KLR_PRECOMPUTED;
     struct rows *rows = &in->rows;
     size_t first = rows->count;
-    const char *at = in->at = line_skip_blanks(in->at, in->line.end);
+    const char *at = in->at = klr_skip_blanks(in->at, in->line.end);
     int code =
         line_features(&in->line, &at, precomputed ? 0 : 1, rows, in->err);
     if (!code && precomputed)

@@ -54,28 +54,16 @@ struct klr_reader *klr_reader_close(struct klr_reader *reader)
 
 /* ---- Tokens ---- */
 
-static bool line_is_blank(char c)
-{
-    return c == ' ' || c == '\t';
-}
-
 /* What may follow a token: a blank, a comment, the end. */
 static bool line_token_ends(const char *p, const char *end)
 {
-    return p == end || line_is_blank(*p) || *p == '#';
-}
-
-static const char *line_skip_blanks(const char *p, const char *end)
-{
-    while (p < end && line_is_blank(*p))
-        p++;
-    return p;
+    return p == end || klr_is_blank(*p) || *p == '#';
 }
 
 /* Blank, or of comment only. */
 static bool line_is_void(const char *p, const char *end)
 {
-    p = line_skip_blanks(p, end);
+    p = klr_skip_blanks(p, end);
     return p == end || *p == '#';
 }
 
@@ -233,7 +221,7 @@ static int line_query(const struct klr_line *line, const char **at,
     if (!next || !line_token_ends(next, line->end))
         return line_refuse_query(line, p, err);
     row->has_qid = true;
-    *at = line_skip_blanks(next, line->end);
+    *at = klr_skip_blanks(next, line->end);
     return 0;
 }
 
@@ -280,8 +268,7 @@ static int line_features(const struct klr_line *line, const char **at,
             return line_refuse_feature(line, token, previous - 1, least, err);
         value++;
         last = p;
-        while (p < end && line_is_blank(*p))
-            p++;
+        p = klr_skip_blanks(p, end);
     }
     rows->count = (size_t)(index - rows->index);
     *at = last;
@@ -292,14 +279,14 @@ static int reader_parse(struct klr_reader *reader, struct klr_row *row,
                         struct klr_error *err)
 {
     const struct klr_line *line = &row->line;
-    const char *p = line_skip_blanks(line->text, line->end);
+    const char *p = klr_skip_blanks(line->text, line->end);
     struct rows *rows = &reader->rows;
     size_t first = rows->count;
     int least = reader->flags & KLR_READ_INDEX_ZERO ? 0 : 1;
     int code = line_label(line, reader->flags, &p, row, err);
     if (code)
         return code;
-    p = line_skip_blanks(p, line->end);
+    p = klr_skip_blanks(p, line->end);
     code = line_query(line, &p, row, err);
     if (code)
         return code;

@@ -29,8 +29,9 @@ struct scale_options {
 struct column_text {
     char name[16]; /* "index:" */
     size_t length;
-    size_t zero;     /* where what is written for 0 begins in `zeros` */
-    size_t nonzeros; /* columns before this one that write something for 0 */
+    size_t zero; /* where what is written for 0 begins in `zeros` */
+    /* Columns before this one that write something for 0, that cannot. */
+    size_t nonzeros, beyond;
 };
 
 /* A label and how it is written; few labels come again and again. */
@@ -146,15 +147,20 @@ static const struct label_text *format_label(struct scale *scale, double label)
 
 /* ---- The second pass ---- */
 
-/* Append what column i writes for 0. */
-static int prepare_zero(struct scale *scale, size_t i, struct klr_error *err)
+/* The value v of column i, scaled. */
+static int map_feature(const struct scale *scale, size_t i, double v,
+                       double *scaled, struct klr_error *err)
+{
+    const struct klr_scaling *features = &scale->scaling.features;
+    return klr_scaling_map(features, &features->column[i], v, scaled, err);
+}
+
+/* Append what column i writes for 0, which is scaled to `zero`. */
+static int prepare_zero(struct scale *scale, size_t i, double zero,
+                        struct klr_error *err)
 {
     const struct column_text *text = &scale->text[i];
     char number[KLR_REAL_SIZE];
-    double zero = klr_scaling_map(&scale->scaling.features,
-                                  &scale->scaling.features.column[i], 0);
-    if (zero == 0)
-        return 0;
     int length = format_feature(scale, number, zero);
     size_t need = scale->zeros_length + text->length + (size_t)length + 1;
     char *zeros = klr_grow(scale->zeros, &scale->zeros_capacity, need, 1, err);
@@ -172,7 +178,8 @@ static int prepare_zero(struct scale *scale, size_t i, struct klr_error *err)
 /* Write down for every column its name and what stands for a 0. */
 static int prepare_columns(struct scale *scale, struct klr_error *err)
 {
-    size_t columns = scale->scaling.features.columns, nonzeros = 0;
+    size_t columns = scale->scaling.features.columns;
+    size_t nonzeros = 0, beyond = 0;
     struct column_text *text = klr_alloc(columns + 1, sizeof *text, err);
     if (!text)
         return KLR_E_MEMORY;
@@ -182,45 +189,51 @@ static int prepare_columns(struct scale *scale, struct klr_error *err)
             text[i].name, "%d:", scale->scaling.features.column[i].index);
         text[i].zero = scale->zeros_length;
         text[i].nonzeros = nonzeros;
-        if (prepare_zero(scale, i, err))
+        text[i].beyond = beyond;
+        double zero;
+        if (map_feature(scale, i, 0, &zero, NULL))
+            beyond++;
+        else if (zero != 0 && prepare_zero(scale, i, zero, err))
             return KLR_E_MEMORY;
         nonzeros += scale->zeros_length > text[i].zero;
     }
     text[columns].zero = scale->zeros_length;
     text[columns].nonzeros = nonzeros;
+    text[columns].beyond = beyond;
     return 0;
 }
 
 /* Columns begin <= i < end, which the row lacks. */
-static void put_zeros(struct scale *scale, struct klr_output *out, size_t begin,
-                      size_t end)
+static int put_zeros(struct scale *scale, struct klr_output *out, size_t begin,
+                     size_t end, struct klr_error *err)
 {
     const struct column_text *from = &scale->text[begin];
     const struct column_text *to = &scale->text[end];
-    if (from->zero == to->zero)
-        return;
+    double zero;
+    int code = 0;
+    if (from->beyond != to->beyond)
+        while (!(code = map_feature(scale, begin, 0, &zero, err)))
+            begin++;
+    if (code || from->zero == to->zero)
+        return code;
     klr_put(out, scale->zeros + from->zero, to->zero - from->zero);
     scale->nonzeros_written += to->nonzeros - from->nonzeros;
+    return 0;
 }
 
 /* The value v of column i. */
 static int put_feature(struct scale *scale, struct klr_output *out, size_t i,
-                       double v, long line, struct klr_error *err)
+                       double v, struct klr_error *err)
 {
-    const struct klr_scaling_column *column =
-        &scale->scaling.features.column[i];
     const struct column_text *name = &scale->text[i];
     char text[sizeof name->name + KLR_REAL_SIZE];
-    double mapped = klr_scaling_map(&scale->scaling.features, column, v);
-    if (mapped == 0)
-        return 0;
-    if (!isfinite(mapped))
-        return klr_fail_at(err, KLR_E_DATA, line, 0,
-                           "feature %d: the value %g is scaled out of range",
-                           column->index, v);
+    double scaled;
+    int code = map_feature(scale, i, v, &scaled, err);
+    if (code || scaled == 0)
+        return code;
     memcpy(text, name->name, sizeof name->name);
     size_t length = name->length;
-    length += (size_t)format_feature(scale, text + length, mapped);
+    length += (size_t)format_feature(scale, text + length, scaled);
     text[length++] = ' ';
     klr_put(out, text, length);
     scale->nonzeros_written++;
@@ -242,30 +255,42 @@ static int put_features(struct scale *scale, struct klr_output *out,
             klr_scaling_see(feature, v, false);
         if (feature->column == 0)
             continue;
-        put_zeros(scale, out, next, feature->column - 1);
+        int code = put_zeros(scale, out, next, feature->column - 1, err);
         next = feature->column;
-        int code = put_feature(scale, out, next - 1, v, row->line.number, err);
+        if (!code)
+            code = put_feature(scale, out, next - 1, v, err);
         if (code)
             return code;
     }
-    put_zeros(scale, out, next, scale->scaling.features.columns);
     scale->nonzeros_read += row->count;
+    return put_zeros(scale, out, next, scale->scaling.features.columns, err);
+}
+
+static int put_label(struct scale *scale, struct klr_output *out,
+                     const struct klr_row *row, struct klr_error *err)
+{
+    double label = row->label;
+    if (scale->scaling.has_y)
+        label = klr_limits_map(scale->scaling.y, label);
+    if (!isfinite(label))
+        return klr_fail(err, KLR_E_DATA, "the label %g is scaled out of range",
+                        row->label);
+    const struct label_text *text = format_label(scale, label);
+    klr_put(out, text->text, (size_t)text->length);
+    klr_put(out, " ", 1);
     return 0;
 }
 
+/* Its errors name the line. */
 static int put_row(struct scale *scale, struct klr_output *out,
                    const struct klr_row *row, struct klr_error *err)
 {
-    if (row->has_label) {
-        double label = scale->scaling.has_y
-                           ? klr_limits_map(scale->scaling.y, row->label)
-                           : row->label;
-        const struct label_text *text = format_label(scale, label);
-        klr_put(out, text->text, (size_t)text->length);
-        klr_put(out, " ", 1);
-    }
+    int code = row->has_label ? put_label(scale, out, row, err) : 0;
+    if (!code)
+        code = put_features(scale, out, row, err);
     scale->has_qid |= row->has_qid;
-    int code = put_features(scale, out, row, err);
+    if (code == KLR_E_DATA)
+        err->line = row->line.number;
     klr_put(out, "\n", 1);
     return code;
 }

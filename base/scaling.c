@@ -173,11 +173,17 @@ double klr_limits_map(struct klr_limits to, double v)
     return mapped;
 }
 
-double klr_scaling_map(const struct klr_scaling *scaling,
-                       const struct klr_scaling_column *column, double v)
+int klr_scaling_map(const struct klr_scaling *scaling,
+                    const struct klr_scaling_column *column, double v,
+                    double *scaled, struct klr_error *err)
 {
     struct klr_limits to = {scaling->lower, scaling->upper, column->from,
                             column->to};
-    return scaling->standardize ? (v - column->from) / column->to
-                                : klr_limits_map(to, v);
+    *scaled = scaling->standardize ? (v - column->from) / column->to
+                                   : klr_limits_map(to, v);
+    if (isfinite(*scaled))
+        return 0;
+    return klr_fail(err, KLR_E_DATA,
+                    "feature %d: the value %g is scaled out of range",
+                    column->index, v);
 }

@@ -95,8 +95,10 @@ size_t klr_scaling_unknown(struct klr_scaling *scaling, size_t rows,
 /* ---- Scaling ---- */
 
 double klr_limits_map(struct klr_limits to, double v);
-/* The value v of a column; infinite where it is scaled out of range. */
-double klr_scaling_map(const struct klr_scaling *scaling,
-                       const struct klr_scaling_column *column, double v);
+/* The value v of a column becomes *scaled; KLR_E_DATA, without a line, where
+ * that is out of range. */
+int klr_scaling_map(const struct klr_scaling *scaling,
+                    const struct klr_scaling_column *column, double v,
+                    double *scaled, struct klr_error *err);
 
 #endif

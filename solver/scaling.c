@@ -36,12 +36,11 @@ static int scale_row(const struct klr_scaling *scaling,
             at++;
         bool there = at < end && x->index[at] == column->index;
         double value = there ? x->value[at] : 0;
-        double mapped = klr_scaling_map(scaling, column, value);
-        if (!isfinite(mapped))
-            return klr_fail(err, KLR_E_DATA,
-                            "feature %d: the value %g is scaled out of range",
-                            column->index, value);
-        rows_add(out, column->index, mapped);
+        double scaled;
+        int code = klr_scaling_map(scaling, column, value, &scaled, err);
+        if (code)
+            return code;
+        rows_add(out, column->index, scaled);
     }
     return 0;
 }

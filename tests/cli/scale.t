@@ -237,6 +237,17 @@ put("$dir/tiny", "x\n0 1\n1 0 1e-300\n");
 refuses([ '-r', "$dir/tiny", '-' ], 1,
     'stdin:1: feature 1: the value 1e+300 is scaled out of range',
     stdin => "1 1:1e300\n");
+put("$dir/far", "z\n1 1e300 1e-10\n2 0 1\n3 1e300 1e-10\n");
+refuses([ '-r', "$dir/far", '-' ], 1,
+    'stdin:2: feature 1: the value 0 is scaled out of range',
+    stdin => "1 1:1e300 2:1 3:1e300\n1 2:1 3:1e300\n");
+refuses([ '-r', "$dir/far", '-' ], 1,
+    'stdin:1: feature 3: the value 0 is scaled out of range',
+    stdin => "1 1:1e300 2:1\n");
+put("$dir/labels", "y\n0 1\n0 1e-300\nx\n0 1\n1 0 1\n");
+refuses([ '-r', "$dir/labels", '-' ], 1,
+    'stdin:2: the label 1e+300 is scaled out of range',
+    stdin => "0 1:1\n1e300 1:1\n");
 
 refuses([ qw(--standardize -) ], 1,
     'stdin: feature 2: its values are too large for a mean and deviation',

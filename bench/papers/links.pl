@@ -118,9 +118,25 @@ for my $by (@choices) {
             number('%.3f', mean(map { $_->{$measure} } @of)) } @measures,
             'share' ] } @systems) . "\n";
 }
-$text .= "### Log loss of each set, C chosen by log loss\n\n"
-    . table([ 'set', map { $_->[0] } @systems ], map { my $set = $_;
-    [ $set->[0], map { my $of = outcome($set, $_->[0], 'log_loss');
-        ref $of ? number('%.3f', $of->{log_loss}) : $of } @systems ] } @sets);
+
+# Sets on which the log loss of klr is at most that of svm, platt; of how many.
+sub no_worse
+{
+    my @pair = grep { ref $_->[0] && ref $_->[1] } map { my $set = $_;
+        [ map { outcome($set, $_, 'log_loss') } 'klr', 'svm, platt' ] } @sets;
+    return (scalar(grep { $_->[0]{log_loss} <= $_->[1]{log_loss} } @pair),
+        scalar @pair);
+}
+
+for my $measure (qw(log_loss ece)) {
+    my $what = $measure eq 'ece' ? 'ECE' : 'Log loss';
+    $text .= "### $what of each set, C chosen by log loss\n\n"
+        . table([ 'set', map { $_->[0] } @systems ], map { my $set = $_;
+        [ $set->[0], map { my $of = outcome($set, $_->[0], 'log_loss');
+            ref $of ? number('%.3f', $of->{$measure}) : $of } @systems ] }
+        @sets) . "\n";
+}
+$text .= sprintf "The log loss of klr is at most that of svm, platt on %d of %d"
+    . " sets.\n", no_worse();
 
 publish('Probabilities', $text);

@@ -124,7 +124,8 @@ static void trirls_turn(struct trirls *tr, const double *z, double ratio)
     }
 }
 
-/* Move beta until the residual is small, or does not get smaller. */
+/* Move beta until the residual is small, or does not get smaller. rest'K rest
+ * may be below 0 by rounding. */
 static enum klr_status trirls_conjugate(struct trirls *tr)
 {
     const struct binary *b = tr->problem;
@@ -135,7 +136,7 @@ static enum klr_status trirls_conjugate(struct trirls *tr)
     memcpy(tr->d, z, tr->n * sizeof *z);
     memcpy(tr->kd, tr->r, tr->n * sizeof *z);
     for (int step = 0, idle = 0;
-         !(sqrt(square) <= tr->goal) && step < TRIRLS_CG_STEPS &&
+         !(square <= tr->goal * tr->goal) && step < TRIRLS_CG_STEPS &&
          idle < TRIRLS_IDLE && status == KLR_CONVERGED;
          step++) {
         double last = square;

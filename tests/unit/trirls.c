@@ -171,8 +171,30 @@ static double largest_difference(const struct textbook *t, const double *u)
 
 /* ---- as printed ---- */
 
-/* Decision values are those of the textbook: it stops where that stops. A step
- * of conjugate gradients more or less would change them by far more. */
+static struct klr_report train(const struct klr_problem *problem,
+                               const struct klr_params *params)
+{
+    struct klr_model *model;
+    struct klr_report report;
+    struct klr_error err = {0};
+    if (klr_train(problem, params, &model, &report, &err)) {
+        printf("Bail out! %s\n", err.message);
+        exit(1);
+    }
+    klr_model_free(model);
+    return report;
+}
+
+/* Products with K: two for each system and one for the dual; for each step of
+ * conjugate gradients one with `rest`, and one with d, unless by TR-IRLS, which
+ * has it from the last. */
+static double products_of(int kernel, int steps, int inner)
+{
+    return 2 * steps + 1 + inner * (kernel == KLR_LINEAR ? 1 : 2);
+}
+
+/* Decision values are those of the textbook, and so are the numbers of steps,
+ * unless its eps2 is 0 and rounding ends them. */
 static void test_printed(const struct sample *s, struct klr_params params,
                          double eps1, double eps2, const char *name)
 {
@@ -186,15 +208,22 @@ static void test_printed(const struct sample *s, struct klr_params params,
     sample_product(s, &kernel, beta, u);
     double difference = largest_difference(&t, u);
     ok(solution.iterations == steps && difference < 1e-5 && solution.rho == 0,
-       "%s, C = %g: %lld steps of %d, %d inner, differs by %.2g", name,
-       params.cost.value[0], solution.iterations, steps, inner, difference);
+       "%s, C = %g: %lld steps of %d, differs by %.2g", name,
+       params.cost.value[0], solution.iterations, steps, difference);
+    double counted = train(&s->problem, &params).passes;
+    double expected = products_of(params.kernel, steps, inner);
+    if (eps2 > 0)
+        ok(fabs(counted - expected) < 1e-6, "%g products for %d inner steps",
+           counted, inner);
 }
 
 static void test_as_printed(const struct sample *s)
 {
-    for (double cost = 0.1; cost < 2000; cost *= 3) {
+    for (double cost = 0.1; cost < 2000; cost *= 1.5) {
         struct klr_params params = trirls_params(KLR_RBF, cost, (double)NAN);
         test_printed(s, params, 2.5, 0.005, "TR-KLR");
+        params.eps = 10;
+        test_printed(s, params, 10, 0.005, "TR-KLR, -e 10");
         params.eps = 0.5;
         params.gamma = klr_reals_of(8);
         test_printed(s, params, 0.5, 0.001, "TR-KLR, -e 0.5");
@@ -246,7 +275,7 @@ static void test_optimum(const struct sample *s, struct klr_params params,
     ok(solution.status == KLR_CONVERGED && gap <= reach && told <= 2 * reach,
        "-t %d: %s, gap %.2g, %.2g reported", params.kernel,
        klr_status_names[solution.status], gap, told);
-    ok(fabs(truth.primal - solution.primal) < 1e-6 * truth.primal,
+    ok(fabs(truth.primal - solution.primal) < 1e-12 * truth.primal,
        "-t %d: the objective as reported", params.kernel);
     params.solver = KLR_SOLVER_NEWTON;
     params.no_bias = true;
@@ -269,7 +298,7 @@ static void test_bound(const struct sample *s)
         g[i] = s->label[i] * 10 / (1 + exp(s->label[i] * u[i]));
     sample_product(s, &kernel, g, kg);
     double dual = logistic_dual(s, 10, g, kg);
-    ok(fabs(dual - solution.dual) < 1e-6 * fabs(dual),
+    ok(fabs(dual - solution.dual) < 1e-12 * fabs(dual),
        "ended early: a dual objective of %g", dual);
     params.solver = KLR_SOLVER_NEWTON;
     params.no_bias = true;
@@ -323,6 +352,71 @@ static void test_halving(void)
     }
 }
 
+/* A diagonal K with as many eigenvalues as examples takes as many steps. */
+static void test_most(void)
+{
+    enum { WIDE = 400 };
+    static double label[WIDE], value[WIDE];
+    static size_t start[WIDE + 1];
+    static int index[WIDE];
+    for (int i = 0; i < WIDE; i++) {
+        label[i] = i % 2 ? 1 : -1;
+        index[i] = i + 1;
+        value[i] = sqrt(i + 1);
+        start[i + 1] = (size_t)i + 1;
+    }
+    struct klr_problem problem = {.n = WIDE,
+                                  .dimension = WIDE,
+                                  .label = label,
+                                  .start = start,
+                                  .index = index,
+                                  .value = value};
+    struct klr_params params = trirls_params(KLR_POLYNOMIAL, 0.1, (double)NAN);
+    params.gamma = klr_reals_of(1);
+    params.degree = 1;
+    double counted = train(&problem, &params).passes;
+    ok(counted == products_of(KLR_POLYNOMIAL, 1, 200),
+       "conjugate gradients end after 200 steps: %g products", counted);
+}
+
+/* Only the products that judge a step are of double entries. */
+static void test_entries(const struct sample *s)
+{
+    struct klr_params params = trirls_params(KLR_RBF, 10, (double)NAN);
+    params.max_iter = 1;
+    struct klr_report early = train(&s->problem, &params);
+    params.eps = 1e-3;
+    struct klr_report late = train(&s->problem, &params);
+    ok(late.passes > early.passes && late.kernel_evals == early.kernel_evals,
+       "%g products, then %g, of %llu entries", early.passes, late.passes,
+       late.kernel_evals);
+}
+
+/* A K that is indefinite by rounding alone is none; one that is so by little
+ * more, -2e-5 beside 2, is, although P and D do not tell. */
+static void test_rounding(const struct sample *s)
+{
+    double label[] = {1, -1}, value[] = {1, 1, 1 + 2e-5, 2, 1 + 2e-5, 1};
+    size_t start[] = {0, 3, 6};
+    int index[] = {0, 1, 2, 0, 1, 2};
+    struct klr_problem problem = {.n = 2,
+                                  .dimension = 2,
+                                  .label = label,
+                                  .start = start,
+                                  .index = index,
+                                  .value = value};
+    struct klr_params params = trirls_params(KLR_RBF, 10, 1e-6);
+    struct klr_model *model;
+    struct klr_report report;
+    struct klr_error err = {0};
+    params.gamma = klr_reals_of(1e-6);
+    ok(train(&s->problem, &params).status == KLR_PRECISION_LIMIT,
+       "rounding ends the steps, no more");
+    params = trirls_params(KLR_PRECOMPUTED, 1, 1e-3);
+    ok(klr_train(&problem, &params, &model, &report, &err) == KLR_E_DATA,
+       "an eigenvalue of -2e-5: %s", err.message);
+}
+
 static int stop_at_once(const struct klr_progress *progress, void *context)
 {
     (void)progress;
@@ -370,6 +464,9 @@ int main(void)
     test_bound(&sample);
     test_descent(&sample);
     test_halving();
+    test_most();
+    test_entries(&sample);
+    test_rounding(&small);
     test_stops(&sample);
     test_idle(&small);
     return done_testing();

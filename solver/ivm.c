@@ -150,17 +150,26 @@ static bool ivm_fit(struct ivm *ivm)
 
 /* ---- candidates ---- */
 
+/* B times the coefficients behind the basis, on the rows of a block: `out`
+ * (rows, KLR_BAND). Returns how many. */
+static size_t ivm_combine(const struct batch *batch, size_t block, double *out)
+{
+    const struct ivm *ivm = batch->ivm;
+    size_t begin = block * KLR_BAND, left = ivm->n - begin;
+    size_t rows = left < KLR_BAND ? left : KLR_BAND;
+    ivm->h.dense->gram(ivm->h.rank, ivm->basis + begin, ivm->basis + ivm->n,
+                       KLR_DOUBLE, ivm->h.pitch, rows, batch->count, out);
+    return rows;
+}
+
 /* v of the batch, and S V behind S B, on some rows. */
 static void ivm_column_turn(void *context, size_t block, size_t thread)
 {
     const struct batch *batch = context;
     struct ivm *ivm = batch->ivm;
     double out[KLR_BAND * KLR_BAND];
-    size_t begin = block * KLR_BAND, left = ivm->n - begin;
-    size_t rows = left < KLR_BAND ? left : KLR_BAND;
+    size_t begin = block * KLR_BAND, rows = ivm_combine(batch, block, out);
     (void)thread;
-    ivm->h.dense->gram(ivm->h.rank, ivm->basis + begin, ivm->basis + ivm->n,
-                       KLR_DOUBLE, ivm->h.pitch, rows, batch->count, out);
     for (size_t q = 0; q < batch->count; q++) {
         double scale = 1 / sqrt(ivm->residual[batch->candidate[q]]);
         double *v = ivm->row + q * ivm->n + begin;
@@ -217,11 +226,8 @@ static void ivm_loss_turn(void *context, size_t block, size_t thread)
     const struct batch *batch = context;
     struct ivm *ivm = batch->ivm;
     double out[KLR_BAND * KLR_BAND];
-    size_t begin = block * KLR_BAND, left = ivm->n - begin;
-    size_t rows = left < KLR_BAND ? left : KLR_BAND;
+    size_t begin = block * KLR_BAND, rows = ivm_combine(batch, block, out);
     (void)thread;
-    ivm->h.dense->gram(ivm->h.rank, ivm->basis + begin, ivm->basis + ivm->n,
-                       KLR_DOUBLE, ivm->h.pitch, rows, batch->count, out);
     for (size_t q = 0; q < batch->count; q++) {
         const double *v = ivm->row + q * ivm->n + begin;
         double sum = 0;

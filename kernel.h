@@ -174,6 +174,14 @@ struct klr_dense {
  * panel and gram differ. */
 const struct klr_dense *klr_dense(void);
 
+/* ---- The logistic function ----
+ * For each z (n): p = 1 / (1 + e^-z), rest = 1 - p = 1 / (1 + e^z), and, unless
+ * loss is NULL, loss = log(1 + e^z), each within 4 units in the last place and
+ * the same bits everywhere; p and rest below 2^-1022 are 0, and what is no
+ * number stays none. z may be p, rest or loss. */
+void klr_logistic(size_t n, const double *z, double *p, double *rest,
+                  double *loss);
+
 /* True if the type and parameters guarantee a positive semidefinite Gram
  * matrix (a precomputed one is taken on trust). */
 bool klr_kernel_is_psd(const struct klr_kernel *kernel);

@@ -189,6 +189,8 @@ struct tiles {
     /* the kernel of `sums` (SPAN), of one row and the columns from `begin` on,
      * to where it belongs */
     void (*values)(const struct tile *, size_t row, size_t begin, void *sums);
+    /* klr_logistic of SPAN numbers; NULL for floats */
+    void (*logistic)(const double *z, double *p, double *rest, double *loss);
 };
 
 static const struct tiles *tiles_choose(enum klr_precision precision);

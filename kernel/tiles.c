@@ -114,6 +114,11 @@ static const double double_tanhs[] = {
     -0x1.f154ccf0fa8c1p-13, 0x1.3513b08507a86p-11,  -0x1.7d9d731d306cbp-10,
     0x1.d6d3794c99c9bp-9,   -0x1.226e33c32dd91p-7,  0x1.664f4879d1e41p-6,
     -0x1.ba1ba1ba01e2cp-5,  0x1.1111111111028p-3,   -0x1.5555555555555p-2};
+static const double double_logs[] = {
+    0x1.4b0a26c5f2aefp-3, 0x1.687a6e7c95176p-4, 0x1.eb905e8575054p-4,
+    0x1.10ac75dc602b1p-3, 0x1.3b18b294bebf9p-3, 0x1.745cf0b0e03bdp-3,
+    0x1.c71c727143318p-3, 0x1.24924923d44c6p-2, 0x1.999999999a3ddp-2,
+    0x1.5555555555555p-1};
 
 #define REAL          double
 #define INTEGER       int64_t
@@ -125,6 +130,7 @@ static const double double_tanhs[] = {
 #define LOWEST        (-1022)
 #define POWERS        double_powers
 #define TANHS         double_tanhs
+#define LOGS          double_logs
 
 #if defined __x86_64__
 #define NAME(x)      x##_double_avx2
@@ -159,6 +165,7 @@ static const double double_tanhs[] = {
 #undef LOWEST
 #undef POWERS
 #undef TANHS
+#undef LOGS
 
 static const struct tiles *tiles_choose(enum klr_precision precision)
 {
@@ -174,4 +181,23 @@ static const struct tiles *tiles_choose(enum klr_precision precision)
     }
 #endif
     return floats ? &tiles_float_portable : &tiles_double_portable;
+}
+
+void klr_logistic(size_t n, const double *z, double *p, double *rest,
+                  double *loss)
+{
+    const struct tiles *tiles = tiles_choose(KLR_DOUBLE);
+    size_t whole = n / SPAN * SPAN;
+    for (size_t i = 0; i < whole; i += SPAN)
+        tiles->logistic(z + i, p + i, rest + i, loss ? loss + i : NULL);
+    if (whole == n)
+        return;
+    double last[4][SPAN] = {{0}};
+    size_t bytes = (n - whole) * sizeof *z;
+    memcpy(last[0], z + whole, bytes);
+    tiles->logistic(last[0], last[1], last[2], loss ? last[3] : NULL);
+    memcpy(p + whole, last[1], bytes);
+    memcpy(rest + whole, last[2], bytes);
+    if (loss)
+        memcpy(loss + whole, last[3], bytes);
 }

@@ -37,6 +37,62 @@ static void test_sigmoid(void)
        "sigmoid in the middle and below");
 }
 
+enum { ARGUMENTS = 4001 };
+
+/* In units of the last place of numbers as large as `wanted`. */
+static double error_of(double value, long double wanted)
+{
+    double size = (double)wanted;
+    return (double)fabsl(value - wanted) / (nextafter(size, INFINITY) - size);
+}
+
+static void logistic_of(enum klr_cpu cpu, double (*at)[ARGUMENTS])
+{
+    setenv("KLR_CPU", cpu == KLR_CPU_PORTABLE ? "portable" : "", 1);
+    klr_logistic(ARGUMENTS, at[0], at[1], at[2], at[3]);
+    unsetenv("KLR_CPU");
+}
+
+static void test_logistic(void)
+{
+    static double at[4][ARGUMENTS], portable[4][ARGUMENTS];
+    double scale[] = {1e-9, 1, 30, 1400}, worst[3] = {0, 0, 0};
+    for (size_t i = 0; i < ARGUMENTS; i++)
+        portable[0][i] = at[0][i] = scale[i % 4] * (uniform() - 0.5);
+    logistic_of(klr_cpu(), at);
+    logistic_of(KLR_CPU_PORTABLE, portable);
+    for (size_t i = 0; i < ARGUMENTS; i++) {
+        long double z = at[0][i], e = expl(-fabsl(z)), above = 1 / (1 + e);
+        long double p = z > 0 ? above : e * above;
+        long double rest = z > 0 ? e * above : above;
+        worst[0] = fmax(worst[0], error_of(at[1][i], p));
+        worst[1] = fmax(worst[1], error_of(at[2][i], rest));
+        worst[2] = fmax(worst[2], error_of(at[3][i], fmaxl(z, 0) + log1pl(e)));
+    }
+    ok(fmax(worst[0], fmax(worst[1], worst[2])) < 4,
+       "logistic functions of many: %.1f, %.1f and %.1f units", worst[0],
+       worst[1], worst[2]);
+    ok(memcmp(at, portable, sizeof at) == 0, "the same bits by portable code");
+}
+
+static void test_logistic_ends(void)
+{
+    double z[] = {0, NAN, INFINITY, -INFINITY, 1e308, -800}, p[6], rest[6];
+    double loss[6], again[6];
+    klr_logistic(6, z, p, rest, loss);
+    ok(p[0] == 0.5 && rest[0] == 0.5 && loss[0] == log(2), "at 0");
+    ok(isnan(p[1]) && isnan(rest[1]) && isnan(loss[1]), "at no number");
+    ok(p[2] == 1 && rest[2] == 0 && isinf(loss[2]) && p[3] == 0 &&
+           rest[3] == 1 && loss[3] == 0,
+       "at both infinities");
+    ok(p[4] == 1 && loss[4] == 1e308 && p[5] == 0 && rest[5] == 1 &&
+           loss[5] == 0,
+       "far from 0");
+    klr_logistic(6, z, again, z, NULL);
+    ok(memcmp(p, again, sizeof p) == 0 && memcmp(rest, z, sizeof z) == 0,
+       "in place and without losses");
+}
+
 static long double objective(size_t k, const double *r, const long double *p)
 {
     long double sum = 0;
@@ -225,5 +281,7 @@ int main(void)
         test_coupling(k, 3, 0.4);
         test_coupling(k, 3, 1);
     }
+    test_logistic();
+    test_logistic_ends();
     return done_testing();
 }

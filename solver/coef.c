@@ -56,23 +56,21 @@ static double coef_gap(void *solver)
 
 static double coef_rho(const struct coef *c, const double *u)
 {
-    return c->bias ? best_rho(&c->loss, c->n, c->problem->y, c->cost, u) : 0;
+    return c->bias ? best_rho(&c->loss, c->n, c->problem->y, c->cost, u, c->rho)
+                   : 0;
 }
 
 /* rho and P of beta and u; g there, its change into x, and W. */
 static void coef_evaluate(struct coef *c)
 {
-    const double *y = c->problem->y;
     c->rho = coef_rho(c, c->u);
-    c->primal = 0.5 * dot(c->n, c->beta, c->beta);
+    memcpy(c->x, c->g, c->n * sizeof *c->x);
+    struct loss_sums sums = loss_gradient(&c->loss, c->n, c->problem->y,
+                                          c->cost, c->u, c->rho, c->g, c->w);
+    c->primal = 0.5 * dot(c->n, c->beta, c->beta) + sums.losses;
     c->total = 0;
     for (size_t i = 0; i < c->n; i++) {
-        double margin = y[i] * (c->u[i] - c->rho);
-        double alpha = loss_alpha(&c->loss, margin, c->cost[i]);
-        c->primal += loss_value(&c->loss, margin, c->cost[i]);
-        c->x[i] = y[i] * alpha - c->g[i];
-        c->g[i] = y[i] * alpha;
-        c->w[i] = alpha * sigmoid(margin);
+        c->x[i] = c->g[i] - c->x[i];
         c->total += c->w[i];
     }
 }

@@ -635,6 +635,16 @@ static double loss_alpha(const struct loss *loss, double margin, double cost);
 static double primal_value(const struct loss *loss, size_t n, const double *y,
                            const double *cost, const double *beta,
                            const double *u, double rho);
+/* What the losses and their conjugates at alpha sum up to. */
+struct loss_sums {
+    double losses, conjugates;
+};
+/* At u and rho, for logistic losses: g_i = y_i alpha_i and the curvature W_i of
+ * the loss, 0 where the box cuts alpha off and the loss is linear, all (n). */
+static struct loss_sums loss_gradient(const struct loss *loss, size_t n,
+                                      const double *y, const double *cost,
+                                      const double *u, double rho, double *g,
+                                      double *w);
 static double conjugate_value(const struct loss *loss, double alpha,
                               double cost);
 static double conjugate_slope(const struct loss *loss, double alpha,
@@ -642,9 +652,9 @@ static double conjugate_slope(const struct loss *loss, double alpha,
 static double conjugate_curvature(const struct loss *loss, double alpha,
                                   double cost);
 /* argmin over rho of sum_i loss_i(y_i (u_i - rho)), u = K beta, for logistic
- * losses. */
+ * losses; `start` may be near it. */
 static double best_rho(const struct loss *loss, size_t n, const double *y,
-                       const double *cost, const double *u);
+                       const double *cost, const double *u, double start);
 
 /* ---- model ---- */
 

@@ -491,7 +491,7 @@ static int ivm_start(struct ivm *ivm, double c, struct klr_error *err)
     ivm_shorten(ivm);
     if (ivm->h.free) {
         ivm->h.rank = 1;
-        ivm->w[0] = -best_rho(&ivm->loss, ivm->n, b->y, ivm->cost, ivm->f);
+        ivm->w[0] = -best_rho(&ivm->loss, ivm->n, b->y, ivm->cost, ivm->f, 0);
     }
     for (size_t i = 0; i < ivm->n; i++) {
         ivm->f[i] = ivm->h.free ? ivm->w[0] : 0;
@@ -528,7 +528,8 @@ static void ivm_finish(struct ivm *ivm, struct solution *solution)
     for (size_t i = 0; i < ivm->n; i++)
         u[i] = ivm->f[i] - bias;
     solution->rho =
-        ivm->h.free ? best_rho(&ivm->loss, ivm->n, b->y, ivm->cost, u) : 0;
+        ivm->h.free ? best_rho(&ivm->loss, ivm->n, b->y, ivm->cost, u, -bias)
+                    : 0;
     for (size_t i = 0; i < ivm->n; i++) {
         double margin = b->y[i] * (u[i] - solution->rho);
         double alpha = loss_alpha(&ivm->loss, margin, ivm->cost[i]);

@@ -79,7 +79,7 @@ static double lhalf_objective(const struct lhalf *l, const double *beta,
 {
     const struct binary *b = l->problem;
     double sum = 0;
-    *rho = l->h.free ? best_rho(&l->loss, l->n, b->y, l->cost, u) : 0;
+    *rho = l->h.free ? best_rho(&l->loss, l->n, b->y, l->cost, u, l->rho) : 0;
     for (size_t i = 0; i < l->n; i++)
         sum += l->cost[i] * softplus(-b->y[i] * (u[i] - *rho)) +
                sqrt(fabs(beta[i]));

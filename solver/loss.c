@@ -23,6 +23,8 @@
  */
 #include "solver/internal.h"
 
+enum { LOGISTIC_BLOCK = 128 };
+
 static struct loss loss_of(const struct klr_params *params, double cost)
 {
     struct loss loss = {.model = (enum klr_model_type)params->model};
@@ -66,31 +68,112 @@ static double entropy(double alpha, double cost)
     return d > 0 && d < 1 ? cost * (d * log(d) + (1 - d) * log1p(-d)) : 0;
 }
 
+/* alpha within the box. */
+static double loss_cut(const struct loss *loss, double alpha, double cost)
+{
+    return fmin(fmax(alpha, loss->box), cost - loss->box);
+}
+
 static double loss_alpha(const struct loss *loss, double margin, double cost)
 {
-    double alpha = cost * sigmoid(loss->shift - margin);
-    return fmin(fmax(alpha, loss->box), cost - loss->box);
+    return loss_cut(loss, cost * sigmoid(loss->shift - margin), cost);
+}
+
+/* The loss where alpha = C sigma(z) is cut off to `cut`; z = shift - margin and
+ * `value` = log(1 + e^z). */
+static double loss_of_alpha(double alpha, double cut, double z, double value,
+                            double cost)
+{
+    return cut == alpha ? cost * value : cut * z - entropy(cut, cost);
 }
 
 static double loss_value(const struct loss *loss, double margin, double cost)
 {
     if (loss->model == KLR_MODEL_SVM)
         return cost * fmax(0, 1 - margin);
-    double z = loss->shift - margin, alpha = cost * sigmoid(z);
-    double cut = loss_alpha(loss, margin, cost);
-    return cut == alpha ? cost * softplus(z) : cut * z - entropy(cut, cost);
+    double z = loss->shift - margin, value = softplus(z);
+    if (loss->box == 0)
+        return cost * value;
+    return loss_of_alpha(cost * sigmoid(z), loss_alpha(loss, margin, cost), z,
+                         value, cost);
+}
+
+/* ---- all examples ---- */
+
+/* Of some examples: z = shift - margin, and klr_logistic of it. */
+struct logistic {
+    double z[LOGISTIC_BLOCK], p[LOGISTIC_BLOCK], rest[LOGISTIC_BLOCK];
+    double value[LOGISTIC_BLOCK];
+};
+
+/* Those from the first on; how many. */
+static size_t logistic_fill(struct logistic *l, const struct loss *loss,
+                            size_t n, size_t first, const double *y,
+                            const double *u, double rho, bool values)
+{
+    size_t count = n - first < LOGISTIC_BLOCK ? n - first : LOGISTIC_BLOCK;
+    for (size_t k = 0; k < count; k++)
+        l->z[k] = loss->shift - y[first + k] * (u[first + k] - rho);
+    klr_logistic(count, l->z, l->p, l->rest, values ? l->value : NULL);
+    return count;
+}
+
+static double losses_svm(size_t n, const double *y, const double *cost,
+                         const double *u, double rho)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += cost[i] * fmax(0, 1 - y[i] * (u[i] - rho));
+    return sum;
+}
+
+static double losses_sum(const struct loss *loss, size_t n, const double *y,
+                         const double *cost, const double *u, double rho)
+{
+    struct logistic l;
+    double sum = 0;
+    if (loss->model == KLR_MODEL_SVM)
+        return losses_svm(n, y, cost, u, rho);
+    for (size_t i = 0, count; i < n; i += count) {
+        count = logistic_fill(&l, loss, n, i, y, u, rho, true);
+        for (size_t k = 0; k < count; k++) {
+            double c = cost[i + k], alpha = c * l.p[k];
+            sum += loss_of_alpha(alpha, loss_cut(loss, alpha, c), l.z[k],
+                                 l.value[k], c);
+        }
+    }
+    return sum;
 }
 
 static double primal_value(const struct loss *loss, size_t n, const double *y,
                            const double *cost, const double *beta,
                            const double *u, double rho)
 {
-    double quadratic = 0, sum = 0;
-    for (size_t i = 0; i < n; i++) {
-        quadratic += beta[i] * u[i];
-        sum += loss_value(loss, y[i] * (u[i] - rho), cost[i]);
+    return 0.5 * dot(n, beta, u) + losses_sum(loss, n, y, cost, u, rho);
+}
+
+static struct loss_sums loss_gradient(const struct loss *loss, size_t n,
+                                      const double *y, const double *cost,
+                                      const double *u, double rho, double *g,
+                                      double *w)
+{
+    struct logistic l;
+    struct loss_sums sums = {0, 0};
+    for (size_t i = 0, count; i < n; i += count) {
+        count = logistic_fill(&l, loss, n, i, y, u, rho, true);
+        for (size_t k = 0; k < count; k++) {
+            double c = cost[i + k], alpha = c * l.p[k];
+            double cut = loss_cut(loss, alpha, c);
+            double value = loss_of_alpha(alpha, cut, l.z[k], l.value[k], c);
+            sums.losses += value;
+            /* psi(alpha) from what the loss is, the largest -alpha margin -
+             * psi: C G(p) would lose all digits near its ends */
+            sums.conjugates -= cut * (loss->shift - l.z[k]) + value;
+            g[i + k] = y[i + k] * cut;
+            w[i + k] = cut == alpha ? alpha * l.rest[k] : 0;
+        }
     }
-    return 0.5 * quadratic + sum;
+    return sums;
 }
 
 static double conjugate_value(const struct loss *loss, double alpha,
@@ -117,46 +200,73 @@ static double conjugate_curvature(const struct loss *loss, double alpha,
     return loss->model == KLR_MODEL_SVM ? 0 : cost / (alpha * (cost - alpha));
 }
 
-/* By Newton's method kept inside a bracket. The derivative, sum_i y_i alpha_i
- * with alpha_i = C_i sigma(shift - y_i (u_i - rho)) within the box, grows with
- * rho. At rho = min u - t it is negative and at max u + t positive, once t
- * outweighs the shift, the ratio of the class weights, and the box. Keerthi et
- * al. (2005), below (3.14). */
-static double best_rho(const struct loss *loss, size_t n, const double *y,
-                       const double *cost, const double *u)
+/* sum_i y_i alpha_i, the derivative of the losses by rho, and its own. */
+static double rho_slope(const struct loss *loss, size_t n, const double *y,
+                        const double *cost, const double *u, double rho,
+                        double *curvature)
 {
-    double low = u[0], high = u[0], weight[2] = {0, 0}, most = 0;
+    struct logistic l;
+    double slope = 0;
+    *curvature = 0;
+    for (size_t i = 0, count; i < n; i += count) {
+        count = logistic_fill(&l, loss, n, i, y, u, rho, false);
+        for (size_t k = 0; k < count; k++) {
+            double alpha = cost[i + k] * l.p[k];
+            double cut = loss_cut(loss, alpha, cost[i + k]);
+            slope += y[i + k] * cut;
+            *curvature += cut == alpha ? alpha * l.rest[k] : 0;
+        }
+    }
+    return slope;
+}
+
+/* Where the optimal rho is: with alpha_i = C_i sigma(shift - y_i (u_i - rho))
+ * within the box, the slope grows with rho. At rho = min u - t it is negative
+ * and at max u + t positive, once t outweighs the shift, the ratio of the class
+ * weights, and the box. Keerthi et al. (2005), below (3.14). */
+static void rho_bracket(const struct loss *loss, size_t n, const double *y,
+                        const double *cost, const double *u, double *low,
+                        double *high)
+{
+    double weight[2] = {0, 0}, most = 0;
+    *low = *high = u[0];
     for (size_t i = 0; i < n; i++) {
-        low = fmin(low, u[i]);
-        high = fmax(high, u[i]);
+        *low = fmin(*low, u[i]);
+        *high = fmax(*high, u[i]);
         weight[y[i] > 0] += cost[i];
         most = fmax(most, cost[i]);
     }
     double room = 1 + loss->shift + fabs(log(weight[0] / weight[1]));
     if (loss->box > 0)
         room += log(most / loss->box);
-    low -= room;
-    high += room;
-    double rho = 0.5 * (low + high);
+    *low -= room;
+    *high += room;
+}
+
+/* By Newton's method kept inside the bracket. A step of d leaves d^2 / 2 at
+ * most, since no logistic curvature changes faster than by its own size; only
+ * the box can make that wrong. */
+static double best_rho(const struct loss *loss, size_t n, const double *y,
+                       const double *cost, const double *u, double start)
+{
+    double low, high;
+    rho_bracket(loss, n, y, cost, u, &low, &high);
+    double rho = start > low && start < high ? start : 0.5 * (low + high);
     for (int step = 0; step < 200; step++) {
-        double slope = 0, curvature = 0;
-        for (size_t i = 0; i < n; i++) {
-            double p = sigmoid(loss->shift - y[i] * (u[i] - rho));
-            double alpha = cost[i] * p;
-            double cut = fmin(fmax(alpha, loss->box), cost[i] - loss->box);
-            slope += y[i] * cut;
-            curvature += cut == alpha ? alpha * (1 - p) : 0;
-        }
+        double curvature;
+        double slope = rho_slope(loss, n, y, cost, u, rho, &curvature);
         if (slope > 0)
             high = rho;
         else
             low = rho;
-        double next = rho - slope / curvature;
+        double next = rho - slope / curvature, last = rho;
         if (!(next > low && next < high))
             next = 0.5 * (low + high);
-        if (fabs(next - rho) <= 1e-15 * (1 + fabs(rho)))
-            break;
         rho = next;
+        double rounding = 1e-15 * (1 + fabs(rho));
+        double enough = loss->box > 0 ? rounding : fmax(1e-8, rounding);
+        if (fabs(rho - last) <= enough)
+            break;
     }
     return rho;
 }

@@ -336,7 +336,8 @@ static void solution_drop(const struct binary *binary, double c,
     operator_apply(binary->op, binary->set, binary->set, beta, 1,
                    solution->precision, u);
     if (!binary->params->no_bias)
-        solution->rho = best_rho(&loss, binary->n, binary->y, cost, u);
+        solution->rho =
+            best_rho(&loss, binary->n, binary->y, cost, u, solution->rho);
     solution->primal =
         primal_value(&loss, binary->n, binary->y, cost, beta, u, solution->rho);
 }

@@ -44,7 +44,7 @@ static double logistic_primal(const struct newton *nt, const double *beta,
 
 static void logistic_rho(const struct newton *nt, const double *u, double *rho)
 {
-    rho[0] = best_rho(&nt->loss, nt->n, nt->problem->y, nt->cost, u);
+    rho[0] = best_rho(&nt->loss, nt->n, nt->problem->y, nt->cost, u, rho[0]);
 }
 
 /* rho becomes the best one for u; P (beta, rho). */
@@ -79,22 +79,15 @@ static void newton_product(struct newton *nt, const double *x,
 }
 
 /* g, the roots of the weights, e and the part of the dual objective without K.
- * Where the box cuts alpha off the loss is linear: no weight. */
+ */
 static void logistic_gradient(struct newton *nt)
 {
-    const double *y = nt->problem->y;
-    nt->conjugate = 0;
+    nt->conjugate = loss_gradient(&nt->loss, nt->n, nt->problem->y, nt->cost,
+                                  nt->u, nt->rho[0], nt->g, nt->s)
+                        .conjugates;
     for (size_t i = 0; i < nt->n; i++) {
-        double cost = nt->cost[i], margin = y[i] * (nt->u[i] - nt->rho[0]);
-        double z = nt->loss.shift - margin, p = sigmoid(z);
-        double alpha = loss_alpha(&nt->loss, margin, cost);
-        bool cut = alpha != cost * p;
-        nt->g[i] = y[i] * alpha;
-        nt->s[i] = cut ? 0 : sqrt(cost * p * sigmoid(-z));
+        nt->s[i] = sqrt(nt->s[i]);
         nt->e[i] = nt->beta[i] - nt->g[i];
-        /* psi(alpha) from what the loss is, the largest -alpha margin - psi:
-         * C G(p) would lose all digits near its ends */
-        nt->conjugate -= alpha * margin + loss_value(&nt->loss, margin, cost);
     }
 }
 

@@ -169,7 +169,7 @@ static void smo_objectives(const struct smo *smo, double *u, double *y,
     /* svm: on the margin y f = 1, that is rho = -s; between them otherwise */
     double rho = smo->single ? 0
                  : smo->loss.model != KLR_MODEL_SVM
-                     ? best_rho(&smo->loss, n, y, cost, u)
+                     ? best_rho(&smo->loss, n, y, cost, u, 0)
                  : free_count > 0 ? -free_sum / (double)free_count
                                   : -0.5 * (most + least);
     for (size_t k = 0; k < n; k++)

@@ -81,14 +81,10 @@ static void trirls_evaluate(struct trirls *tr)
 /* g, W and g - beta at the present point. */
 static void trirls_reweight(struct trirls *tr)
 {
-    const double *y = tr->problem->y;
-    for (size_t i = 0; i < tr->n; i++) {
-        double margin = y[i] * tr->u[i];
-        double alpha = loss_alpha(&tr->loss, margin, tr->cost[i]);
-        tr->g[i] = y[i] * alpha;
-        tr->weight[i] = alpha * sigmoid(margin);
+    loss_gradient(&tr->loss, tr->n, tr->problem->y, tr->cost, tr->u, 0, tr->g,
+                  tr->weight);
+    for (size_t i = 0; i < tr->n; i++)
         tr->rest[i] = tr->g[i] - tr->beta[i];
-    }
 }
 
 /* One step along d; false where the curvature is not positive. */

@@ -17,24 +17,27 @@
 #include "solver/smo.h"
 
 /* Of both i_up and i_low the one that an example which moves in the direction
- * sign violates more: if not with that, then not with the other. n: none. */
+ * sign violates more: if not with that, then not with the other. n: none, where
+ * all are near their boundaries, released or not. */
 static size_t outer_partner(const struct smo *smo, double sign)
 {
     size_t best = smo->n;
     for (size_t k = 0; k < smo->n && !smo->single; k++)
-        if (smo->side[k] &&
+        if (smo->side[k] == (SMO_CAN_RISE | SMO_CAN_FALL) &&
             (best == smo->n || sign * smo->s[k] < sign * smo->s[best]))
             best = k;
     return best;
 }
 
 /* The direction in which example k, near its boundary, could move: 0 if none
- * lowers the dual by more than a step leaves undone. */
+ * lowers the dual by more than a step leaves undone, or no partner is left. */
 static double outer_sign(const struct smo *smo, size_t k, const size_t *partner)
 {
     double sign = smo_room(smo, &smo->example[k], 1) > 0 ? 1 : -1;
     size_t other = partner[sign > 0];
-    double s = other < smo->n ? smo->s[other] : 0;
+    if (other == smo->n && !smo->single)
+        return 0;
+    double s = smo->single ? 0 : smo->s[other];
     return sign * (smo->s[k] - s) > smo_accuracy(smo) ? sign : 0;
 }
 

@@ -388,8 +388,8 @@ static void path_params(struct klr_params *params, int model)
 }
 
 /* Each C of a path is solved as well as by itself, without computing rows
- * again, and in fewer steps, or, where the start at the best multiple of the
- * solution for K = 0 is about as good, hardly more. */
+ * again, and in fewer steps; of a sparse model, where both starts are about as
+ * good, in hardly more. */
 static void test_path(const struct sample *s, int model, int shrinking)
 {
     static struct course path, alone;
@@ -418,7 +418,7 @@ static void test_path(const struct sample *s, int model, int shrinking)
     ok(path.evaluations <= (shrinking ? 3 : 1) * s->problem.n * s->problem.n,
        "%s: rows are kept along the path: %llu entries", klr_model_names[model],
        path.evaluations);
-    double most = model == KLR_MODEL_SVM ? 1 : 1.05;
+    double most = model == KLR_MODEL_SKLR ? 1.05 : 1;
     ok((double)steps < most * (double)steps_alone,
        "%s: %lld steps, %lld from the beginning", klr_model_names[model], steps,
        steps_alone);

@@ -56,7 +56,7 @@ sub same
 
 same($_, 'heart_scale') for @systems;
 same($_, $three) for @several;
-same('-v 3 -s kfd -g 0.05,0.1,0.2 -c 1,10', $three);
-same('-v 3 -s sklr -g 0.05,0.1 -l 0,1 -c 10', 'heart_scale');
+same('-v 2 -s kfd -g 0.05,0.2 -c 1,10', $three);
+same('-v 3 -s sklr --link sigma -g 0.05,0.1 -l 0,1 -c 10', 'heart_scale');
 
 done_testing();

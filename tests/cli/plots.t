@@ -16,16 +16,18 @@ plan skip_all => 'python3 is not installed' unless peer('python3');
 my $dir = scratch();
 my $gnuplot = peer('gnuplot');
 mkdir "$dir/empty";
+# Without the site's packages (-S), which take longer to load than the tools.
 chomp(my $python =
     run([ 'python3', '-c', 'import sys; print(sys.executable)' ])->{out});
+my @python = ($python, '-S');
 
-sub grid { return run([ $python, 'tools/klr-grid', @_ ]) }
-sub plot { return run([ $python, 'tools/klr-plot', @_ ]) }
+sub grid { return run([ @python, 'tools/klr-grid', @_ ]) }
+sub plot { return run([ @python, 'tools/klr-plot', @_ ]) }
 sub validate { return run([ 'klr-train', '-q', '-v', 3, @_, '/dev/null' ])->{out} }
 sub last_line { return (split /\n/, $_[0]{out})[-1] }
 
 # Run without gnuplot.
-sub bare { return run([ $python, @_ ], env => { PATH => "$dir/empty" }) }
+sub bare { return run([ @python, @_ ], env => { PATH => "$dir/empty" }) }
 
 sub is_picture
 {
@@ -69,7 +71,7 @@ Best C = 1, gamma = 2
 accuracy = 62.5%; log loss = 0.125; Brier score = 0.5; AUC = 0.7
 1 2 62.5
 END
-is(run([ $python, 'tools/klr-grid', '-' ], stdin => $table)->{out},
+is(run([ @python, 'tools/klr-grid', '-' ], stdin => $table)->{out},
     $run->{out} =~ s/^table:/stdin:/r, 'the same by stdin');
 is(last_line(grid('--metric', $_->[0], "$dir/table")), $_->[1], "by $_->[0]")
     for [ 'accuracy', '16 0.5 75' ], [ 'brier', '16 2 62.5' ],
@@ -116,7 +118,7 @@ is(grid(@train, split(' ', '-v 3 -log2c -1,3,2 -log2g -7,-7,1 heart_scale'))->{o
     'the options of grid.py');
 is(last_line(grid(@train, split(' ', '-v 2 -s svm -h 0 -t 0 -c 1,2 heart_scale')))
         =~ tr/ //, 1, 'no gamma where the kernel has none');
-is(run([ $python, 'tools/klr-grid', @train, '-v', 3, @whole[ 0 .. 3 ], '-' ],
+is(run([ @python, 'tools/klr-grid', @train, '-v', 3, @whole[ 0 .. 3 ], '-' ],
     stdin_file => 'heart_scale')->{out}, $text =~ s/^json/stdin/r,
     'data by stdin');
 $run = grid(@train, '-v', 2, '-c', '0.1:40:x1.1', '-g', '0.01,0.02', 'heart_scale');
@@ -136,7 +138,7 @@ SKIP: {
 }
 
 # Between the points the picture of x + 2y is x + 2y; beside a hole there is none.
-is(run([ $python, '-c', <<'END' ])->{out}, "[4.0, 0.5, 9.0, None, 3.0]\n", 'bilinear');
+is(run([ @python, '-c', <<'END' ])->{out}, "[4.0, 0.5, 9.0, None, 3.0]\n", 'bilinear');
 import importlib.machinery, importlib.util, sys
 sys.path.insert(0, "tools")
 sys.dont_write_bytecode = True
@@ -313,7 +315,7 @@ for my $case (
 {
     my ($tool, $message, @arguments) = @$case;
     put("$dir/two.data", "1\n" x @rows);
-    $run = run([ $python, "tools/$tool", @arguments ]);
+    $run = run([ @python, "tools/$tool", @arguments ]);
     is("$run->{exit} $run->{err}", "1 $tool: $message\n", $message);
 }
 for my $case ([ 'klr-grid' ], [ 'klr-grid', '-c', 1, "$dir/json" ],
@@ -322,7 +324,7 @@ for my $case ([ 'klr-grid' ], [ 'klr-grid', '-c', 1, "$dir/json" ],
     [ 'klr-plot', 'reliability', '--bins', 0, "$dir/cv" ])
 {
     my ($tool, @arguments) = @$case;
-    is(run([ $python, "tools/$tool", @arguments ])->{exit}, 2, "wrong usage: @$case");
+    is(run([ @python, "tools/$tool", @arguments ])->{exit}, 2, "wrong usage: @$case");
 }
 is(grid(@train, '-c', 'x', 'heart_scale')->{exit}, 2, 'the status of klr-train');
 for my $tool (qw(klr-grid klr-plot)) {

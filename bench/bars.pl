@@ -8,8 +8,8 @@
 #
 #   extreme   C = 1e6 on diabetes and german.numer: the gap of the true kernel,
 #             found by the independent evaluator, is at most 1e-6
-#   path      nine values of C, 1e-2 to 1e6, on spambase and twonorm cost at most
-#             2.5 times the dearest of them alone, in passes and in seconds
+#   path      nine values of C, 1e-2 to 1e6, on spambase and twonorm cost at
+#             most 2.5 times the dearest of them alone, in passes and in seconds
 #   memory    -m 100 on a9a: the model of -m 4000, in a resident memory of at
 #             most data + model + 100 MB + 64 MB
 #   bytes     the same model for -j 1, 2, 3, for -m 50 and 4000, over ten runs
@@ -166,8 +166,8 @@ sub threads
         for (1 .. 5) {
             for my $threads (1, 2) {
                 my $begin = time;
-                train($set, 'model', '-g', $gamma{$set}, '-c', $cost{$set}, '-m',
-                    4000, '-j', $threads);
+                train($set, 'model', '-g', $gamma{$set}, '-c', $cost{$set},
+                    '-m', 4000, '-j', $threads);
                 push @{ $seconds{$threads} }, time - $begin;
             }
         }

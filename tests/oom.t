@@ -53,7 +53,8 @@ my %case = (
         [ 'klr-train', '-q', -v => 2, -c => '0.1,1', "$dir/two", 'old' ],
     'with scaling and weights' => [ qw(klr-train -q --scale standard --balance),
         '--weights', "$dir/weights", "$dir/three", 'old' ],
-    'predict, scaled' => [ 'klr-predict', "$dir/three", "$dir/scaled.three", 'old' ],
+    'predict, scaled' => [ 'klr-predict', "$dir/three", "$dir/scaled.three",
+        'old' ],
     'a grid' => [ qw(klr-train -q -v 2 --cv-out old), -g => '0.1,1',
         -c => '0.1,1', "$dir/two" ],
     'kfd, each against the rest' =>

@@ -31,8 +31,8 @@
 # "Exact" is the same protocol with the Newton method, to a relative duality gap
 # of 1e-6, or 30 s a fit.
 #
-# Reduced to be affordable: sets of more than 2000 examples have C in 0.1 .. 1e3,
-# the lambdas 0, 1/9, 3/9 and 1 of C, and the first fold alone.
+# Reduced to be affordable: sets of more than 2000 examples have C in
+# 0.1 .. 1e3, the lambdas 0, 1/9, 3/9 and 1 of C, and the first fold alone.
 use strict;
 use warnings;
 use FindBin ();

@@ -50,10 +50,10 @@ my %source = (WBCD => 'wdbc', Ionosphere => 'ionosphere', Liver => 'bupa',
     Wine => 'wine', Glass => 'glass', Iris => 'iris',
     Dermatology => 'dermatology', Thyroid => 'new-thyroid', Ecoli => 'ecoli');
 
-# The lines of a set: of Table 2 sigma, lambda of TR-KLR; sigma, C of SVM; lambda
-# of TR-IRLS; of Table 3 the accuracy of each; of Table 4 their seconds; of Table
-# 5 steps of IRLS and of CG, at most. Of several classes Table 6, where SVM has
-# gamma and C, Table 7, no seconds, and Table 8; DDAG's are OVO's.
+# The lines of a set: of Table 2 sigma, lambda of TR-KLR; sigma, C of SVM;
+# lambda of TR-IRLS; of Table 3 the accuracy of each; of Table 4 their seconds;
+# of Table 5 steps of IRLS and of CG, at most. Of several classes Table 6, where
+# SVM has gamma and C, Table 7, no seconds, and Table 8; DDAG's are OVO's.
 my %rows = (binary => <<'BINARY', ova => <<'OVA', ovo => <<'OVO');
 WBCD       5.4 0.1     5.0 10.0   30.0  98.1 98.2 98.1  10.6 3305 5.8  2 31
 Ionosphere 3.5 0.009   1.9 100.0  30.0  93.7 90.6 88.0  3.6 248 2.3    2 32

@@ -28,7 +28,8 @@ sub table
 # ---- Folds from a file ----
 
 # Entries of K may be floats where decision values change by less than 1e-5.
-for my $case ([ '-s klr -e 1e-11', 1e-5 ], [ '-s sklr --link shrunk -e 1e-11', 1e-5 ],
+for my $case ([ '-s klr -e 1e-11', 1e-5 ],
+    [ '-s sklr --link shrunk -e 1e-11', 1e-5 ],
     [ '-s svm -e 1e-6', 1e-4 ])
 {
     my ($options, $bound) = @$case;
@@ -36,7 +37,8 @@ for my $case ([ '-s klr -e 1e-11', 1e-5 ], [ '-s sklr --link shrunk -e 1e-11', 1
     my $run = train("$options --folds-file folds --cv-out cv heart");
     is("$run->{exit}$run->{err}", '0', "$options: says nothing more");
     my ($header, @rows) = table('cv');
-    is($header, $decisions ? 'fold true label decision1' : 'fold true labels 1 -1',
+    is($header, $decisions ? 'fold true label decision1'
+        : 'fold true labels 1 -1',
         "$options: the header");
     is(join(' ', map { $_->[0] } @rows), "@fold", "$options: the folds");
     is_deeply([ map { $_->[1] + 0 } @rows ], [ map { (split)[0] + 0 } @heart ],
@@ -45,7 +47,8 @@ for my $case ([ '-s klr -e 1e-11', 1e-5 ], [ '-s sklr --link shrunk -e 1e-11', 1
     for my $f (-10, 0, 10) {
         my @held = grep { $fold[$_] == $f } 0 .. $#fold;
         put("$dir/held", join '', @heart[@held]);
-        put("$dir/train", join '', @heart[ grep { $fold[$_] != $f } 0 .. $#fold ]);
+        put("$dir/train", join '',
+            @heart[ grep { $fold[$_] != $f } 0 .. $#fold ]);
         train("$options train model");
         run([ 'klr-predict', split(' ', $decisions), 'held', 'model', 'out' ],
             cwd => $dir);
@@ -59,14 +62,16 @@ for my $case ([ '-s klr -e 1e-11', 1e-5 ], [ '-s sklr --link shrunk -e 1e-11', 1
                 0 .. $#expected;
         }
     }
-    cmp_ok($apart, '<', $bound, "$options: the values of models without the fold");
+    cmp_ok($apart, '<', $bound,
+        "$options: the values of models without the fold");
     is($other, 0, "$options: their labels");
 }
 
 # ---- What is written is what is measured ----
 
 {
-    my $json = printed_json(train('-v 5 --json -c 0.1,1,10 --cv-out cv heart m'));
+    my $json = printed_json(
+        train('-v 5 --json -c 0.1,1,10 --cv-out cv heart m'));
     my (undef, @rows) = table('cv');
     is(@rows, 270, 'a row for each example');
     my $right = grep { $_->[1] eq $_->[2] } @rows;
@@ -123,7 +128,8 @@ put("$dir/real", "1.5\n");
 put("$dir/long", "1\n1234567890123456789\n");
 put("$dir/empty", "# none\n");
 for my $case (
-    [ 1, 'short: 2 folds, but the data have 270 examples', '--folds-file short heart' ],
+    [ 1, 'short: 2 folds, but the data have 270 examples',
+        '--folds-file short heart' ],
     [ 1, 'one: two folds are needed, not 1', '--folds-file one heart' ],
     [ 1, 'empty: two folds are needed, not 0', '--folds-file empty heart' ],
     [ 1, "word:4:3: 'two' is not a whole number of a fold",
@@ -134,7 +140,8 @@ for my $case (
         '--folds-file real heart' ],
     [ 1, "long:2:1: '1234567890123456789' is not a whole number of a fold",
         '--folds-file long heart' ],
-    [ 1, 'none: cannot open: No such file or directory', '--folds-file none heart' ],
+    [ 1, 'none: cannot open: No such file or directory',
+        '--folds-file none heart' ],
     [ 1, 'none/x: cannot write: No such file or directory',
         '-v 5 --cv-out none/x heart' ],
     [ 2, '--folds-file and -v exclude each other: the file says how many folds'
@@ -148,7 +155,8 @@ for my $case (
 {
     my ($exit, $message, $arguments) = @$case;
     my $run = train($arguments);
-    is("$run->{exit} $run->{out}$run->{err}", "$exit klr-train: $message\n", $message);
+    is("$run->{exit} $run->{out}$run->{err}", "$exit klr-train: $message\n",
+        $message);
 }
 ok(!-e "$dir/x", 'nothing is written');
 

@@ -47,7 +47,8 @@ sub with { my ($from, $to) = @_;
 sub cut  { my ($text) = @_;
     return sub { $_[0] =~ s/\Q$text\E.*//s or die $text } }
 sub own { my ($multiclass, $more) = @_; # what LIBSVM's type has not
-    return sub { $_[0] =~ s/c_svc/klr/; $_[0] =~ s/^rho/multiclass $multiclass\nrho/m;
+    return sub { $_[0] =~ s/c_svc/klr/;
+                 $_[0] =~ s/^rho/multiclass $multiclass\nrho/m;
                  $_[0] =~ s/^nr_sv/${more}nr_sv/m } }
 sub libsvm { my ($edit) = @_; # without our own section
     return sub { $_[0] =~ s/^klr_format.*//ms or die; $edit->($_[0]) } }
@@ -58,8 +59,9 @@ my %scaling = (scaling => 'minmax', scaling_limits => '-1 1',
 sub scaled { my (%change) = @_;
     return sub { own('ovo', '')->($_[0]);
                  my %key = (%scaling, %change);
-                 my $lines = join '', map { defined $key{$_} ? "$_ $key{$_}\n" : '' }
-                     qw(scaling scaling_limits scaling_index scaling_from scaling_to);
+                 my $lines = join '', map { "$_ $key{$_}\n" }
+                     grep { defined $key{$_} }
+                     map {"scaling$_"} '', qw(_limits _index _from _to);
                  $_[0] =~ s/^end/${lines}end/m } }
 
 my @cases = (
@@ -69,16 +71,20 @@ my @cases = (
     [ to(1, "svm_type one_class\n"),
         "1:10: svm_type 'one_class' is not supported here; known: c_svc klr" ],
     [ to(1, "svm_type epsilon_svr\n"),
-        "1:10: svm_type 'epsilon_svr' is not supported here; known: c_svc klr" ],
+        "1:10: svm_type 'epsilon_svr' is not supported here; known: c_svc"
+            . ' klr' ],
     [ to(1, "solver_type L2R_LR\n"), "1:1: unknown key 'solver_type'" ],
     [ to(1, "svm_type\n"),
         "1:9: the value of svm_type is missing at the end of the line" ],
     [ to(1, ''), "10: key 'svm_type' is missing before this line" ],
-    [ to(1, "svm_type klr\n"), "11: key 'multiclass' is missing before this line" ],
+    [ to(1, "svm_type klr\n"),
+        "11: key 'multiclass' is missing before this line" ],
     [ to(6, "multiclass ova\n" . line(6)),
         "6:1: key 'multiclass' needs svm_type klr" ],
-    [ to(6, line(6) . "link gaussian\n"), "7:1: key 'link' needs svm_type klr" ],
-    [ to(9, line(9) . "probC 0 0 0\n"), "10:1: key 'probC' needs svm_type klr" ],
+    [ to(6, line(6) . "link gaussian\n"),
+        "7:1: key 'link' needs svm_type klr" ],
+    [ to(9, line(9) . "probC 0 0 0\n"),
+        "10:1: key 'probC' needs svm_type klr" ],
     [ own('ovo', "probC 0 0 0\n"),
         "11:1: key 'probC' needs another link than logistic" ],
     [ own('all', ''), "6:12: multiclass 'all' is not supported here; known: ovo"
@@ -161,7 +167,8 @@ my @cases = (
     [ to(12, "1 0.5 \x01\xff\n"),
         "12:7: feature '\\x01\\xFF': not index:value" ],
     [ to(12, "1 0.5 1:1\0\n"),
-        "12:7: token '1:1\\x00': a NUL byte; is this a binary or UTF-16 file?" ],
+        "12:7: token '1:1\\x00': a NUL byte; is this a binary or UTF-16"
+            . ' file?' ],
     [ to(12, "1 0.5 1:1 # comment\n"),
         "12:11: unexpected '#' at the end of the line" ],
     [ to(12, "1 0.5 1:1# comment\n"),
@@ -188,7 +195,8 @@ my @cases = (
         "26: key 'box' is missing before this line" ],
     [ to(17, "model sklr\nlambda -0.1\nbox 0\n"),
         "18:8: it must not be below 0" ],
-    [ to(17, "model sklr\nlambda 0\nbox -1\n"), "19:5: it must not be below 0" ],
+    [ to(17, "model sklr\nlambda 0\nbox -1\n"),
+        "19:5: it must not be below 0" ],
     [ to(17, "model klr\nbias 2\n"),
         "18:6: bias '2' is not supported here; known: 0 1" ],
     [ to(23, "iterations many\n"), "23:12: 'many' is not a count" ],
@@ -201,14 +209,18 @@ my @cases = (
     [ to(25, "end 1\n"), "25:5: unexpected '1' at the end of the line" ],
 
     # scalings
-    [ to(25, "scaling standard\nscaling_index\nscaling_from\nscaling_to\nend\n"),
+    [ to(25, "scaling standard\nscaling_index\nscaling_from\nscaling_to\n"
+            . "end\n"),
         "25:1: key 'scaling' needs svm_type klr" ],
-    [ sub { scaled()->($_[0]); $_[0] =~ s/kernel_type rbf/kernel_type precomputed/;
+    [ sub { scaled()->($_[0]);
+            $_[0] =~ s/kernel_type rbf/kernel_type precomputed/;
             $_[0] =~ s/ 1:0.5 3:1$| 1:-0.5 2:1$| 2:0.5$| 1:1$/ 0:1/mg },
         "26:1: key 'scaling' needs features" ],
-    [ scaled(scaling => 'log'), "26:9: scaling 'log' is not supported here; known:"
+    [ scaled(scaling => 'log'),
+        "26:9: scaling 'log' is not supported here; known:"
         . ' minmax standard' ],
-    [ scaled(scaling => undef), "30: key 'scaling' is missing before this line" ],
+    [ scaled(scaling => undef),
+        "30: key 'scaling' is missing before this line" ],
     [ scaled(scaling_limits => undef),
         "30: key 'scaling_limits' is missing before this line" ],
     [ scaled(scaling_index => undef),
@@ -223,14 +235,16 @@ my @cases = (
         '29:14: scaling_from has 2 values, scaling_index 3 needs 3' ],
     [ scaled(scaling_to => '1'),
         '30:12: scaling_to has 1 values, scaling_index 2 needs 2' ],
-    [ scaled(scaling_index => '0 3'), '28:15: indices are from 1 to 2147483647' ],
+    [ scaled(scaling_index => '0 3'),
+        '28:15: indices are from 1 to 2147483647' ],
     [ scaled(scaling_index => '1 2147483648'),
         '28:15: indices are from 1 to 2147483647' ],
     [ scaled(scaling_index => '3 3'), '28:15: indices must ascend' ],
     [ scaled(scaling_index => '1 3.0'), "28:17: '3.0' is not a count" ],
     [ scaled(scaling_from => '0 7.5'),
         '30:12: feature 3: the maximum is not above the minimum' ],
-    [ scaled(scaling => 'standard', scaling_limits => undef, scaling_to => '0 1'),
+    [ scaled(scaling => 'standard', scaling_limits => undef,
+        scaling_to => '0 1'),
         '29:12: feature 1: the deviation is not above 0' ],
 
     # cut off
@@ -269,10 +283,12 @@ for my $case (
     [ 'with a header in another order',
         sub { $_[0] =~ s/(gamma.*\n)((?:.*\n){6})/$2$1/ or die } ],
     [ 'a sparse one', to(17, "model sklr\nlambda 0.1\nbox 0\nbias 0\n") ],
-    [ 'one with a scaling', scaled(scaling_limits => '0 1', scaling_index => '1 2',
+    [ 'one with a scaling',
+        scaled(scaling_limits => '0 1', scaling_index => '1 2',
             scaling_from => '0 0', scaling_to => '1 1') ],
     [ 'one with limits of no use', scaled(scaling => 'standard',
-            scaling_index => '1 2', scaling_from => '0 0', scaling_to => '1 1') ],
+            scaling_index => '1 2', scaling_from => '0 0',
+            scaling_to => '1 1') ],
     [ "as LIBSVM's", libsvm(sub { }) ],
     [ 'without probabilities', libsvm(sub { $_[0] =~ s/prob.*\n//g }),
         "2\n2\n2\n" ],
@@ -311,6 +327,7 @@ for my $length (0 .. length($good) - 2) {
     my $run = run([ 'klr-predict', 'test', 'model', 'output' ], cwd => $dir);
     $accepted .= "$length " if $run->{exit} != 1;
 }
-is($accepted, index($good, 'klr_format') . ' ', 'which is the only prefix accepted');
+is($accepted, index($good, 'klr_format') . ' ',
+    'which is the only prefix accepted');
 
 done_testing();

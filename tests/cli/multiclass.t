@@ -54,7 +54,11 @@ sub near { # largest difference of two tables
     }
     return $most;
 }
-sub decisions { return [ map { [ @$_[1 .. $#$_] ] } @{ predicted('-b', '0', '--decision') } ] }
+sub decisions
+{
+    return [ map { [ @$_[1 .. $#$_] ] }
+        @{ predicted('-b', '0', '--decision') } ];
+}
 
 # ---- One against the rest ----
 
@@ -88,7 +92,9 @@ trained('--multiclass', 'ddag', "$dir/data", "$dir/m");
 is(near($pairs, decisions()), 0, 'ddag: the machines of all pairs');
 my (%at, $next);
 $next = 0;
-for my $a (0 .. $k - 1) { for my $b ($a + 1 .. $k - 1) { $at{"$a $b"} = $next++ } }
+for my $a (0 .. $k - 1) {
+    $at{"$a $_"} = $next++ for $a + 1 .. $k - 1;
+}
 
 # The probability that class c is left, by all ways through the graph.
 sub left {
@@ -97,7 +103,8 @@ sub left {
     my $p = 1 / (1 + exp(-$f->[ $at{"$a $b"} ]));
     return $p * left($f, $a, $b - 1, $c) + (1 - $p) * left($f, $a + 1, $b, $c);
 }
-my @p = map { my $f = $_; [ map { left($f, 0, $k - 1, $_) } 0 .. $k - 1 ] } @$pairs;
+my @p = map { my $f = $_;
+    [ map { left($f, 0, $k - 1, $_) } 0 .. $k - 1 ] } @$pairs;
 my $answer = predicted();
 cmp_ok(near([ map { [ @$_[1 .. $k] ] } @$answer ], \@p), '<', 1e-9,
     'ddag: probabilities by all ways through the graph');

@@ -48,14 +48,14 @@ my $dir = scratch();
     ($klr) = evaluate('klr', $data, $model->(0.5), 2 * $cost, '1=0.5',
         '-1=0.5');
     ok(abs($klr->{gap}) < 1e-13, 'evaluator: class weights');
-    # The shifted loss: a = C sigma(lambda - 2a). With lambda = 1, a = 1/2: C = 1,
-    # and P = D = 1/2 + 2 log 2.
+    # The shifted loss: a = C sigma(lambda - 2a). With lambda = 1, a = 1/2:
+    # C = 1, and P = D = 1/2 + 2 log 2.
     my ($sklr) = evaluate('sklr', $data, $model->(0.5), 1, 1, 0);
     ok(abs($sklr->{primal} - 0.5 - 2 * log 2) < 1e-13
             && abs($sklr->{gap}) < 1e-13 && abs($sklr->{violation}) < 1e-13,
         'evaluator: shifted loss in closed form') or diag(explain($sklr));
-    # C = 1, lambda = 0: a = sigma(-2a) < 0.4, so that a box from 0.4 on holds it
-    # there: P = D = -0.32 - 2 G(0.4).
+    # C = 1, lambda = 0: a = sigma(-2a) < 0.4, so that a box from 0.4 on holds
+    # it there: P = D = -0.32 - 2 G(0.4).
     my $box = -0.32 - 2 * (0.4 * log(0.4) + 0.6 * log 0.6);
     ($sklr) = evaluate('sklr', $data, $model->(0.4), 1, 0, 0.4);
     ok(abs($sklr->{primal} - $box) < 1e-13 && abs($sklr->{gap}) < 1e-13
@@ -70,8 +70,9 @@ my $dir = scratch();
     ok(abs($sklr->{primal} - 2 * log 2) < 1e-13
             && abs($sklr->{dual} - $box) < 1e-13 && $sklr->{n_sv} == 0,
         'evaluator: a model without those at the lower end of the box');
-    # No bias, x = +1 and x = -3: w = a_1 + 3 a_2 = 1 where a_i = C sigma(-w |x_i|)
-    # for C = 1 / (sigma(-1) + 3 sigma(-3)), and sum beta = a_1 - a_2 is not 0.
+    # No bias, x = +1 and x = -3: w = a_1 + 3 a_2 = 1 where a_i = C sigma(-w
+    # |x_i|) for C = 1 / (sigma(-1) + 3 sigma(-3)), and sum beta = a_1 - a_2 is
+    # not 0.
     my $far = put("$dir/far", "1 1:1\n-1 1:-3\n");
     my @alpha = map { 1 / (1 + exp $_) } 1, 3;
     $cost = 1 / ($alpha[0] + 3 * $alpha[1]);

@@ -26,12 +26,13 @@ my $dir = scratch();
 put("$dir/linear", $linear);
 
 for my $options ([], [qw(-c 100)], [qw(-a smo -c 100)]) {
-    my $run = run([ 'klr-train', '-q', '--json', '-t', 0, '--max-iter', 100, @$options,
+    my $run = run([ qw(klr-train -q --json -t 0 --max-iter 100), @$options,
             'linear', 'model' ], cwd => $dir);
     my $refused = $run->{exit} == 1 && !-e "$dir/model" && $run->{err} eq
         "klr-train: linear: the objective overflows: scale the features\n";
     my $usable = $run->{exit} == 0
-        && $run->{out} =~ /"objective": -?\d/ && run([ 'klr-predict', 'linear', 'model',
+        && $run->{out} =~ /"objective": -?\d/
+            && run([ 'klr-predict', 'linear', 'model',
             'out' ], cwd => $dir)->{exit} == 0;
     ok($refused || $usable, "linear @$options: refused, or a model of numbers")
         or diag("exit $run->{exit}: $run->{err}");

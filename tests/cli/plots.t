@@ -23,7 +23,7 @@ my @python = ($python, '-S');
 
 sub grid { return run([ @python, 'tools/klr-grid', @_ ]) }
 sub plot { return run([ @python, 'tools/klr-plot', @_ ]) }
-sub validate { return run([ 'klr-train', '-q', '-v', 3, @_, '/dev/null' ])->{out} }
+sub validate { return run([ qw(klr-train -q -v 3), @_, '/dev/null' ])->{out} }
 sub last_line { return (split /\n/, $_[0]{out})[-1] }
 
 # Run without gnuplot.
@@ -33,7 +33,8 @@ sub is_picture
 {
     my ($path, @texts) = @_;
     my $picture = -e $path ? get($path) : '';
-    my $start = $path =~ /svg$/ ? qr/\A<\?xml.*<svg /s : qr/\A\x89PNG\r\n.*IEND....\z/s;
+    my $start = $path =~ /svg$/ ? qr/\A<\?xml.*<svg /s
+        : qr/\A\x89PNG\r\n.*IEND....\z/s;
     like($picture, $start, "$path is a picture");
     ok(index($picture, $_) >= 0, "of $_") for @texts;
     return;
@@ -94,12 +95,13 @@ for my $metric (qw(accuracy balanced logloss brier auc f1 mcc ece)) {
         $best = $value if $sign * $value->{$key} < $sign * $best->{$key};
     }
     is(last_line(grid('--metric', $metric, "$dir/json")),
-        sprintf('%.15g %.15g %.6g', @$best{qw(c gamma)}, 100 * $best->{accuracy}),
+        sprintf('%.15g %.15g %.6g', @$best{qw(c gamma)},
+            100 * $best->{accuracy}),
         "the best by $metric");
 }
 
-my @parts = map { put("$dir/part$_", validate('--json', '-c', '0.1:10:x10', '-g',
-        $_, 'heart_scale')) } qw(2^-3 2^-7 2^-5);
+my @parts = map { put("$dir/part$_", validate(qw(--json -c 0.1:10:x10 -g), $_,
+        'heart_scale')) } qw(2^-3 2^-7 2^-5);
 is(grid(@parts)->{out}, $text =~ s/^json/grid/r, 'parts are the whole');
 is(grid($parts[0], @parts)->{out}, $text =~ s/^json/grid/r, 'a part twice');
 
@@ -112,16 +114,19 @@ is("$run->{err}$run->{out}", $text =~ s/^json/heart_scale/r, 'by klr-train');
 is(grid("$dir/again")->{out}, $text =~ s/^json/again/r, 'kept');
 run([ 'klr-train', '-q', '-v', 3, @whole, "$dir/straight" ]);
 is(get("$dir/model"), get("$dir/straight"), 'the model of the best point');
-is(grid(@train, split(' ', '-v 3 -log2c -1,3,2 -log2g -7,-7,1 heart_scale'))->{out},
+is(grid(@train, split(' ',
+    '-v 3 -log2c -1,3,2 -log2g -7,-7,1 heart_scale'))->{out},
     grid(put("$dir/heart_scale",
         validate(split ' ', '--json -c 0.5,2,8 -g 2^-7 heart_scale')))->{out},
     'the options of grid.py');
-is(last_line(grid(@train, split(' ', '-v 2 -s svm -h 0 -t 0 -c 1,2 heart_scale')))
+is(last_line(grid(@train, split(' ',
+    '-v 2 -s svm -h 0 -t 0 -c 1,2 heart_scale')))
         =~ tr/ //, 1, 'no gamma where the kernel has none');
 is(run([ @python, 'tools/klr-grid', @train, '-v', 3, @whole[ 0 .. 3 ], '-' ],
     stdin_file => 'heart_scale')->{out}, $text =~ s/^json/stdin/r,
     'data by stdin');
-$run = grid(@train, '-v', 2, '-c', '0.1:40:x1.1', '-g', '0.01,0.02', 'heart_scale');
+$run = grid(@train, '-v', 2, '-c', '0.1:40:x1.1', '-g', '0.01,0.02',
+    'heart_scale');
 is(max(map {length} split /\n/, $run->{out} =~ s/^accuracy.*\n//mr), 70,
     'many columns are narrow');
 SKIP: {
@@ -130,15 +135,18 @@ SKIP: {
             'BUILD=' . ($ENV{KLR_BUILD} // 'build') ])->{exit};
     run([ 'make', 'install', "PREFIX=$dir/usr", "BIN=@{[bin('.')]}",
         'BUILD=' . ($ENV{KLR_BUILD} // 'build') ], env => { MAKEFLAGS => '' });
-    is(run([ "$dir/usr/bin/klr-grid", "$dir/json" ])->{out}, $text, 'installed');
+    is(run([ "$dir/usr/bin/klr-grid", "$dir/json" ])->{out}, $text,
+        'installed');
     is(last_line(run([ "$dir/usr/bin/klr-grid", '-q', '-v', 3, @whole ])),
         (split /\n/, $text)[-1], 'it finds what was installed with it');
     run([ 'make', 'uninstall', "PREFIX=$dir/usr" ], env => { MAKEFLAGS => '' });
-    is(join(' ', grep {-f} glob "$dir/usr/*/* $dir/usr/*/*/*"), '', 'uninstalled');
+    is(join(' ', grep {-f} glob "$dir/usr/*/* $dir/usr/*/*/*"), '',
+        'uninstalled');
 }
 
-# Between the points the picture of x + 2y is x + 2y; beside a hole there is none.
-is(run([ @python, '-c', <<'END' ])->{out}, "[4.0, 0.5, 9.0, None, 3.0]\n", 'bilinear');
+# Between the points the picture of x + 2y is x + 2y; beside a hole there is
+# none.
+my $interpolated = run([ @python, '-c', <<'END' ]);
 import importlib.machinery, importlib.util, sys
 sys.path.insert(0, "tools")
 sys.dont_write_bytecode = True
@@ -153,6 +161,7 @@ plane[2][0] = None
 print(values + [grid.interpolate([0, 1, 3], [0, 2, 3], plane, *p)
                 for p in [(0.5, 2.5), (1, 1)]])
 END
+is($interpolated->{out}, "[4.0, 0.5, 9.0, None, 3.0]\n", 'bilinear');
 
 # ---- klr-plot ----
 
@@ -175,8 +184,9 @@ put("$dir/decision", join '',
 sub areas
 {
     my ($c, $sign, @chosen) = @_;
-    my @right = map { $sign * $_->[ $c + 1 ] } grep { $_->[0] == $classes[$c] } @chosen;
-    my @wrong = map { $sign * $_->[ $c + 1 ] } grep { $_->[0] != $classes[$c] } @chosen;
+    my (@right, @wrong);
+    push @{ $_->[0] == $classes[$c] ? \@right : \@wrong },
+        $sign * $_->[ $c + 1 ] for @chosen;
     my ($pairs, $precision) = (0, 0);
     for my $p (@right) {
         $pairs += ($p > $_) + ($p == $_) / 2 for @wrong;
@@ -192,7 +202,8 @@ for my $kind ([ 'roc', 'AUC', 0 ], [ 'pr', 'average precision', 1 ]) {
         "  class $classes[$_]: $area = " . (areas($_, 1, @rows))[$which] . "\n"
     } 0 .. 2;
     my $out = plot($name, '--data', "$dir/data", "$dir/output")->{out};
-    is(join('', map {s/^[a-z]//r} grep {/=/} split /^/, $out), $expected, $area);
+    is(join('', map {s/^[a-z]//r} grep {/=/} split /^/, $out), $expected,
+        $area);
     is(plot($name, "$dir/cv")->{out}, $out =~ s/: output,/: cv,/r,
         'the same of --cv-out');
     my @two = grep { $_->[0] != 7 } @rows;
@@ -200,8 +211,10 @@ for my $kind ([ 'roc', 'AUC', 0 ], [ 'pr', 'average precision', 1 ]) {
     for my $class (1, 2) {
         # The score is that of class 1's column, and positive for class 2.
         my @chosen = map { [ ($_->[0] == $class ? 1 : 2), $_->[1] ] } @two;
-        $out = plot($name, '--class', $class, '--data', "$dir/two", "$dir/decision");
-        like($out->{out}, qr/ = @{[(areas(0, $class == 2 ? 1 : -1, @chosen))[$which]]}\n\z/,
+        $out = plot($name, '--class', $class, '--data', "$dir/two",
+            "$dir/decision");
+        like($out->{out},
+            qr/ = @{[(areas(0, $class == 2 ? 1 : -1, @chosen))[$which]]}\n\z/,
             "$area of decision values, class $class");
     }
 }
@@ -214,7 +227,8 @@ like(plot('roc', "$dir/held", "$dir/cv", '--class', 1)->{out},
 
 # 10 of 0.8, of which 8 are right, and 4 of 0.1; Wilson's intervals of 8 of 10
 # and of 0 of 4 are in the textbooks.
-put("$dir/calm", join '', "labels 1 -1\n", "1 0.8 0.2\n" x 10, "-1 0.1 0.9\n" x 4);
+put("$dir/calm", join '', "labels 1 -1\n", "1 0.8 0.2\n" x 10,
+    "-1 0.1 0.9\n" x 4);
 put("$dir/labels", "1\n" x 8 . "-1\n" x 6);
 $run = plot('reliability', '--bins', 2, '--data', "$dir/labels", "$dir/calm");
 is("$run->{err}$run->{out}", <<'END', 'reliability');
@@ -240,7 +254,8 @@ my @lines = $run->{out} =~ /^  ([abAB]+)$/mg;
 is(join('', map { substr $_, 0, 1 } @lines) =~ tr/abAB//sr, 'BbaA',
     'a surface, from above');
 is(scalar(grep { !/\A(.)\1+\z/ } @lines), 0, 'on which one feature counts');
-like($run->{out}, qr/^feature 5 from -3.3 to 3.3.*^feature 3 from 0.75 to 6.25$/ms,
+like($run->{out},
+    qr/^feature 5 from -3.3 to 3.3.*^feature 3 from 0.75 to 6.25$/ms,
     'its axes');
 like($run->{out}, qr/^a: class 1, A.*^b: class 7, B/ms, 'its classes');
 
@@ -259,10 +274,13 @@ SKIP: {
     $drawn->('grid.svg', grid($to->('grid.svg'), "$dir/table"),
         'table: log loss by cross validation', 'log2 C', 'log2 gamma',
         'best: C = 1, gamma = 2, log loss = 0.125');
-    $drawn->('line.svg', grid($to->('line.svg'), $parts[0]), 'log2 C', 'best: C = ');
-    $drawn->('roc.svg', plot('roc', $to->('roc.svg'), "$dir/cv", '--title', $title),
+    $drawn->('line.svg', grid($to->('line.svg'), $parts[0]), 'log2 C',
+        'best: C = ');
+    $drawn->('roc.svg', plot('roc', $to->('roc.svg'), "$dir/cv", '--title',
+        $title),
         'false positive rate', 'class 7: AUC', $title);
-    $drawn->('pr.svg', plot('pr', $to->('pr.svg'), "$dir/cv"), 'recall', 'precision');
+    $drawn->('pr.svg', plot('pr', $to->('pr.svg'), "$dir/cv"), 'recall',
+        'precision');
     $drawn->('bars.svg', plot('reliability', $to->('bars.svg'), "$dir/cv"),
         'predicted probability', 'examples', 'calibrated');
     $drawn->('surface.svg',
@@ -275,11 +293,13 @@ SKIP: {
     run([ qw(klr-train -q -c 10), "$dir/plane3", "$dir/three" ]);
     plot(@surface, '-o', "$dir/three.svg", "$dir/three", "$dir/plane3");
     is_picture("$dir/three.svg", 'the most probable class', 'class 4');
-    is(join(' ', grep {-e} glob("$dir/.klr*"), 'y'), '', 'nothing else is left');
+    is(join(' ', grep {-e} glob("$dir/.klr*"), 'y'), '',
+        'nothing else is left');
 }
 $run = bare('tools/klr-grid', '-o', "$dir/none.png", "$dir/json");
 is("$run->{exit}$run->{out}$run->{err}",
-    "0${text}klr-grid: gnuplot is not installed: text instead of $dir/none.png\n",
+    "0${text}klr-grid: gnuplot is not installed: text instead of"
+        . " $dir/none.png\n",
     'without gnuplot there is text');
 
 # ---- Refusals ----
@@ -289,22 +309,33 @@ put("$dir/plain", "1\n-1\n");
 put("$dir/pairs", "1 2 3\n");
 put("$dir/single", "fold true labels 1 -1\n1 1 1 0.5 0.5\n");
 for my $case (
-    [ 'klr-grid', "$dir/one: no grid: -v with several values of -c, -g or -l makes one", "$dir/one" ],
-    [ 'klr-grid', "$dir/data: no results of klr-train -v", "$dir/data", "$dir/table" ],
-    [ 'klr-grid', 'the results have no mcc: klr-train --metrics prints all metrics',
+    [ 'klr-grid',
+        "$dir/one: no grid: -v with several values of -c, -g or -l makes one",
+        "$dir/one" ],
+    [ 'klr-grid', "$dir/data: no results of klr-train -v", "$dir/data",
+        "$dir/table" ],
+    [ 'klr-grid',
+        'the results have no mcc: klr-train --metrics prints all metrics',
         '--metric', 'mcc', "$dir/table" ],
-    [ 'klr-grid', 'two results at C = 1: of other data or folds, or tables without '
-        . 'gamma, which --json has', put("$dir/other", $table =~ s/0.125/0.126/r), "$dir/table" ],
+    [ 'klr-grid',
+        'two results at C = 1: of other data or folds, or tables without '
+        . 'gamma, which --json has',
+        put("$dir/other", $table =~ s/0.125/0.126/r), "$dir/table" ],
     [ 'klr-grid', "$dir/none: No such file or directory", "$dir/none" ],
-    [ 'klr-grid', q('1,2' is not FIRST,LAST,STEP), @train, '-log2c', '1,2', 'heart_scale' ],
-    [ 'klr-grid', q('2,1,1': no values between these), @train, '-log2c', '2,1,1', 'heart_scale' ],
-    [ 'klr-plot', 'output: the true labels are missing: --data', 'roc', "$dir/output" ],
+    [ 'klr-grid', q('1,2' is not FIRST,LAST,STEP), @train, '-log2c', '1,2',
+        'heart_scale' ],
+    [ 'klr-grid', q('2,1,1': no values between these), @train, '-log2c',
+        '2,1,1', 'heart_scale' ],
+    [ 'klr-plot', 'output: the true labels are missing: --data', 'roc',
+        "$dir/output" ],
     [ 'klr-plot', 'output: 61 predictions, but 14 examples in labels', 'roc',
         '--data', "$dir/labels", "$dir/output" ],
     [ 'klr-plot', 'plain: labels alone: no probabilities, no decision values',
         'pr', "$dir/plain" ],
-    [ 'klr-plot', 'pairs: decision values of several pairs of classes: probabilities '
-        . 'are needed', 'pr', '--data', put("$dir/short", "1\n"), "$dir/pairs" ],
+    [ 'klr-plot',
+        'pairs: decision values of several pairs of classes: probabilities '
+        . 'are needed',
+        'pr', '--data', put("$dir/short", "1\n"), "$dir/pairs" ],
     [ 'klr-plot', 'decision: decision values: reliability is of probabilities',
         'reliability', '--data', "$dir/two.data", "$dir/decision" ],
     [ 'klr-plot', 'cv: there is no class 9', 'roc', '--class', 9, "$dir/cv" ],
@@ -319,19 +350,24 @@ for my $case (
     is("$run->{exit} $run->{err}", "1 $tool: $message\n", $message);
 }
 for my $case ([ 'klr-grid' ], [ 'klr-grid', '-c', 1, "$dir/json" ],
-    [ 'klr-grid', '-o', 'x.pdf', "$dir/json" ], [ 'klr-grid', '--metric', 'x', 'y' ],
+    [ 'klr-grid', '-o', 'x.pdf', "$dir/json" ],
+    [ 'klr-grid', '--metric', 'x', 'y' ],
     [ 'klr-plot' ], [ 'klr-plot', 'roc' ], [ 'klr-plot', 'pie', "$dir/cv" ],
     [ 'klr-plot', 'reliability', '--bins', 0, "$dir/cv" ])
 {
     my ($tool, @arguments) = @$case;
-    is(run([ @python, "tools/$tool", @arguments ])->{exit}, 2, "wrong usage: @$case");
+    is(run([ @python, "tools/$tool", @arguments ])->{exit}, 2,
+        "wrong usage: @$case");
 }
-is(grid(@train, '-c', 'x', 'heart_scale')->{exit}, 2, 'the status of klr-train');
+is(grid(@train, '-c', 'x', 'heart_scale')->{exit}, 2,
+    'the status of klr-train');
 for my $tool (qw(klr-grid klr-plot)) {
     $run = run([ "tools/$tool", '--help' ]);
-    like("$run->{exit}$run->{out}", qr/\A0usage: $tool .*--help/s, "$tool --help");
+    like("$run->{exit}$run->{out}", qr/\A0usage: $tool .*--help/s,
+        "$tool --help");
     next unless -w '/dev/full';
-    like(run([ "tools/$tool", $tool eq 'klr-grid' ? "$dir/json" : ('roc', "$dir/cv") ],
+    my @shown = $tool eq 'klr-grid' ? "$dir/json" : ('roc', "$dir/cv");
+    like(run([ "tools/$tool", @shown ],
         stdout_file => '/dev/full')->{err}, qr/\A$tool: output: No space left/,
         "$tool on a full disk");
 }

@@ -69,7 +69,8 @@ sub predict
 
 predict("0|$predictions|$metrics", 'predictions on stdout, metrics on stderr',
     'test', 'klr');
-predict("0|$metrics|", 'predictions in a file, metrics on stdout', 'test', 'klr',
+predict("0|$metrics|", 'predictions in a file, metrics on stdout', 'test',
+    'klr',
     'out');
 is(get("$dir/out"), $predictions, 'the file');
 predict("0|$predictions|", '-q', '-q', 'test', 'klr', '-');
@@ -107,9 +108,10 @@ is_deeply([ @$json{qw(labels confusion other_labels)} ],
 $run = run([ 'klr-predict', '--json', '-q', '--unlabelled', '-', 'klr', 'out' ],
     cwd => $dir, stdin => "1:1\n");
 is($run->{out}, '{"rows": 1, "labelled": 0, "correct": 0, "accuracy": null,'
-    . ' "log_loss": null, "brier": null, "auc": null, "balanced_accuracy": null,'
-    . ' "f1": null, "mcc": null, "ece": null, "labels": [5, -1], "confusion":'
-    . qq( [[0, 0], [0, 0]], "other_labels": 0}\n), 'nothing known');
+    . ' "log_loss": null, "brier": null, "auc": null,'
+    . ' "balanced_accuracy": null, "f1": null, "mcc": null, "ece": null,'
+    . ' "labels": [5, -1], "confusion": [[0, 0], [0, 0]],'
+    . qq( "other_labels": 0}\n), 'nothing known');
 
 # ---- All metrics ----
 
@@ -117,7 +119,8 @@ is($run->{out}, '{"rows": 1, "labelled": 0, "correct": 0, "accuracy": null,'
 # own, the first two right.
 sub matrix
 {
-    my $header = 'Confusion matrix, true labels in rows, predicted ones in columns';
+    my $header =
+        'Confusion matrix, true labels in rows, predicted ones in columns';
     return join '', map {"$_\n"} $header,
         map { join '  ', map { sprintf '%5s', $_ } @$_ } @_;
 }
@@ -153,7 +156,8 @@ predict("1|labels 5 -1\n5 0.679178699 0.320821301\n|klr-predict: stdin:2:1:"
         . " missing label before '1:1'\n",
     'unlabelled rows have to be announced', '-', 'klr',
     { stdin => "5 1:1\n1:1\n" });
-predict("0|labels 5 -1\n|klr-predict: warning: stdin: no rows\n", 'no rows', '-',
+predict("0|labels 5 -1\n|klr-predict: warning: stdin: no rows\n", 'no rows',
+    '-',
     'klr', { stdin => "# nothing\n\n" });
 predict("0|-1\n-1\n|Accuracy = 50% (1/2) (classification)\n"
         . "Log loss = 0.575939\nBrier score = 0.191689\n",
@@ -191,13 +195,14 @@ predict("1||klr-predict: stdin:3: the decision value overflows\n",
 ok(!-e "$dir/new" && !glob("$dir/.klr*"), 'nothing is left behind');
 SKIP: {
     skip 'no /dev/full', 3 unless -w '/dev/full';
-    predict("1||klr-predict: /dev/full: cannot write: No space left on device\n",
-        'a full disk', 'test', 'klr', '/dev/full');
-    predict("1||klr-predict: stdout: cannot write: No space left on device\n",
+    my $full = 'cannot write: No space left on device';
+    predict("1||klr-predict: /dev/full: $full\n", 'a full disk', 'test', 'klr',
+        '/dev/full');
+    predict("1||klr-predict: stdout: $full\n",
         'stdout on a full disk', 'test', 'klr', { stdout_file => '/dev/full' });
-    my ($full) = run([ 'klr-predict', 'test', 'klr', 'out' ], cwd => $dir,
+    my $metrics = run([ 'klr-predict', 'test', 'klr', 'out' ], cwd => $dir,
         stdout_file => '/dev/full');
-    is("$full->{exit} $full->{err}", "1 klr-predict: stdout: cannot be written:"
+    is("$metrics->{exit} $metrics->{err}", "1 klr-predict: stdout: cannot be written:"
         . " No space left on device\n", 'metrics on a full disk');
 }
 
@@ -210,7 +215,8 @@ sub converse
     local $SIG{PIPE} = 'IGNORE';
     my $ready = IO::Select->new($out);
     my ($text, $good) = ('', 1);
-    for my $case ([ "5 1:1\n", 2 ], [ "-1 2:1\n5\n\n# waits\n \t\r\n", 4 ], [ "-1 1:0.2", 4 ],
+    for my $case ([ "5 1:1\n", 2 ], [ "-1 2:1\n5\n\n# waits\n \t\r\n", 4 ],
+        [ "-1 1:0.2", 4 ],
         [ "5 7:3\n", 5 ])
     {
         syswrite $in, $case->[0];
@@ -265,10 +271,12 @@ my $slow = run([ 'sh', '-c',
     cwd => $dir);
 is($slow->{out}, $run->{out}, 'the same through a pipe in pieces');
 
-# Many support vectors: entries of K may be floats, but are for all rows or none.
+# Many support vectors: entries of K may be floats, but are for all rows or
+# none.
 my $random = uniform(7);
 my $vectors = join '', map {
-    join(' ', 2 * $random->() - 1, map { sprintf '%d:%.3f', $_, $random->() } 1 .. 4)
+    join(' ', 2 * $random->() - 1,
+        map { sprintf '%d:%.3f', $_, $random->() } 1 .. 4)
         . "\n"
 } 1 .. 500;
 my $header = get("$dir/klr") =~ s/SV\n.*//sr;
@@ -276,15 +284,16 @@ $header =~ s/linear/rbf\ngamma 0.7/;
 $header =~ s/total_sv 2/total_sv 500/;
 $header =~ s/nr_sv 1 1/nr_sv 200 300/;
 put("$dir/rbf", "${header}SV\n$vectors");
-$run = run([ 'klr-predict', '--decision', '-j', 1, 'many', 'rbf' ], cwd => $dir);
+$run = run([ 'klr-predict', '--decision', '-j', 1, 'many', 'rbf' ],
+    cwd => $dir);
 my @beta = map { [ split /[ :]/ ] } split /\n/, $vectors;
 @f = map { (split)[1] } split /\n/, $run->{out};
 $apart = max map {
     my ($x, $f) = ($x[$_], -0.25);
     for my $v (@beta) {
         my ($beta, undef, $p, undef, $q, undef, $r, undef, $s) = @$v;
-        $f += $beta
-            * exp(-0.7 * (($x->[1] - $p)**2 + ($x->[2] - $q)**2 + $r**2 + $s**2));
+        my $distance = ($x->[1] - $p)**2 + ($x->[2] - $q)**2 + $r**2 + $s**2;
+        $f += $beta * exp(-0.7 * $distance);
     }
     abs($f[$_] - $f)
 } map { 199 * $_ } 0 .. 100;
@@ -299,7 +308,10 @@ ok(length $run->{out} && $slow->{out} eq $run->{out},
 # ---- against svm-predict ----
 
 # Rows of [label, numbers...].
-sub table { return map { [ split ' ' ] } grep { !/^labels/ } split /\n/, get($_[0]) }
+sub table
+{
+    return map { [ split ' ' ] } grep { !/^labels/ } split /\n/, get($_[0]);
+}
 
 sub compare
 {
@@ -322,7 +334,8 @@ sub compare
         my ($other, @q) = @{ $theirs[$i] };
         my @sorted = sort { $b <=> $a } @q;
         $largest = max $largest, map { abs($p[$_] - $q[$_]) } 0 .. $#q;
-        $labels++ if $label != $other && (!@q || $sorted[0] - $sorted[1] > 1e-2);
+        $labels++
+            if $label != $other && (!@q || $sorted[0] - $sorted[1] > 1e-2);
     }
     my $bound = $name =~ /^two/ ? 1.01e-6 : 5e-3;
     is($labels, 0, "$name: labels of " . @ours . ' rows');
@@ -336,9 +349,11 @@ SKIP: {
         unless peer('svm-train') && peer('svm-predict');
     my %labels = (two => [ -3, 8, 8 ], three => [ 4, 1, -2, 1 ]);
     for my $set (sort keys %labels) {
-        put("$dir/train", clusters(seed => 31, labels => $labels{$set}, n => 150,
+        put("$dir/train", clusters(seed => 31, labels => $labels{$set},
+            n => 150,
                 d => 6, zeros => 0.3));
-        put("$dir/other", clusters(seed => 32, labels => $labels{$set}, n => 700,
+        put("$dir/other", clusters(seed => 32, labels => $labels{$set},
+            n => 700,
                 d => 8, zeros => 0.3));
         for my $kernel ([ 't=0', -t => 0 ],
             [ 't=1', -t => 1, -g => 0.5, -r => 1, -d => 2 ],

@@ -63,7 +63,8 @@ for my $file (get('README') =~ m{\b(docs/[\w.-]+\w|CONTRIBUTING|LICENSE)}g) {
     ok(-s $file, "$file is there");
 }
 
-is(get("$dir/task.2") =~ s/"seconds.*//rs, get("$dir/part.3") =~ s/"seconds.*//rs,
+is(get("$dir/task.2") =~ s/"seconds.*//rs,
+    get("$dir/part.3") =~ s/"seconds.*//rs,
     'a task is a part') if gnu_parallel();
 
 like(get("$dir/output"), qr/\Alabels 1 -1\n-?1 [\d.e-]+ [\d.e-]+\n/,

@@ -43,7 +43,8 @@ sub refused
     my $run = run($command, cwd => $dir);
     my $left = join ' ', sort map { s{.*/}{}r } glob "$dir/* $dir/.[!.]*";
     is($run->{err}, "$message\n", "$what: message");
-    is("$run->{exit} $left $run->{out}", "$exit @{[join ' ', sort keys %files]} ",
+    is("$run->{exit} $left $run->{out}",
+        "$exit @{[join ' ', sort keys %files]} ",
         "$what: exit status, files, no output");
 }
 
@@ -162,7 +163,8 @@ my @values = (
     ['-t sigmoid -a newton', 'option -t: newton needs a positive semidefinite '
         . 'kernel; what takes any: smo, smo1, newton --regularizer coef, '
         . 'cg --regularizer coef'],
-    ['-t sigmoid -a smo --no-bias', 'option --no-bias: smo always has a bias; what '
+    ['-t sigmoid -a smo --no-bias',
+        'option --no-bias: smo always has a bias; what '
         . 'trains without: smo1, newton --regularizer coef, '
         . 'cg --regularizer coef'],
     ['-a cg --regularizer kernel', 'option --regularizer: klr by cg has not '
@@ -177,7 +179,8 @@ my @values = (
     ['-s ivm --gap 0.1', 'option --gap: ivm by greedy has no dual bound with '
         . 'this kernel; what has: none'],
     ['--keep-bounded', 'option --keep-bounded: only an sklr model has a box'],
-    ['--lambda-bound', 'option --lambda-bound: only an sklr model has a lambda'],
+    ['--lambda-bound',
+        'option --lambda-bound: only an sklr model has a lambda'],
     ['-s svm -a smo1', 'option -a: smo1 does not train svm; what does: smo'],
     ['-s sklr --regularizer coef', 'option --regularizer: sklr by newton has '
         . 'not coef; what has: none'],
@@ -202,7 +205,8 @@ my @values = (
         . 'rbf, sigmoid, precomputed, laplacian'],
     ['-t linaer', "option -t: 'linaer' is not one of linear, polynomial, rbf, "
         . "sigmoid, precomputed, laplacian (did you mean 'linear'?)"],
-    ['-a newtan', "option -a: 'newtan' is not one of auto, smo, newton, smo1, trirls, "
+    ['-a newtan',
+        "option -a: 'newtan' is not one of auto, smo, newton, smo1, trirls, "
         . "cg, exact, greedy, threshold (did you mean 'newton'?)"],
     ['-b 2', "option -b: '2' is not one of 0, 1"],
     ['-s kfd -a newton', 'option -a: newton does not train kfd; what does: '
@@ -214,7 +218,8 @@ my @values = (
     ['-s svm --link sigma', 'option --link: sigma is not a link of svm'],
     ['--link shrunk', 'option --link: shrunk is not a link of klr'],
     ['--link sgima', "option --link: 'sgima' is not one of auto, none, sigma, "
-        . "shrunk, consistent, fitted, platt, gaussian (did you mean 'sigma'?)"],
+        . "shrunk, consistent, fitted, platt, gaussian (did you mean "
+        . "'sigma'?)"],
     ['--multiclass all', "option --multiclass: 'all' is not one of ovo, ova, "
         . 'ddag, softmax'],
     ['-s svm --multiclass softmax', 'option --multiclass: softmax is of klr '
@@ -281,7 +286,8 @@ refused('AUC of three classes',
     ['klr-train', '-v', '2', '--metric', 'auc', 'three'],
     { three => join '', map { $_ % 3 . " 1:$_\n" } 1 .. 9 }, 2,
     'klr-train: option --metric: auc is of two classes; the data have 3');
-refused('a metric that is none', ['klr-train', '-v', '2', '--metric', 'loss', 'd'],
+refused('a metric that is none', ['klr-train', '-v', '2', '--metric', 'loss',
+    'd'],
     {}, 2, "klr-train: option --metric: 'loss' is not one of auto, accuracy,"
         . ' balanced, logloss, brier, auc, f1, mcc, ece');
 

@@ -104,11 +104,15 @@ scales('standardised', [ '--standardize', $standard ], <<'END');
 END
 scales('one row', ['-'], "1 \n", stdin => "1 1:5\n");
 scales('numbers near the ends of double', [ '-', '-l', '-1', '--exact' ],
-    <<'END', err => denser(4, 6), stdin => "1 1:-1.5e308 2:4e-324\n2 1:1.5e308\n3 1:0.75e308\n");
+    <<'END', err => denser(4, 6), stdin => <<'INPUT');
 1 1:-1 2:1 
 2 1:1 2:-1 
 3 1:0.5 2:-1 
 END
+1 1:-1.5e308 2:4e-324
+2 1:1.5e308
+3 1:0.75e308
+INPUT
 my $input = "\xEF\xBB\xBF# head\r\n1 qid:3 1:1\r\n\r\n2\t1:2 # x\r\n3 1:1.5";
 scales('all that is accepted', ['-'], "1 1:-1 \n2 1:1 \n3 \n",
     stdin => $input,
@@ -302,7 +306,8 @@ for my $case (
     [ "x\n0 1\n2 0 1\n2 0 1\n", "4: indices must ascend" ],
     [ "x\n0 1\n\n2 1 0\n", "4: the minimum is above the maximum" ],
     [ "z\n2 1 0\n", "2: the deviation is not above 0" ],
-    [ "z\n0 1\n", "2: three numbers expected: a feature's index and its range" ],
+    [ "z\n0 1\n",
+        "2: three numbers expected: a feature's index and its range" ],
 ) {
     my ($text, $message) = @$case;
     put("$dir/bad", $text);

@@ -18,7 +18,8 @@ for my $i (1 .. 150) {
     my $y = $i % 3 ? -1 : 1;
     my $row = sprintf '%+d 1:%.6g%s 3:7 4:%.5g%s', $y, 30 + 8 * $y + rand 40,
         rand() < 0.2 ? sprintf(' 2:%.4g', rand(5) - 1) : '',
-        1e-3 * (1 + rand() + 0.2 * $y), rand() < 0.5 ? ' 2000:' . int rand 9 : '';
+        1e-3 * (1 + rand() + 0.2 * $y), rand() < 0.5 ? ' 2000:' . int rand 9
+            : '';
     push @train, "$row\n" if $i % 5;
     push @test, $row =~ s/ 4:/ 4:1/r =~ s/( 2000:.*)?$/ 5:1.5 2000:11\n/r
         if $i % 5 == 0;
@@ -38,7 +39,8 @@ sub quiet
 my %option = (minmax => '-l -1 -u 1', standard => '--standardize');
 for my $how (keys %option) {
     for my $data ('train', 'heart') {
-        put("$dir/$data.$how", quiet("klr-scale --exact $option{$how} -s range $data")
+        put("$dir/$data.$how",
+            quiet("klr-scale --exact $option{$how} -s range $data")
             ->{out});
         put("$dir/test.$how", quiet('klr-scale --exact -r range test')->{out})
             if $data eq 'train';
@@ -72,8 +74,10 @@ for my $options ('-s klr', '-s klr -t linear -c 10', '-s svm -b 1', '-s sklr',
     }
 }
 for my $how (sort keys %option) {
-    for my $options ('-v 5', '-v 5 -c 0.1,1,10 -g 0.01,0.1', '-v 3 -s svm -b 1') {
-        my ($before, $within) = map { quiet("klr-train -q $options --cv-out $_ m")
+    for my $options ('-v 5', '-v 5 -c 0.1,1,10 -g 0.01,0.1',
+        '-v 3 -s svm -b 1') {
+        my ($before, $within) = map {
+            quiet("klr-train -q $options --cv-out $_ m")
                 ->{out} . get("$dir/cv") }
             "cv train.$how", "cv --scale $how train";
         is($within, $before, "$how: validation");
@@ -81,7 +85,8 @@ for my $how (sort keys %option) {
     my ($before, $within) = map { quiet("klr-train --check-kernel $_")->{out} }
         "train.$how", "--scale $how train";
     is($within, $before, "$how: the kernel matrix");
-    my $stdin = run([ 'klr-train', '-q', '--scale', $how, '-', 'm' ], cwd => $dir,
+    my $stdin = run([ 'klr-train', '-q', '--scale', $how, '-', 'm' ],
+        cwd => $dir,
         stdin => get("$dir/train"));
     is($stdin->{exit}, 0, "$how: from stdin");
     quiet("klr-train -q --scale $how train within");
@@ -123,7 +128,8 @@ sub column
             my $deviation = sqrt sum(map { ($_ - $mean)**2 } @value) / @value;
             my ($low, $high) = $how eq 'minmax' ? (min(@value), max(@value))
                 : ($mean, $deviation);
-            cmp_ok(abs($from[$c] - $low), '<=', 1e-14 * abs $low, "$index: from");
+            cmp_ok(abs($from[$c] - $low), '<=', 1e-14 * abs $low,
+                "$index: from");
             cmp_ok(abs($to[$c] - $high), '<=', 1e-14 * $high, "$index: to");
             my @rows = split ' ', $within{$how}{sv_indices};
             my $most = 0;
@@ -146,8 +152,10 @@ sub column
 put("$dir/flat", "1 1:3\n-1 1:3\n" x 4);
 quiet('klr-train -q --scale minmax flat m');
 is(get("$dir/m") =~ s/.*^(scaling_index.*)^end.*/$1/msr,
-    "scaling_index\nscaling_from\nscaling_to\n", 'nothing changes: no features');
-like(quiet('klr-predict -q flat m')->{out}, qr/\Alabels 1 -1\n(-?1 0\.5 0\.5\n){8}\z/,
+    "scaling_index\nscaling_from\nscaling_to\n",
+    'nothing changes: no features');
+like(quiet('klr-predict -q flat m')->{out},
+    qr/\Alabels 1 -1\n(-?1 0\.5 0\.5\n){8}\z/,
     'and nothing is known');
 put("$dir/wide", "1 1:-1.7e308\n-1 1:1.7e308\n1 1:-1e308\n-1 1:1e308\n");
 quiet('klr-train -q --scale minmax wide m');
@@ -158,7 +166,8 @@ put("$dir/tiny", "1 1:0\n-1 1:1e-300\n" x 2);
 quiet('klr-train -q --scale minmax tiny m');
 put("$dir/large", "1 1:1e-300\n# none\n1 1:1e200\n");
 my $large = run([ qw(klr-predict large m) ], cwd => $dir);
-is("$large->{exit} $large->{err}", '1 klr-predict: large:3: feature 1: the value'
+is("$large->{exit} $large->{err}",
+    '1 klr-predict: large:3: feature 1: the value'
     . " 1e+200 is scaled out of range\n", 'a value beyond all range');
 
 # More rows than a block has.

@@ -20,6 +20,11 @@ sub train
     return run(['klr-train', @arguments], cwd => $dir);
 }
 
+# Parts of a warning.
+my $warning = 'klr-train: warning';
+my $usable = 'the model is usable but not optimal';
+my $gap = qr/(?: \(relative duality gap [\d.e-]+\))?/;
+
 sub model_lines
 {
     my ($path) = @_;
@@ -35,10 +40,11 @@ sub model_lines
     my $run = train('sub/data.txt');
     is($run->{exit}, 0, 'a run with defaults');
     is($run->{out}, '', 'nothing on stdout');
-    like($run->{err}, qr/\Aklr-train: 270 examples, 13 features: converged after \d+ iterations
-klr-train: objective [\d.]+, relative duality gap [\de.-]+, \d+ support vectors
-klr-train: model saved to data\.txt\.model
-\z/, 'a summary on stderr');
+    my $lines = join '', map {"klr-train: $_\n"}
+        '270 examples, 13 features: converged after \d+ iterations',
+        'objective [\d.]+, relative duality gap [\de.-]+, \d+ support vectors',
+        'model saved to data\.txt\.model';
+    like($run->{err}, qr/\A$lines\z/, 'a summary on stderr');
     my %model = model_lines('data.txt.model');
     is($model{kernel_type}, 'rbf', 'the kernel');
     cmp_ok(abs($model{gamma} * 13 - 1), '<', 1e-15, 'gamma is 1 / features');
@@ -53,7 +59,8 @@ klr-train: model saved to data\.txt\.model
 {
     my $run = train('heart -');
     is($run->{out}, get("$dir/q.model"), 'a model on stdout');
-    like($run->{err}, qr/^klr-train: model saved to stdout$/m, 'and it says so');
+    like($run->{err}, qr/^klr-train: model saved to stdout$/m,
+        'and it says so');
 }
 train('-q --positive -1 heart p.model');
 {
@@ -86,7 +93,8 @@ same('the last one holds', '-c 3 -w1 9 -w1 2', '-w1 2 -c 3');
 same('weights are by number', '-w1 2', '-w+1.0 2');
 same('-g 0 is the default', '-g 0', '');
 {
-    my ($one, $other) = map { printed_json(train("--json -q -e 1e-6 $_ heart w")) }
+    my ($one, $other) = map {
+        printed_json(train("--json -q -e 1e-6 $_ heart w")) }
         '-c 4', '-c 8 -w1 0.5 -w-1 0.5';
     is($one->{objective}, $other->{objective}, 'weights multiply the cost');
     my $more = printed_json(train('--json -q -e 1e-6 -c 4 -w1 2 heart w'));
@@ -99,8 +107,10 @@ for my $model ('klr', 'svm') {
     my $run = train("--json -q -s $model heart j");
     my $json = printed_json($run);
     is(() = $run->{out} =~ /\n/g, 1, 'one line');
-    is(join(' ', sort keys %$json), 'c dual gap iterations kernel_evals model n '
-            . 'n_sv objective passes precond_flops seconds solver status', 'its keys');
+    is(join(' ', sort keys %$json),
+        'c dual gap iterations kernel_evals model n '
+            . 'n_sv objective passes precond_flops seconds solver status',
+                'its keys');
     is(join(' ', sort keys %{ $json->{seconds} }), 'read train write',
         'the keys of seconds');
     my $solver = $model eq 'klr' ? 'newton' : 'smo';
@@ -168,7 +178,10 @@ for my $model ('klr', 'svm') {
     my $run = train('-v 5 --metrics heart');
     is(substr($run->{out}, 0, length $usual), $usual, '--metrics adds to -v');
     my $more = substr $run->{out}, length $usual;
-    like($more, qr/\ABalanced accuracy = [\d.]+%\nF1 = [\d.]+\nMCC = [\d.]+\nECE = [\d.]+\nConfusion matrix, .*\n +1 +-1\n +1( +\d+){2}\n +-1( +\d+){2}\n\z/,
+    my @lines = ('Balanced accuracy = [\d.]+%', 'F1 = [\d.]+', 'MCC = [\d.]+',
+        'ECE = [\d.]+', 'Confusion matrix, .*', ' +1 +-1', ' +1( +\d+){2}',
+        ' +-1( +\d+){2}');
+    like($more, qr/\A@{[join '\n', @lines]}\n\z/,
         'the rest of them');
     my $json = printed_json(train('-v 5 --json heart'));
     is_deeply($json->{labels}, [ 1, -1 ], '--json: the labels');
@@ -206,14 +219,16 @@ for my $limit (['--max-iter 7', 'iteration', 'iterations'],
     my $run = train("--json -q $options -g 1 heart l");
     is($run->{exit}, 0, "$options: exit status");
     is(printed_json($run)->{status}, "${status}_limit", "$options: status");
-    like($run->{err}, qr/\Aklr-train: warning: the limit of $what was reached: the model is usable but not optimal( \(relative duality gap [\d.e-]+\))?\n\z/,
+    my $why = "the limit of $what was reached";
+    like($run->{err}, qr/\A$warning: $why: $usable$gap\n\z/,
         "$options: a warning");
     my %lines = model_lines('l');
     is($lines{status}, "${status}_limit", "$options: status in the model");
     $run = run(['klr-predict', 'heart_scale', "$dir/l", "$dir/o"]);
     is($run->{exit}, 0, "$options: the model is usable");
 }
-is(printed_json(train('--json -q -a smo --max-iter 7 heart l'))->{iterations}, 7,
+is(printed_json(train('--json -q -a smo --max-iter 7 heart l'))->{iterations},
+    7,
     '--max-iter is the number of iterations');
 
 # ---- Help ----
@@ -222,7 +237,8 @@ for my $help ('--help', '-h', '-c 5 --help', '-h heart') {
     my $run = train($help);
     is($run->{exit}, 0, "$help: exit status");
     is($run->{err}, '', "$help: stderr");
-    like($run->{out}, qr/\Ausage: klr-train \[options\] training_set \[model\]\n/,
+    like($run->{out},
+        qr/\Ausage: klr-train \[options\] training_set \[model\]\n/,
         "$help: stdout");
 }
 {
@@ -278,7 +294,7 @@ for my $signal (['INT', 130], ['TERM', 143]) {
     finish($run);
     is($run->{exit}, $exit, "SIG$name: exit status");
     is(printed_json($run)->{status}, 'interrupted', "SIG$name: status");
-    like($run->{err}, qr/^klr-train: warning: training was interrupted: the model is usable but not optimal/m,
+    like($run->{err}, qr/^$warning: training was interrupted: $usable/m,
         "SIG$name: a warning");
     $run = run(['klr-predict', "$dir/long", "$dir/$name.model", "$dir/o"]);
     is($run->{exit}, 0, "SIG$name: the model is usable");
@@ -290,7 +306,8 @@ for my $signal (['INT', 130], ['TERM', 143]) {
     finish($run);
     is($run->{exit}, 130, '-v: exit status');
     is($run->{out}, '', '-v: no results');
-    like($run->{err}, qr/^klr-train: warning: training was interrupted: no results/m,
+    like($run->{err},
+        qr/^klr-train: warning: training was interrupted: no results/m,
         '-v: a warning');
 }
 {
@@ -329,7 +346,8 @@ for my $signal (['INT', 130], ['TERM', 143]) {
     put("$dir/many", join '', map { ($_ % 2 ? '1' : '-1') . " 1:$_\n" }
             1 .. 80000);
     my $run = train('-q -m 1 many model.many');
-    like($run->{err}, qr/^klr-train: 80000 examples need at least \d+ MB \(-m\)$/m,
+    like($run->{err},
+        qr/^klr-train: 80000 examples need at least \d+ MB \(-m\)$/m,
         'what -m cannot hold is refused');
     is("$run->{exit} " . (-e "$dir/model.many" ? 'a model' : 'no model'),
         '1 no model', 'and nothing is written');

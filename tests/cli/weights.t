@@ -39,7 +39,8 @@ sub values_of
 {
     my ($model, $option) = @_;
     put("$dir/model", $model);
-    my $run = run([ 'klr-predict', '-q', $option ? ($option) : (), 'heart', 'model',
+    my $run = run([ 'klr-predict', '-q', $option ? ($option) : (), 'heart',
+        'model',
             'out' ], cwd => $dir);
     is("$run->{exit}$run->{err}", '0', 'predictions') or return [];
     return [ map { [ (split)[ 1 .. 2 ] ] } grep { !/^labels/ } split /\n/,
@@ -62,7 +63,8 @@ sub apart
 # Coefficients of equal examples share a penalty beta'K beta, or are not needed
 # twice.
 for my $case ([ '-s klr -e 1e-11', 1e-5 ], [ '-s klr -a smo -e 1e-7', 1e-6 ],
-    [ '-s klr -a smo1 -e 1e-7', 1e-6 ], [ '-a trirls -e 1e-6 --max-iter 1000', 2e-3 ],
+    [ '-s klr -a smo1 -e 1e-7', 1e-6 ], [ '-a trirls -e 1e-6 --max-iter 1000',
+        2e-3 ],
     [ '-s klr --no-bias -e 1e-11', 1e-5 ],
     [ '-s klr -a smo -t sigmoid -r -1 -e 1e-7', 1e-6 ],
     [ '-s sklr -l 2 --box 1e-9 -e 1e-10', 1e-4 ],
@@ -71,7 +73,8 @@ for my $case ([ '-s klr -e 1e-11', 1e-5 ], [ '-s klr -a smo -e 1e-7', 1e-6 ],
     [ '-s svm -e 1e-8', 1e-6 ], [ '-s svm -t linear -e 1e-8', 1e-6 ],
     [ '-s kfd --calibrate training', 1e-6 ],
     [ '-s kfd --calibrate training --threshold svm', 1e-6 ],
-    [ '-s kfd -a greedy --candidates 0 --max-basis 6 --calibrate training', 1e-6 ],
+    [ '-s kfd -a greedy --candidates 0 --max-basis 6 --calibrate training',
+        1e-6 ],
     [ '-s kfd -a greedy --candidates 0 --max-basis 6 --calibrate training'
         . ' --selection infeasibility --regularizer kernel', 1e-6 ],
     [ '-s ivm --candidates 0 --max-basis 6', 1e-6 ])
@@ -114,7 +117,8 @@ for my $options (@systems)
 {
     my @three = split /^/, get("$dir/three");
     put("$dir/threeweights", join '', map {"$_\n"} @weight[ 0 .. $#three ]);
-    put("$dir/threedouble", join '', map { $three[$_] x $weight[$_] } 0 .. $#three);
+    put("$dir/threedouble", join '',
+        map { $three[$_] x $weight[$_] } 0 .. $#three);
     my @p;
     for my $options ('--weights threeweights three', 'threedouble', 'three',
         '-w4 4 -w7 0.5 three', '-w4 4 -w7 0.5 --prior-correct three')
@@ -125,14 +129,15 @@ for my $options (@systems)
             get("$dir/out") ];
     }
     my $apart = sub { my ($a, $b) = @_;
-        max map { my $i = $_; map { abs $p[$a][$i][$_] - $p[$b][$i][$_] } 0 .. 2 }
-            0 .. $#three };
+        max map { my $i = $_;
+            map { abs $p[$a][$i][$_] - $p[$b][$i][$_] } 0 .. 2 } 0 .. $#three };
     cmp_ok($apart->(0, 1), '<', 1e-5, 'softmax: weight 2 is twice the example');
     cmp_ok($apart->(0, 2), '>', 1e-3, 'softmax: and not once');
     my $most = 0; # labels are -2 4 7
     for my $i (0 .. $#three) {
         my @odds = map { $p[3][$i][$_] / (1, 4, 0.5)[$_] } 0 .. 2;
-        $most = max $most, map { abs $odds[$_] / sum(@odds) - $p[4][$i][$_] } 0 .. 2;
+        $most = max $most,
+            map { abs $odds[$_] / sum(@odds) - $p[4][$i][$_] } 0 .. 2;
     }
     cmp_ok($most, '<', 1e-7, 'softmax: posteriors without the weights');
 }
@@ -169,13 +174,15 @@ for my $options (@systems)
     is(model('--balance -w1 4 heart'), model($numbers->(4 * $a, $b) . ' heart'),
         'balance: times -w');
     my $json = printed_json(train("-v 5 --json --balance heart"));
-    my $same = printed_json(train("-v 5 --json " . $numbers->($a, $b) . " heart"));
+    my $same = printed_json(train("-v 5 --json " . $numbers->($a, $b)
+        . " heart"));
     is($json->{log_loss}, $same->{log_loss}, 'balance: in validation');
     my %size;
     $size{ (split)[0] + 0 }++ for split /^/, get("$dir/three");
     my $three = join ' ', map { sprintf '-w%s %.17g', $_, 90 / 3 / $size{$_} }
         keys %size;
-    is(model('--balance three'), model("$three three"), 'balance: three classes');
+    is(model('--balance three'), model("$three three"),
+        'balance: three classes');
 }
 
 # ---- Log-odds ----
@@ -184,7 +191,8 @@ for my $options ('-s klr', '-s sklr --link shrunk -l 1', '-s sklr', '-s ivm',
     '-s kfd', '-s svm -b 1', '-s klr --weights weights')
 {
     my $all = "$options -w1 3 -w-1 0.5 heart";
-    my ($with, $without) = map { log_odds(model("$_ $all")) } '--prior-correct', '';
+    my ($with, $without) = map { log_odds(model("$_ $all")) }
+        '--prior-correct', '';
     my @shift = map { $without->[$_] - $with->[$_] } 0 .. $#$with;
     cmp_ok(max(map { abs($_ - log 6) } @shift), '<', 1e-6,
         "$options: log(3 / 0.5) less");
@@ -231,7 +239,8 @@ for my $case (
     [ 1, "word:4:3: 'two' is not a number above 0", '--weights word heart' ],
     [ 1, "two:2:1: '2 3' is not a number above 0", '--weights two heart' ],
     [ 1, "huge:1:1: '1e999' is not a number above 0", '--weights huge heart' ],
-    [ 1, 'none: cannot open: No such file or directory', '--weights none heart' ],
+    [ 1, 'none: cannot open: No such file or directory',
+        '--weights none heart' ],
     [ 2, 'weights and training set cannot both come from stdin',
         '--weights - - m' ],
     [ 2, 'weights and folds cannot both come from stdin',
@@ -239,22 +248,26 @@ for my $case (
     [ 2, 'option --prior: only the link gaussian has one, not sigma',
         '--prior 0.5 heart' ],
     [ 2, 'option --prior: must be below 1, got 1', '-s kfd --prior 1 heart' ],
-    [ 2, 'option --prior: must be greater than 0, got 0', '-s kfd --prior 0 heart' ],
+    [ 2, 'option --prior: must be greater than 0, got 0',
+        '-s kfd --prior 0 heart' ],
     [ 2, 'option --prior: there are 3 classes, and two have one',
         '-s kfd --prior 0.5 three' ],
     [ 2, '--prior and --prior-correct exclude each other: a prior that is given'
         . ' has no weights in it', '-s kfd --prior 0.5 --prior-correct heart' ],
     [ 2, 'option --prior-correct: the link none has no constant to correct',
         '-s svm --prior-correct heart' ],
-    [ 2, 'option --prior-correct: the link consistent has no constant to correct',
+    [ 2, 'option --prior-correct: the link consistent has no constant to'
+        . ' correct',
         '-s sklr --link consistent --prior-correct heart' ],
     [ 2, 'option --prior-correct: a rest of several classes has no weight; what'
-        . ' has: ovo, ddag, softmax', '--multiclass ova --prior-correct three' ],
+        . ' has: ovo, ddag, softmax',
+            '--multiclass ova --prior-correct three' ],
 )
 {
     my ($exit, $message, $arguments) = @$case;
     my $run = train($arguments);
-    is("$run->{exit} $run->{out}$run->{err}", "$exit klr-train: $message\n", $message);
+    is("$run->{exit} $run->{out}$run->{err}", "$exit klr-train: $message\n",
+        $message);
 }
 
 done_testing();

@@ -1,8 +1,9 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Mutants of data, models and range files given to the programs: these end with 0, 1 or
-# 2, say what is wrong if it is not 0, and leave a model behind if it is.
+# Mutants of data, models and range files given to the programs: these end
+# with 0, 1 or 2, say what is wrong if it is not 0, and leave a model behind if
+# it is.
 use strict;
 use warnings;
 use lib 'tests/cli/lib';
@@ -50,7 +51,8 @@ sub train
     unlink $model;
     my $wrong = $i % 4
         ? complaint([ 'klr-train', @options, $file, $model ])
-        : complaint([ 'klr-train', @options, '-', $model ], stdin_file => $file);
+        : complaint([ 'klr-train', @options, '-', $model ],
+            stdin_file => $file);
     return $wrong if $wrong || !-e $model;
     return complaint([ 'klr-predict', $file, $model ]);
 }
@@ -71,21 +73,24 @@ sub scale
 sub all_well
 {
     my ($what, $mutants, $code) = @_;
-    is(join('', map { $code->($mutants->[$_], $_) } 0 .. $#$mutants), '', $what);
+    is(join('', map { $code->($mutants->[$_], $_) } 0 .. $#$mutants), '',
+        $what);
 }
 
 my @data   = mutants('data',  'data');
 my @ranges = mutants('data',  'range');
 my @models = mutants('model', 'model');
 my $good   = "$dir/good";
-is(complaint([ qw(klr-train -q -g 0.5), 'tests/fuzz/corpus/data/dense', $good ]),
+is(complaint([ qw(klr-train -q -g 0.5), 'tests/fuzz/corpus/data/dense',
+    $good ]),
     '', 'a model without fault');
 
 all_well('klr-train',               \@data, \&train);
 all_well('klr-scale',               \@data, \&scale);
 all_well('klr-predict, test data',  \@data, sub {
     my ($file, $i) = @_;
-    return complaint([ 'klr-predict', ('--unlabelled') x ($i % 2), $file, $good ]);
+    return complaint([ 'klr-predict', ('--unlabelled') x ($i % 2), $file,
+        $good ]);
 });
 all_well('klr-predict, models',     \@models, sub {
     return complaint([ 'klr-predict', 'tests/fuzz/corpus/data/dense', $_[0] ]);

@@ -61,8 +61,8 @@ sub scaled
     return "$dir/$name";
 }
 
-# What the evaluator finds, one hash per pair of classes. What follows C: of sklr
-# lambda and box, then perhaps --no-bias, then LABEL=WEIGHT.
+# What the evaluator finds, one hash per pair of classes. What follows C: of
+# sklr lambda and box, then perhaps --no-bias, then LABEL=WEIGHT.
 sub evaluate
 {
     my ($kind, $data, $model, $cost, @rest) = @_;

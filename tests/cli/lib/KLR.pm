@@ -11,7 +11,8 @@ use JSON::PP ();
 use POSIX ();
 use Test::More ();
 
-our @EXPORT = qw(bin tool start finish run printed_json scratch put get peer data);
+our @EXPORT = qw(bin tool start finish run printed_json scratch put get peer
+    data);
 
 my @folders; # File::Temp objects: the folders go when the test ends
 

@@ -77,11 +77,13 @@ ARCHIVE = $(BUILD)/klr.a
 # that command-line tests call; they share nothing with the toolkit.
 TESTS      = $(wildcard tests/unit/*.c tests/cli/*.t)
 TEST_TOOLS = $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/*.c))
-PRELOADS   = $(patsubst tests/preload/%.c,$(BUILD)/tests/%.so,$(wildcard tests/preload/*.c))
+PRELOADS   = $(patsubst tests/preload/%.c,$(BUILD)/tests/%.so,\
+             $(wildcard tests/preload/*.c))
 UNIT_TESTS = $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(filter %.c,$(TESTS)))
 LINE_TESTS = $(filter %.t,$(TESTS))
 FUZZERS    = $(BUILD)/data $(BUILD)/model
-LONG_TESTS = $(patsubst tests/long/%.c,$(BUILD)/long/%,$(wildcard tests/long/*.c))
+LONG_TESTS = $(patsubst tests/long/%.c,$(BUILD)/long/%,\
+             $(wildcard tests/long/*.c))
 RUN_TESTS  = KLR_BIN=$(BIN) KLR_BUILD=$(BUILD) $(PROVE) -j$(JOBS)
 
 # ---- Programs ----
@@ -92,7 +94,8 @@ all: $(PROGRAMS)
 $(PROGRAMS): $(BIN)/%: $(OBJECTS) $(BUILD)/%.o
 	$(COMPILE) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
-# Mostly vectors already: of what -O3 adds, loops are enough, in 2/3 of the time.
+# Mostly vectors already: of what -O3 adds, loops are enough, in 2/3 of the
+# time.
 $(BUILD)/kernel.o: CFLAGS := $(subst -O3,-O2 -fvect-cost-model=dynamic \
 	-fpeel-loops,$(CFLAGS))
 
@@ -114,7 +117,8 @@ demo: all
 
 # ---- Tests ----
 
-# What includes solver.c to reach its statics is compiled in a third of the time.
+# What includes solver.c to reach its statics is compiled in a third of the
+# time.
 $(BUILD)/tests/%: private CFLAGS := $(subst -O3,-O1,$(CFLAGS))
 
 $(BUILD)/tests/%: tests/unit/%.c $(ARCHIVE)
@@ -271,11 +275,12 @@ $(BUILD)/lbfgs: bench/papers/lbfgs.c
 	@mkdir -p $(@D)
 	$(COMPILE) $(LDFLAGS) -o $@ $< $(LDLIBS)
 
-# papers: the tables to make; QUICK=1 takes small sets and coarse grids, JOBS says
-# how many runs there are at once, ONLY which jobs, by a regular expression.
+# papers: the tables to make; QUICK=1 takes small sets and coarse grids, JOBS
+# says how many runs there are at once, ONLY which jobs, by a regular
+# expression.
 TABLES = consolo keerthi maalouf lin mika links
 
-## papers: the papers' tables beside ours into docs/PAPERS.md; TABLES="keerthi ..."
+## papers: the papers' tables into docs/PAPERS.md; TABLES="keerthi ..." of some
 papers: all $(BUILD)/lbfgs
 	@set -e; for table in $(TABLES); do \
 		KLR_BIN=$(BIN) KLR_BUILD=$(BUILD) bench/papers/$$table.pl \

@@ -112,7 +112,8 @@ compare() { # set, options of training
 against_smo() { # set, gamma
     local train=$scratch/$1 cost eps
     for cost in 0.1 1 10; do
-        local ours=("$bin/klr-train" -q --json -m 4000 -s klr -g "$2" -c "$cost")
+        local ours=("$bin/klr-train" -q --json -m 4000 -s klr -g "$2"
+            -c "$cost")
         rm -f "$scratch"/time.*
         for eps in 0.3 0.1 0.03 0.01 0.003 0.001 0.0001; do
             rm -f "$scratch/time.smo"

@@ -60,12 +60,6 @@ sub train
     return ref $said eq 'ARRAY' ? @$said : $said;
 }
 
-sub median
-{
-    my @sorted = sort { $a <=> $b } @_;
-    return ($sorted[ $#sorted / 2 ] + $sorted[ @sorted / 2 ]) / 2;
-}
-
 sub extreme
 {
     for my $set (qw(diabetes german.numer)) {

@@ -296,12 +296,6 @@ sub mean
     return @_ ? $sum / @_ : undef;
 }
 
-sub median
-{
-    my @sorted = sort { $a <=> $b } @_;
-    return @_ ? ($sorted[ $#sorted / 2 ] + $sorted[ @sorted / 2 ]) / 2 : undef;
-}
-
 # Of the line through points [x, y] by least squares.
 sub slope
 {

@@ -12,7 +12,7 @@ use POSIX ();
 use Test::More ();
 
 our @EXPORT = qw(bin tool start finish run printed_json scratch put get peer
-    data);
+    data median);
 
 my @folders; # File::Temp objects: the folders go when the test ends
 
@@ -126,6 +126,13 @@ sub data
     return undef unless defined $ENV{KLR_DATA};
     my $path = "$ENV{KLR_DATA}/$name";
     return -r $path ? $path : undef;
+}
+
+# Of numbers, one at least.
+sub median
+{
+    my @sorted = sort { $a <=> $b } @_;
+    return ($sorted[ $#sorted / 2 ] + $sorted[ @sorted / 2 ]) / 2;
 }
 
 1;

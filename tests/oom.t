@@ -48,6 +48,9 @@ my %case = (
         '--folds-file', "$dir/folds", "$dir/three" ],
     'sklr without bias' =>
         [ 'klr-train', '-q', qw(-s sklr --no-bias), "$dir/two", 'old' ],
+    'leave-one-out' => [ qw(klr-train -q --loo --cv-out loo), "$dir/three", 'old' ],
+    'softmax' =>
+        [ qw(klr-train -q --multiclass softmax), "$dir/three", 'old' ],
     'path' => [ 'klr-train', '-q', -c => '0.1,1', "$dir/two", 'old' ],
     'the best of a path' =>
         [ 'klr-train', '-q', -v => 2, -c => '0.1,1', "$dir/two", 'old' ],

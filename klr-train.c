@@ -90,31 +90,28 @@ static const char train_examples[] =
 
 /* ---- The command line ---- */
 
-/* -wLABEL WEIGHT: labels are compared as numbers, the last weight holds. */
+/* -wLABEL WEIGHT. */
 static int take_weight(const char *name, const char *value, void *context,
                        struct klr_error *err)
 {
     struct cli_train *train = context;
     struct klr_params *params = &train->params;
-    struct klr_weight weight;
+    struct klr_weight weight = {.label = name + 1};
     char quoted[KLR_QUOTED_SIZE];
-    size_t i = 0;
-    if (!klr_read_real(name + 1, &weight.label))
+    double label;
+    if (!klr_read_real(weight.label, &label))
         return klr_fail(err, KLR_E_USAGE, "option -w: %s is not a label",
-                        klr_quote(quoted, name + 1));
+                        klr_quote(quoted, weight.label));
     if (!klr_read_real(value, &weight.weight))
         return klr_fail(err, KLR_E_USAGE, "option -%.40s: %s is not a number",
                         name, klr_quote(quoted, value));
-    while (i < params->n_weights && params->weight[i].label != weight.label)
-        i++;
-    struct klr_weight *grown = klr_grow(params->weight, &train->weight_capacity,
-                                        i + 1, sizeof *params->weight, err);
+    struct klr_weight *grown =
+        klr_grow(params->weight, &train->weight_capacity, params->n_weights + 1,
+                 sizeof *params->weight, err);
     if (!grown)
         return KLR_E_MEMORY;
     params->weight = grown;
-    params->weight[i] = weight;
-    if (i == params->n_weights)
-        params->n_weights++;
+    params->weight[params->n_weights++] = weight;
     return 0;
 }
 

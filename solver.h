@@ -167,8 +167,8 @@ extern const char *const klr_solver_names[];      /* "auto", ..., NULL */
 extern const char *const klr_regularizer_names[]; /* "auto", ..., NULL */
 
 struct klr_weight {
-    double label;
-    double weight; /* > 0: C of that class is cost * weight */
+    const char *label; /* as on a command line; 1 and +1 are the same one */
+    double weight;     /* > 0: C of that class is cost * weight */
 };
 
 enum klr_status {
@@ -247,7 +247,8 @@ struct klr_params {
     double time_limit;    /* --time-limit, seconds for all; 0: no limit */
     const char *positive; /* --positive LABEL: the class of p in a two-class
                               problem; NULL: the larger label */
-    struct klr_weight *weight; /* (n_weights) -wLABEL, owned by the caller */
+    struct klr_weight *weight; /* (n_weights) -wLABEL, owned by the caller; of
+                                  one label the last holds */
     size_t n_weights;
     int balance; /* --balance: times n / (k n_c), of the n_c examples of a
                     class among all n */

@@ -136,6 +136,9 @@ static int layout_create(struct layout *layout, const struct klr_problem *,
                          struct klr_error *err);
 static void layout_free(struct layout *layout);
 static const struct deal deal_none = {.folds = 1, .parts = 1};
+/* The class whose label an option names; KLR_E_USAGE if there is none. */
+static int layout_find(const struct layout *layout, const char *option,
+                       const char *text, size_t *class, struct klr_error *err);
 /* The first position of class c. */
 static size_t layout_begin(const struct layout *layout, size_t c);
 

@@ -40,26 +40,35 @@ static int layout_check_labels(size_t n, size_t k, struct klr_error *err)
     return 0;
 }
 
+static int layout_find(const struct layout *layout, const char *option,
+                       const char *text, size_t *class, struct klr_error *err)
+{
+    char quoted[KLR_QUOTED_SIZE];
+    double label;
+    bool read = klr_read_real(text, &label);
+    for (*class = 0; read && *class < layout->k; ++*class)
+        if (layout->label[*class] == label)
+            return 0;
+    return klr_fail(err, KLR_E_USAGE, "option %s: no example has the label %s",
+                    option, klr_quote(quoted, text));
+}
+
 /* Two classes: the larger label, or `positive`, comes first. */
 static int layout_positive(struct layout *layout, const char *positive,
                            struct klr_error *err)
 {
-    double label = layout->label[layout->k - 1];
+    size_t first = 1;
     if (positive && layout->k > 2)
         return klr_fail(err, KLR_E_USAGE,
                         "option --positive: the data have %zu classes, not two",
                         layout->k);
     if (layout->k > 2)
         return 0;
-    if (positive && (!klr_read_real(positive, &label) ||
-                     (label != layout->label[0] && label != layout->label[1])))
-        return klr_fail(err, KLR_E_USAGE,
-                        "option --positive: no example has the label '%.40s'",
-                        positive);
-    if (label != layout->label[0]) {
-        layout->label[1] = layout->label[0];
-        layout->label[0] = label;
-    }
+    if (positive && layout_find(layout, "--positive", positive, &first, err))
+        return KLR_E_USAGE;
+    double label = layout->label[first];
+    layout->label[first] = layout->label[0];
+    layout->label[0] = label;
     return 0;
 }
 

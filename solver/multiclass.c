@@ -60,16 +60,10 @@ static int class_weights(const struct klr_params *params,
     for (size_t c = 0; c < layout->k; c++)
         weight[c] = 1;
     for (size_t w = 0; w < params->n_weights; w++) {
-        bool found = false;
-        for (size_t c = 0; c < layout->k; c++)
-            if (layout->label[c] == params->weight[w].label) {
-                weight[c] = params->weight[w].weight;
-                found = true;
-            }
-        if (!found)
-            return klr_fail(err, KLR_E_USAGE,
-                            "option -w%g: no example has the label %g",
-                            params->weight[w].label, params->weight[w].label);
+        size_t c;
+        if (layout_find(layout, "-w", params->weight[w].label, &c, err))
+            return KLR_E_USAGE;
+        weight[c] = params->weight[w].weight;
     }
     for (size_t c = 0; c < layout->k && params->balance; c++) {
         size_t size = layout_begin(layout, c + 1) - layout_begin(layout, c);

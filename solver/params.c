@@ -391,12 +391,11 @@ static int params_check_weights(const struct klr_params *params,
                                 struct klr_error *err)
 {
     for (size_t i = 0; i < params->n_weights; i++) {
-        double label = params->weight[i].label;
         double weight = params->weight[i].weight;
         if (!(weight > 0) || isinf(weight))
             return klr_fail(err, KLR_E_USAGE,
-                            "option -w%.15g: must be greater than 0, got %.15g",
-                            label, weight);
+                            "option -w%.40s: must be greater than 0, got %.15g",
+                            params->weight[i].label, weight);
     }
     return 0;
 }

@@ -314,7 +314,7 @@ is(run(['klr-train'])->{exit}, 2, 'no argument at all: exit status');
 # ---- Options that the data refute ----
 
 refused('a weight of no class', ['klr-train', '-w7', '2', 'd'], {}, 2,
-    'klr-train: option -w7: no example has the label 7');
+    "klr-train: option -w: no example has the label '7'");
 refused('a positive label of no class', ['klr-train', '--positive', '7', 'd'],
     {}, 2, "klr-train: option --positive: no example has the label '7'");
 refused('a positive label of three',

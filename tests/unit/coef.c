@@ -24,7 +24,7 @@ static struct klr_params coef_params(enum klr_solver_type solver, double cost)
 static double weight_of(const struct klr_params *params, double label)
 {
     for (size_t w = 0; w < params->n_weights; w++)
-        if (params->weight[w].label == label)
+        if (atof(params->weight[w].label) == label)
             return params->weight[w].weight;
     return 1;
 }
@@ -210,7 +210,7 @@ static void test_kernels(const struct sample *s)
 
 static void test_weights(const struct sample *s)
 {
-    struct klr_weight weight[] = {{1, 5}, {-1, 0.5}};
+    struct klr_weight weight[] = {{"1", 5}, {"-1", 0.5}};
     struct klr_params params = coef_params(KLR_SOLVER_NEWTON, 3);
     params.weight = weight;
     params.n_weights = 2;

@@ -111,7 +111,7 @@ static double apart(const struct sample *s, const struct klr_params *params,
     for (size_t i = 0; i < N; i++) {
         double y = sign_in(s->label[i], label[a], label[b], rest);
         double weight =
-            s->label[i] == params->weight->label && params->n_weights
+            s->label[i] == atof(params->weight->label) && params->n_weights
                 ? params->weight->weight
                 : 1;
         double z = f[i * k + m], q = 1 / (1 + exp(y * z));
@@ -140,7 +140,7 @@ static void test_definition(const struct sample *s, struct klr_params params,
     struct klr_validation v;
     struct klr_model *model[COSTS];
     struct klr_report report[COSTS];
-    struct klr_weight none = {0, 1};
+    struct klr_weight none = {"0", 1};
     struct klr_features x = problem_features(&s->problem);
     static double f[N * 3];
     if (!params.weight)
@@ -303,7 +303,7 @@ static void test_indefinite(void)
 int main(void)
 {
     static struct sample s;
-    struct klr_weight heavy = {1, 3};
+    struct klr_weight heavy = {"1", 3};
     struct klr_params params = loo_params(1e-12);
     sample_make(&s, N);
     test_definition(&s, params, "klr");

@@ -318,7 +318,7 @@ static void parameters(void)
     params.positive = "one";
     ok(klr_params_check(&params, &err) == KLR_E_USAGE, "%s", err.message);
     params.positive = NULL;
-    struct klr_weight weight = {1, -1};
+    struct klr_weight weight = {"1", -1};
     params.weight = &weight;
     params.n_weights = 1;
     ok(klr_params_check(&params, &err) == KLR_E_USAGE &&

@@ -442,7 +442,7 @@ static void test_same_bits(const struct sample *s)
 /* One class weighs 20 times the other; labels 1 and -1. */
 static void test_weights(const struct sample *s)
 {
-    struct klr_weight weight = {.label = 1, .weight = 0.05};
+    struct klr_weight weight = {.label = "1", .weight = 0.05};
     struct klr_params params = smo1_params(10);
     double beta[MOST], most = 0;
     params.weight = &weight;

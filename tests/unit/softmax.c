@@ -157,7 +157,7 @@ static void test_solutions(const struct sample *s)
     params = softmax_params(10);
     params.kernel = KLR_LINEAR;
     check(s, &params, even, "linear");
-    struct klr_weight weights[] = {{1, 5}, {3, 0.2}};
+    struct klr_weight weights[] = {{"1", 5}, {"3", 0.2}};
     static const double uneven[CLASSES] = {1, 5, 1, 0.2};
     params = softmax_params(10);
     params.weight = weights;

@@ -145,7 +145,7 @@ static void textbook_make(struct textbook *t, const struct sample *s,
         t->y[i] = s->label[i] > 0;
         t->weight[i] = 1;
         for (size_t w = 0; w < params->n_weights; w++)
-            if (params->weight[w].label == s->label[i])
+            if (atof(params->weight[w].label) == s->label[i])
                 t->weight[i] = params->weight[w].weight;
         for (size_t j = 0; j < t->m; j++)
             t->design[i][j] = linear
@@ -250,7 +250,7 @@ static void test_idle(struct sample *s)
 /* The tolerances apart: one step solved all but exactly. */
 static void test_one_step(const struct sample *s)
 {
-    struct klr_weight weight[] = {{1, 3}, {-1, 0.5}};
+    struct klr_weight weight[] = {{"1", 3}, {"-1", 0.5}};
     struct klr_params params = trirls_params(KLR_RBF, 5, 1e-3);
     params.max_iter = 1;
     test_printed(s, params, 1e-3, 0, "one step");

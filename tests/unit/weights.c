@@ -168,7 +168,7 @@ static void test_together(const struct sample *s)
 {
     double got[N], worst = 0;
     struct klr_error err;
-    struct klr_weight classes[] = {{1, 3}, {-1, 0.25}};
+    struct klr_weight classes[] = {{"1", 3}, {"-1", 0.25}};
     struct klr_params params = weighted(KLR_MODEL_KLR, KLR_SOLVER_NEWTON, 0);
     params.weight = classes;
     params.n_weights = 2;

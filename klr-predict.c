@@ -344,13 +344,13 @@ static void print_metrics(struct predict *predict)
         printf("{\"rows\": %llu, \"labelled\": %llu, \"correct\": %llu, ",
                predict->rows, values.count, values.correct);
         cli_json_metrics(&values, ", ");
-        cli_json_confusion(predict->metrics, "}\n");
+        cli_json_confusion(predict->metrics, &predict->answers, "}\n");
     } else if (values.count && !predict->options.quiet) {
         fprintf(stream, "Accuracy = %g%% (%llu/%llu) (classification)\n",
                 100 * values.accuracy, values.correct, values.count);
         cli_print_metrics(stream, &values, predict->options.metrics);
         if (predict->options.metrics)
-            cli_print_confusion(stream, predict->metrics);
+            cli_print_confusion(stream, predict->metrics, &predict->answers);
     }
 }
 

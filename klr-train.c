@@ -395,26 +395,42 @@ static int refit(struct cli_train *train, const struct cli_program *program,
     return status;
 }
 
+/* The metrics, and the predictions of the best point. */
+static int write_validation(struct cli_train *train,
+                            const struct cli_program *program,
+                            const struct klr_validation *validation,
+                            const struct cli_answers *answers)
+{
+    struct klr_error err;
+    const char *cv_out = train->options.cv_out;
+    if (train->options.json)
+        cli_train_json_validation(train, validation, answers);
+    else
+        cli_train_validation(train, validation, answers);
+    if (cv_out &&
+        cli_write_held_out(cv_out, &validation->held_out,
+                           validation->best % train->params.cost.count,
+                           train->problem.label, answers, &train->folds, &err))
+        return cli_fail(program, cv_out, &err);
+    return CLI_OK;
+}
+
 static int report_validation(struct cli_train *train,
                              const struct cli_program *program,
                              const struct klr_validation *validation)
 {
     struct klr_error err;
-    const char *cv_out = train->options.cv_out;
-    size_t best = validation->best;
-    int status = CLI_OK;
-    if (train->options.json)
-        cli_train_json_validation(train, validation);
-    else
-        cli_train_validation(train, validation);
-    if (cv_out && cli_write_held_out(cv_out, &validation->held_out,
-                                     best % train->params.cost.count,
-                                     train->problem.label,
-                                     klr_metrics_labels(validation->metrics),
-                                     &train->folds, &err))
-        return cli_fail(program, cv_out, &err);
+    struct cli_answers answers;
+    const struct klr_metrics *metrics = validation->metrics;
+    int code = cli_answers_create(&answers, klr_metrics_classes(metrics),
+                                  klr_metrics_labels(metrics), &err);
+    int status = code ? cli_fail(program, NULL, &err)
+                      : write_validation(train, program, validation, &answers);
+    cli_answers_free(&answers);
+    if (status != CLI_OK)
+        return status;
     if (train->models)
-        status = refit(train, program, best);
+        status = refit(train, program, validation->best);
     if (train->options.json) {
         cli_train_json_end(train);
         putchar('\n');

@@ -11,15 +11,21 @@ int cli_answers_create(struct cli_answers *answers, size_t classes,
                        const double *label, struct klr_error *err)
 {
     *answers = (struct cli_answers){.classes = classes, .label = label};
-    answers->text = klr_alloc(classes, sizeof *answers->text, err);
-    for (size_t c = 0; answers->text && c < classes; c++)
-        klr_format_real(answers->text[c], label[c]);
-    return answers->text ? 0 : KLR_E_MEMORY;
+    if (!(answers->number = klr_alloc(classes, KLR_REAL_SIZE, err)) ||
+        !(answers->text = klr_alloc(classes, sizeof *answers->text, err)))
+        return KLR_E_MEMORY;
+    for (size_t c = 0; c < classes; c++) {
+        klr_format_real(answers->number[c], label[c]);
+        answers->text[c] = answers->number[c];
+    }
+    return 0;
 }
 
 void cli_answers_free(struct cli_answers *answers)
 {
-    answers->text = klr_free(answers->text);
+    klr_free(answers->number);
+    klr_free(answers->text);
+    *answers = (struct cli_answers){0};
 }
 
 void cli_write_names(struct klr_output *out, const struct cli_answers *answers)

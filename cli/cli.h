@@ -79,8 +79,9 @@ void cli_progress_end(struct cli_progress *progress); /* clears the line */
 /* Labels as they are printed, all of a model's. */
 struct cli_answers {
     size_t classes;
-    const double *label;         /* (classes) the caller's */
-    char (*text)[KLR_REAL_SIZE]; /* (classes) */
+    const double *label;           /* (classes) the caller's */
+    char (*number)[KLR_REAL_SIZE]; /* (classes) */
+    const char **text;             /* (classes) */
 };
 
 int cli_answers_create(struct cli_answers *answers, size_t classes,
@@ -131,17 +132,20 @@ int cli_folds_read(struct cli_folds *folds, const char *path,
 void cli_folds_free(struct cli_folds *folds);
 
 /* What was predicted at the t-th C, for examples of labels `truth` (n), by a
- * model of labels `label` (classes). `folds` names the folds, if it is of n
- * examples, else they are numbers from 1. */
+ * model of these labels. `folds` names the folds, if it is of n examples, else
+ * they are numbers from 1. */
 int cli_write_held_out(const char *path, const struct klr_held_out *held_out,
-                       size_t t, const double *truth, const double *label,
+                       size_t t, const double *truth,
+                       const struct cli_answers *answers,
                        const struct cli_folds *folds, struct klr_error *err);
 
 /* The metrics but for the accuracy, a line each, of those that are known: log
  * loss, Brier score and AUC, or `all`. */
 void cli_print_metrics(FILE *out, const struct klr_metric_values *values,
                        bool all);
-void cli_print_confusion(FILE *out, const struct klr_metrics *metrics);
+/* `answers` are the labels of the metrics. */
+void cli_print_confusion(FILE *out, const struct klr_metrics *metrics,
+                         const struct cli_answers *answers);
 /* "gamma = 0.5, C = 10": the parameters of the t-th point that vary over the
  * grid, or ""; returns the length. */
 enum { CLI_POINT_SIZE = 128 };
@@ -164,7 +168,8 @@ void cli_json_metrics(const struct klr_metric_values *values,
                       const char *after);
 /* "labels", "confusion", an array of rows, one for each true label, and
  * "other_labels", how many examples have none of these. */
-void cli_json_confusion(const struct klr_metrics *metrics, const char *after);
+void cli_json_confusion(const struct klr_metrics *metrics,
+                        const struct cli_answers *answers, const char *after);
 
 /* Write out what stdout holds; a failure (a full disk, a closed pipe) is
  * reported and gives CLI_FAILURE, else `status` is returned. */

@@ -40,19 +40,15 @@ static void write_rows(struct klr_output *out,
 }
 
 int cli_write_held_out(const char *path, const struct klr_held_out *held_out,
-                       size_t t, const double *truth, const double *label,
+                       size_t t, const double *truth,
+                       const struct cli_answers *answers,
                        const struct cli_folds *folds, struct klr_error *err)
 {
-    struct cli_answers answers = {0};
     struct klr_output *out = NULL;
-    int code = cli_answers_create(&answers, held_out->classes, label, err);
-    if (!code)
-        code = klr_output_open(&out, path, err);
-    if (!code) {
-        write_header(out, held_out, &answers);
-        write_rows(out, held_out, t, truth, folds, &answers);
-        code = klr_output_commit(out, err);
-    }
-    cli_answers_free(&answers);
-    return code;
+    int code = klr_output_open(&out, path, err);
+    if (code)
+        return code;
+    write_header(out, held_out, answers);
+    write_rows(out, held_out, t, truth, folds, answers);
+    return klr_output_commit(out, err);
 }

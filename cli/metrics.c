@@ -57,14 +57,14 @@ void cli_print_metrics(FILE *out, const struct klr_metric_values *values,
 /* ---- The confusion matrix ---- */
 
 /* Width of the cells: that of the labels and of the counts. */
-static int cell_width(const struct klr_metrics *metrics)
+static int cell_width(const struct klr_metrics *metrics,
+                      const struct cli_answers *answers)
 {
     size_t k = klr_metrics_classes(metrics);
     const unsigned long long *count = klr_metrics_confusion(metrics);
-    char text[KLR_REAL_SIZE];
     int width = (int)strlen("other");
     for (size_t c = 0; c < k; c++) {
-        int length = klr_format_real(text, klr_metrics_labels(metrics)[c]);
+        int length = (int)strlen(answers->text[c]);
         width = length > width ? length : width;
     }
     for (size_t cell = 0; cell < (k + 1) * k; cell++) {
@@ -85,25 +85,21 @@ static unsigned long long count_others(const struct klr_metrics *metrics)
     return others;
 }
 
-void cli_print_confusion(FILE *out, const struct klr_metrics *metrics)
+void cli_print_confusion(FILE *out, const struct klr_metrics *metrics,
+                         const struct cli_answers *answers)
 {
     size_t k = klr_metrics_classes(metrics);
     size_t rows = count_others(metrics) ? k + 1 : k;
     const unsigned long long *count = klr_metrics_confusion(metrics);
-    int width = cell_width(metrics);
-    char text[KLR_REAL_SIZE];
+    int width = cell_width(metrics, answers);
     fprintf(out,
             "Confusion matrix, true labels in rows, predicted ones in "
             "columns\n%*s",
             width, "");
-    for (size_t c = 0; c < k; c++) {
-        klr_format_real(text, klr_metrics_labels(metrics)[c]);
-        fprintf(out, "  %*s%s", width, text, c + 1 < k ? "" : "\n");
-    }
+    for (size_t c = 0; c < k; c++)
+        fprintf(out, "  %*s%s", width, answers->text[c], c + 1 < k ? "" : "\n");
     for (size_t r = 0; r < rows; r++) {
-        if (r < k)
-            klr_format_real(text, klr_metrics_labels(metrics)[r]);
-        fprintf(out, "%*s", width, r < k ? text : "other");
+        fprintf(out, "%*s", width, r < k ? answers->text[r] : "other");
         for (size_t c = 0; c < k; c++)
             fprintf(out, "  %*llu", width, *count++);
         fputc('\n', out);
@@ -272,15 +268,13 @@ void cli_json_metrics(const struct klr_metric_values *values, const char *after)
                       c + 1 < COLUMNS ? ", " : after);
 }
 
-void cli_json_confusion(const struct klr_metrics *metrics, const char *after)
+void cli_json_confusion(const struct klr_metrics *metrics,
+                        const struct cli_answers *answers, const char *after)
 {
     size_t k = klr_metrics_classes(metrics);
     const unsigned long long *count = klr_metrics_confusion(metrics);
-    char text[KLR_REAL_SIZE];
-    for (size_t c = 0; c < k; c++) {
-        klr_format_real(text, klr_metrics_labels(metrics)[c]);
-        printf("%s%s", c ? ", " : "\"labels\": [", text);
-    }
+    for (size_t c = 0; c < k; c++)
+        printf("%s%s", c ? ", " : "\"labels\": [", answers->text[c]);
     fputs("], \"confusion\": [", stdout);
     for (size_t cell = 0; cell < k * k; cell++)
         printf("%s%llu%s",

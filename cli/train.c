@@ -162,7 +162,8 @@ static void json_table(const struct cli_train *train,
 }
 
 void cli_train_json_validation(const struct cli_train *train,
-                               const struct klr_validation *validation)
+                               const struct klr_validation *validation,
+                               const struct cli_answers *answers)
 {
     const struct klr_metric_values *values =
         &validation->values[validation->best];
@@ -175,7 +176,7 @@ void cli_train_json_validation(const struct cli_train *train,
                              : train->params.folds,
            train->params.loo ? "true" : "false", klr_metric_names[metric]);
     cli_json_metrics(values, ", ");
-    cli_json_confusion(validation->metrics, ", ");
+    cli_json_confusion(validation->metrics, answers, ", ");
     if (validation->count > 1) {
         json_table(train, validation);
         json_parameters(&one, "best_");
@@ -183,7 +184,8 @@ void cli_train_json_validation(const struct cli_train *train,
 }
 
 void cli_train_validation(const struct cli_train *train,
-                          const struct klr_validation *validation)
+                          const struct klr_validation *validation,
+                          const struct cli_answers *answers)
 {
     const struct klr_metric_values *values =
         &validation->values[validation->best];
@@ -193,5 +195,5 @@ void cli_train_validation(const struct cli_train *train,
     printf("Cross Validation Accuracy = %g%%\n", 100 * values->accuracy);
     cli_print_metrics(stdout, values, all);
     if (all)
-        cli_print_confusion(stdout, validation->metrics);
+        cli_print_confusion(stdout, validation->metrics, answers);
 }

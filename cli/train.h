@@ -46,7 +46,8 @@ void cli_train_bounds(const struct cli_train *train);
 
 /* Metrics of the best point, after a table where there are several. */
 void cli_train_validation(const struct cli_train *train,
-                          const struct klr_validation *validation);
+                          const struct klr_validation *validation,
+                          const struct cli_answers *answers);
 
 /* ---- JSON on stdout ---- */
 
@@ -55,7 +56,8 @@ void cli_train_json_models(const struct cli_train *train);
 /* The beginnings of an object: of the t-th model, of a validation; ... */
 void cli_train_json_model(const struct cli_train *train, size_t t);
 void cli_train_json_validation(const struct cli_train *train,
-                               const struct klr_validation *validation);
+                               const struct klr_validation *validation,
+                               const struct cli_answers *answers);
 /* ... and the end of one, which has the times. */
 void cli_train_json_end(const struct cli_train *train);
 

@@ -194,7 +194,8 @@ static int load(struct predict *predict)
         (code = klr_metrics_create(&predict->metrics, klr_model_classes(model),
                                    klr_model_labels(model), &err)) ||
         (code = cli_answers_create(&predict->answers, klr_model_classes(model),
-                                   klr_model_labels(model), &err)) ||
+                                   klr_model_labels(model),
+                                   klr_model_label_names(model), &err)) ||
         (code = batch_create(&predict->batch, model, &err)))
         return cli_fail(predict->program, NULL, &err);
     return -1;
@@ -217,7 +218,7 @@ static int open_files(struct predict *predict)
 /* ---- Rows in ---- */
 
 static int batch_add(struct batch *batch, const struct klr_row *row,
-                     struct klr_error *err)
+                     double label, struct klr_error *err)
 {
     size_t need = batch->features + row->count;
     int *index =
@@ -234,7 +235,7 @@ static int batch_add(struct batch *batch, const struct klr_row *row,
     memcpy(value + batch->features, row->value, row->count * sizeof *value);
     if (row->count && row->index[row->count - 1] > batch->dimension)
         batch->dimension = row->index[row->count - 1];
-    batch->truth[batch->rows] = row->has_label ? row->label : (double)NAN;
+    batch->truth[batch->rows] = label;
     batch->line[batch->rows] = row->line.number;
     batch->start[++batch->rows] = batch->features = need;
     return 0;
@@ -253,7 +254,8 @@ static int batch_read(struct predict *predict, struct klr_error *err)
         got = klr_reader_next(predict->reader, &row, err);
         if (got != 1)
             break;
-        int code = batch_add(batch, &row, err);
+        int code = batch_add(batch, &row,
+                             klr_model_label_of(predict->model, &row), err);
         if (code)
             return -code;
         predict->has_qid |= row.has_qid;

@@ -22,7 +22,7 @@
 struct scale_options {
     double lower, upper; /* NaN: not given */
     const char *save, *restore;
-    int standardize, exact, unlabelled;
+    int standardize, exact, unlabelled, string_labels;
 };
 
 /* How a column of the scaling is written. */
@@ -110,6 +110,10 @@ static const struct klr_option scale_table[] = {
      .name = "unlabelled",
      .offset = offsetof(struct scale_options, unlabelled),
      .help = "rows may lack the label"},
+    {.type = KLR_FLAG,
+     .name = "string-labels",
+     .offset = offsetof(struct scale_options, string_labels),
+     .help = "labels are names, not numbers, and stay as they are"},
     {.name = NULL},
 };
 
@@ -266,6 +270,7 @@ static int put_features(struct scale *scale, struct klr_output *out,
     return put_zeros(scale, out, next, scale->scaling.features.columns, err);
 }
 
+/* Names stay as they are. */
 static int put_label(struct scale *scale, struct klr_output *out,
                      const struct klr_row *row, struct klr_error *err)
 {
@@ -275,8 +280,12 @@ static int put_label(struct scale *scale, struct klr_output *out,
     if (!isfinite(label))
         return klr_fail(err, KLR_E_DATA, "the label %g is scaled out of range",
                         row->label);
-    const struct label_text *text = format_label(scale, label);
-    klr_put(out, text->text, (size_t)text->length);
+    if (scale->options.string_labels) {
+        klr_put(out, row->label_text, row->label_length);
+    } else {
+        const struct label_text *text = format_label(scale, label);
+        klr_put(out, text->text, (size_t)text->length);
+    }
     klr_put(out, " ", 1);
     return 0;
 }
@@ -351,6 +360,8 @@ static int check_exclusions(const struct scale *scale, struct klr_error *err)
         return refuse_pair(rest, lower ? "-l" : "-u", err);
     if (options->restore && scale->label_limits)
         return refuse_pair("-r", "-y", err);
+    if (options->string_labels && scale->label_limits)
+        return refuse_pair("--string-labels", "-y", err);
     if (options->restore && options->save)
         return refuse_pair("-r", "-s", err);
     if (options->restore && options->standardize)
@@ -434,12 +445,18 @@ static int find_ranges(struct scale *scale, struct klr_reader *reader,
                        struct klr_error *err)
 {
     const struct scale_options *options = &scale->options;
+    int code;
     if (options->restore) {
         scale->file = options->restore;
-        return cli_ranges_restore(&scale->scaling, options->restore, err);
+        code = cli_ranges_restore(&scale->scaling, options->restore, err);
+        if (!code && options->string_labels && scale->scaling.has_y)
+            code = klr_fail(err, KLR_E_DATA,
+                            "it scales labels: names (--string-labels) cannot "
+                            "be scaled");
+        return code;
     }
     scale->file = scale->data;
-    int code = cli_scaling_learn(&scale->scaling, reader, err);
+    code = cli_scaling_learn(&scale->scaling, reader, err);
     if (code || !options->save)
         return code;
     scale->file = options->save;
@@ -469,7 +486,8 @@ static int run(struct scale *scale, struct klr_error *err)
     const struct scale_options *options = &scale->options;
     struct klr_reader *reader = NULL;
     int flags = (options->restore ? 0 : KLR_READ_KEEP) |
-                (options->unlabelled ? KLR_READ_UNLABELLED : 0);
+                (options->unlabelled ? KLR_READ_UNLABELLED : 0) |
+                (options->string_labels ? KLR_READ_NAMES : 0);
     int code = settle_options(scale, err);
     if (!code && options->save) {
         scale->file = options->save;

@@ -98,10 +98,6 @@ static int take_weight(const char *name, const char *value, void *context,
     struct klr_params *params = &train->params;
     struct klr_weight weight = {.label = name + 1};
     char quoted[KLR_QUOTED_SIZE];
-    double label;
-    if (!klr_read_real(weight.label, &label))
-        return klr_fail(err, KLR_E_USAGE, "option -w: %s is not a label",
-                        klr_quote(quoted, weight.label));
     if (!klr_read_real(value, &weight.weight))
         return klr_fail(err, KLR_E_USAGE, "option -%.40s: %s is not a number",
                         name, klr_quote(quoted, value));
@@ -297,6 +293,8 @@ static int read_data(struct cli_train *train, const struct cli_program *program)
     int flags = train->models && !train->options.scale ? KLR_READ_KEEP : 0;
     if (train->params.kernel == KLR_PRECOMPUTED)
         flags |= KLR_READ_INDEX_ZERO;
+    if (train->params.string_labels)
+        flags |= KLR_READ_NAMES;
     if (klr_problem_read(&train->problem, train->data, flags, &err))
         return fail_training(train, program, &err);
     if (klr_problem_scale(&train->problem, (enum klr_scale)train->options.scale,
@@ -423,7 +421,8 @@ static int report_validation(struct cli_train *train,
     struct cli_answers answers;
     const struct klr_metrics *metrics = validation->metrics;
     int code = cli_answers_create(&answers, klr_metrics_classes(metrics),
-                                  klr_metrics_labels(metrics), &err);
+                                  klr_metrics_labels(metrics),
+                                  train->problem.names, &err);
     int status = code ? cli_fail(program, NULL, &err)
                       : write_validation(train, program, validation, &answers);
     cli_answers_free(&answers);

@@ -6,6 +6,7 @@
 #include "solver/internal.h"
 
 /* examples in */
+#include "solver/names.c"    /* classes with names */
 #include "solver/svmlight.c" /* the tokenizer; data sets in memory */
 #include "solver/scaling.c"  /* features to common limits or deviations */
 

@@ -28,11 +28,23 @@
 
 #include "base/error.h"
 #include "base/input.h"
+#include "base/numbers.h"
 #include "base/option.h"
 #include "base/output.h"
 #include "kernel.h"
 
 #define KLR_VERSION "0.1.0"
+
+/* ---- Labels ---- */
+
+/* Classes have labels, which are numbers. Where files have names in their place
+ * (KLR_READ_NAMES), a label is the index of its name, from 0 in the order in
+ * which they came first. NULL: labels are the numbers of the files. */
+struct klr_names;
+
+/* How a label is written: its name, or the number into `number`. */
+const char *klr_label_text(const struct klr_names *names, double label,
+                           char number[KLR_REAL_SIZE]);
 
 /* ---- Examples ---- */
 
@@ -40,7 +52,7 @@
 struct klr_row {
     struct klr_line line;
     bool has_label;
-    double label;
+    double label;           /* 0 with KLR_READ_NAMES: then it is the text */
     const char *label_text; /* as written, label_length bytes */
     size_t label_length;
     size_t count;         /* features */
@@ -56,6 +68,7 @@ enum klr_reader_flags {
                                 colon is a feature */
     KLR_READ_INDEX_ZERO = 2, /* allow index 0 (precomputed kernels) */
     KLR_READ_KEEP = 4,       /* klr_input_open's `keep` */
+    KLR_READ_NAMES = 8,      /* labels are names, not numbers */
 };
 
 /* The tokenizer of svmlight lines: "label index:value ... # comment". Blank
@@ -82,12 +95,13 @@ struct klr_problem {
     size_t n;
     int dimension; /* largest index, 0 if there are no features */
     bool has_qid;
-    double *label;    /* (n) */
-    size_t *start;    /* (n + 1) */
-    int *index;       /* (start[n]) */
-    double *value;    /* (start[n]) */
-    long *line;       /* (n) line numbers, or NULL */
-    int64_t *text;    /* (n) where the features stand in the input */
+    double *label;           /* (n) */
+    struct klr_names *names; /* of the labels, or NULL */
+    size_t *start;           /* (n + 1) */
+    int *index;              /* (start[n]) */
+    double *value;           /* (start[n]) */
+    long *line;              /* (n) line numbers, or NULL */
+    int64_t *text;           /* (n) where the features stand in the input */
     uint32_t *length; /* (n) their length in bytes; UINT32_MAX: too long to
                             be copied, to be formatted from the numbers */
     struct klr_reader *reader;   /* open on the input, for the text; or NULL */
@@ -167,7 +181,8 @@ extern const char *const klr_solver_names[];      /* "auto", ..., NULL */
 extern const char *const klr_regularizer_names[]; /* "auto", ..., NULL */
 
 struct klr_weight {
-    const char *label; /* as on a command line; 1 and +1 are the same one */
+    const char *label; /* as on a command line; 1 and +1 are the same one,
+                          where labels are not names */
     double weight;     /* > 0: C of that class is cost * weight */
 };
 
@@ -245,8 +260,11 @@ struct klr_params {
                               for the model or the classes */
     long long max_iter;   /* --max-iter, per binary problem; 0: no limit */
     double time_limit;    /* --time-limit, seconds for all; 0: no limit */
+    int string_labels;    /* --string-labels: labels are names, those of
+                              `positive` and `weight` as well as the data's */
     const char *positive; /* --positive LABEL: the class of p in a two-class
-                              problem; NULL: the larger label */
+                              problem; NULL: the larger label, of names the
+                              first */
     struct klr_weight *weight; /* (n_weights) -wLABEL, owned by the caller; of
                                   one label the last holds */
     size_t n_weights;
@@ -362,6 +380,12 @@ int klr_model_load(struct klr_model **out, const char *path,
 
 size_t klr_model_classes(const struct klr_model *model);
 const double *klr_model_labels(const struct klr_model *model); /* (classes) */
+/* Of the labels, or NULL. */
+const struct klr_names *klr_model_label_names(const struct klr_model *model);
+/* The label of a row that was read with klr_model_reader_flags: NaN if it has
+ * none, -1 for a name that the model does not know. */
+double klr_model_label_of(const struct klr_model *model,
+                          const struct klr_row *row);
 size_t klr_model_machines(const struct klr_model *model); /* binary problems */
 size_t klr_model_n_sv(const struct klr_model *model);
 bool klr_model_has_probabilities(const struct klr_model *model);

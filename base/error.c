@@ -42,10 +42,9 @@ int klr_fail_at(struct klr_error *err, int code, long line, long column,
     return code;
 }
 
-/* Bytes of the printable UTF-8 character at `text`; 0 if there is none.
- * Unicode 15, table 3-7: the first byte tells the length, each of the others
+/* Unicode 15, table 3-7: the first byte tells the length, each of the others
  * adds six bits, the shortest form is the only one. */
-static size_t printable(const char *text, const char *end)
+size_t klr_printable(const char *text, const char *end)
 {
     static const uint32_t least[] = {0, ' ', 0xA0, 0x800, 0x10000};
     uint32_t code = (unsigned char)*text;
@@ -74,7 +73,7 @@ const char *klr_quote_slice(char quoted[KLR_QUOTED_SIZE], const char *text,
     *q++ = '\'';
     while (text < end) {
         char escape[] = "\\xNN";
-        size_t taken = printable(text, end), length = taken;
+        size_t taken = klr_printable(text, end), length = taken;
         const char *shown = text;
         if (!taken) {
             snprintf(escape, sizeof escape, "\\x%02X", (unsigned char)*text);

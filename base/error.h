@@ -6,6 +6,8 @@
 #ifndef KLR_BASE_ERROR_H
 #define KLR_BASE_ERROR_H
 
+#include <stddef.h>
+
 enum klr_code {
     KLR_OK = 0,
     KLR_E_USAGE,  /* an option value or a call that cannot be honoured */
@@ -43,5 +45,9 @@ enum { KLR_QUOTED_SIZE = 64 };
 const char *klr_quote(char quoted[KLR_QUOTED_SIZE], const char *text);
 const char *klr_quote_slice(char quoted[KLR_QUOTED_SIZE], const char *text,
                             const char *end);
+
+/* Bytes of the printable UTF-8 character, such as a space, at `text`, before
+ * `end`; 0 if there is none. */
+size_t klr_printable(const char *text, const char *end);
 
 #endif

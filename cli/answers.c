@@ -8,16 +8,16 @@
 #include "base/memory.h"
 
 int cli_answers_create(struct cli_answers *answers, size_t classes,
-                       const double *label, struct klr_error *err)
+                       const double *label, const struct klr_names *names,
+                       struct klr_error *err)
 {
-    *answers = (struct cli_answers){.classes = classes, .label = label};
+    *answers = (struct cli_answers){
+        .classes = classes, .label = label, .named = names != NULL};
     if (!(answers->number = klr_alloc(classes, KLR_REAL_SIZE, err)) ||
         !(answers->text = klr_alloc(classes, sizeof *answers->text, err)))
         return KLR_E_MEMORY;
-    for (size_t c = 0; c < classes; c++) {
-        klr_format_real(answers->number[c], label[c]);
-        answers->text[c] = answers->number[c];
-    }
+    for (size_t c = 0; c < classes; c++)
+        answers->text[c] = klr_label_text(names, label[c], answers->number[c]);
     return 0;
 }
 

@@ -82,10 +82,13 @@ struct cli_answers {
     const double *label;           /* (classes) the caller's */
     char (*number)[KLR_REAL_SIZE]; /* (classes) */
     const char **text;             /* (classes) */
+    bool named;                    /* they are names, else numbers */
 };
 
+/* `names` may be NULL, and stays the caller's. */
 int cli_answers_create(struct cli_answers *answers, size_t classes,
-                       const double *label, struct klr_error *err);
+                       const double *label, const struct klr_names *names,
+                       struct klr_error *err);
 void cli_answers_free(struct cli_answers *answers);
 /* One of the labels. */
 const char *cli_label_text(const struct cli_answers *answers, double label);

@@ -56,6 +56,15 @@ void cli_print_metrics(FILE *out, const struct klr_metric_values *values,
 
 /* ---- The confusion matrix ---- */
 
+/* Columns that a text takes, a character in each. */
+static int text_width(const char *text)
+{
+    int width = 0;
+    for (; *text; text++)
+        width += (*text & 0xC0) != 0x80;
+    return width;
+}
+
 /* Width of the cells: that of the labels and of the counts. */
 static int cell_width(const struct klr_metrics *metrics,
                       const struct cli_answers *answers)
@@ -64,7 +73,7 @@ static int cell_width(const struct klr_metrics *metrics,
     const unsigned long long *count = klr_metrics_confusion(metrics);
     int width = (int)strlen("other");
     for (size_t c = 0; c < k; c++) {
-        int length = (int)strlen(answers->text[c]);
+        int length = text_width(answers->text[c]);
         width = length > width ? length : width;
     }
     for (size_t cell = 0; cell < (k + 1) * k; cell++) {
@@ -85,6 +94,11 @@ static unsigned long long count_others(const struct klr_metrics *metrics)
     return others;
 }
 
+static void print_cell(FILE *out, int width, const char *text)
+{
+    fprintf(out, "%*s%s", width - text_width(text), "", text);
+}
+
 void cli_print_confusion(FILE *out, const struct klr_metrics *metrics,
                          const struct cli_answers *answers)
 {
@@ -97,9 +111,10 @@ void cli_print_confusion(FILE *out, const struct klr_metrics *metrics,
             "columns\n%*s",
             width, "");
     for (size_t c = 0; c < k; c++)
-        fprintf(out, "  %*s%s", width, answers->text[c], c + 1 < k ? "" : "\n");
+        print_cell(out, width + 2, answers->text[c]);
+    fputc('\n', out);
     for (size_t r = 0; r < rows; r++) {
-        fprintf(out, "%*s", width, r < k ? answers->text[r] : "other");
+        print_cell(out, width, r < k ? answers->text[r] : "other");
         for (size_t c = 0; c < k; c++)
             fprintf(out, "  %*llu", width, *count++);
         fputc('\n', out);
@@ -268,13 +283,30 @@ void cli_json_metrics(const struct klr_metric_values *values, const char *after)
                       c + 1 < COLUMNS ? ", " : after);
 }
 
+/* A number, or a string: of what JSON escapes names have these two alone. */
+static void json_label(const struct cli_answers *answers, size_t c)
+{
+    const char *text = answers->text[c];
+    if (!answers->named) {
+        fputs(text, stdout);
+        return;
+    }
+    putchar('"');
+    for (; *text; text++)
+        printf("%s%c", *text == '"' || *text == '\\' ? "\\" : "", *text);
+    putchar('"');
+}
+
 void cli_json_confusion(const struct klr_metrics *metrics,
                         const struct cli_answers *answers, const char *after)
 {
     size_t k = klr_metrics_classes(metrics);
     const unsigned long long *count = klr_metrics_confusion(metrics);
-    for (size_t c = 0; c < k; c++)
-        printf("%s%s", c ? ", " : "\"labels\": [", answers->text[c]);
+    fputs("\"labels\": [", stdout);
+    for (size_t c = 0; c < k; c++) {
+        fputs(c ? ", " : "", stdout);
+        json_label(answers, c);
+    }
     fputs("], \"confusion\": [", stdout);
     for (size_t cell = 0; cell < k * k; cell++)
         printf("%s%llu%s",

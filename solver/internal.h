@@ -28,6 +28,23 @@
 #include "base/threads.h"
 #include "solver.h"
 
+/* ---- names of classes: see names.c ---- */
+
+static struct klr_names *names_free(struct klr_names *names); /* NULL */
+static size_t names_count(const struct klr_names *names); /* 0 of NULL, too */
+/* Its index, if it is known. */
+static bool names_find(const struct klr_names *names, const char *text,
+                       size_t length, size_t *index);
+/* The same; it becomes known, and the first one makes *at, which is NULL. */
+static int names_add(struct klr_names **at, const char *text, size_t length,
+                     size_t *index, struct klr_error *err);
+/* Added to *out, NULL at first; to be freed in any case. */
+static int names_copy(struct klr_names **out, const struct klr_names *names,
+                      struct klr_error *err);
+/* The label that a text names; `names` may be NULL, for numbers. */
+static bool label_read(const struct klr_names *names, const char *text,
+                       double *label);
+
 /* ---- sums ---- */
 
 /* a'b (n), in order. */
@@ -49,6 +66,9 @@ struct rows {
     double *value;
 };
 
+/* Whether a token can be the name of a class: printable UTF-8 without what is
+ * something else in a line. */
+static bool line_is_name(const char *p, const char *end);
 /* Room for `count` more features. */
 static int rows_reserve(struct rows *rows, size_t count, struct klr_error *err);
 /* Append the features that begin at *at and go on to the end of the line or to
@@ -123,7 +143,8 @@ struct hole {
 struct layout {
     size_t n, k;   /* examples, classes */
     double *label; /* (k): two classes: positive first; more: ascending */
-    size_t *order; /* (n) row of the problem at each position */
+    const struct klr_names *names; /* the problem's */
+    size_t *order;                 /* (n) row of the problem at each position */
     size_t folds, parts;
     size_t *begin; /* (k * folds * parts + 1) first position of class c, fold
                       f, part p: begin[(c * folds + f) * parts + p] */
@@ -674,6 +695,7 @@ struct klr_model {
     struct klr_kernel kernel;
     size_t k, machines, columns; /* classes; see multiclass.c */
     double *label;               /* (k) */
+    struct klr_names *names;     /* of the labels, or NULL */
     double *rho;                 /* (machines) */
     struct link *link;           /* (machines), of one kind, or NULL */
     size_t n_sv;

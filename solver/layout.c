@@ -26,7 +26,8 @@ static size_t layout_distinct(const struct klr_problem *problem, double *label)
     return k;
 }
 
-static int layout_check_labels(size_t n, size_t k, struct klr_error *err)
+static int layout_check_labels(size_t n, size_t k, bool named,
+                               struct klr_error *err)
 {
     if (k < 2)
         return klr_fail(err, KLR_E_DATA,
@@ -35,8 +36,9 @@ static int layout_check_labels(size_t n, size_t k, struct klr_error *err)
     if (k > 1000 || (n > 30 && k > n / 3))
         return klr_fail(err, KLR_E_DATA,
                         "%zu distinct labels in %zu examples look like "
-                        "regression targets, not like classes",
-                        k, n);
+                        "%s, not like classes",
+                        k, n,
+                        named ? "names of examples" : "regression targets");
     return 0;
 }
 
@@ -45,7 +47,7 @@ static int layout_find(const struct layout *layout, const char *option,
 {
     char quoted[KLR_QUOTED_SIZE];
     double label;
-    bool read = klr_read_real(text, &label);
+    bool read = label_read(layout->names, text, &label);
     for (*class = 0; read && *class < layout->k; ++*class)
         if (layout->label[*class] == label)
             return 0;
@@ -53,11 +55,12 @@ static int layout_find(const struct layout *layout, const char *option,
                     option, klr_quote(quoted, text));
 }
 
-/* Two classes: the larger label, or `positive`, comes first. */
+/* Two classes: `positive` comes first, or the larger label, or of names that
+ * which came first in the data. */
 static int layout_positive(struct layout *layout, const char *positive,
                            struct klr_error *err)
 {
-    size_t first = 1;
+    size_t first = layout->names ? 0 : 1;
     if (positive && layout->k > 2)
         return klr_fail(err, KLR_E_USAGE,
                         "option --positive: the data have %zu classes, not two",
@@ -169,6 +172,7 @@ static int layout_create(struct layout *layout,
     int code = KLR_E_MEMORY;
     memset(layout, 0, sizeof *layout);
     layout->n = n;
+    layout->names = problem->names;
     layout->folds = folds;
     layout->parts = deal.parts;
     if (!(layout->label = klr_alloc(n, sizeof *layout->label, err)) ||
@@ -176,7 +180,7 @@ static int layout_create(struct layout *layout,
         !(cell = klr_alloc(n, sizeof *cell, err)))
         goto done;
     layout->k = layout_distinct(problem, layout->label);
-    if ((code = layout_check_labels(n, layout->k, err)) ||
+    if ((code = layout_check_labels(n, layout->k, layout->names, err)) ||
         (code = layout_positive(layout, positive, err)) ||
         (code = layout_check_folds(layout, deal.fold, err)))
         goto done;

@@ -31,6 +31,7 @@ enum key {
     KEY_MULTICLASS,
     KEY_RHO,
     KEY_LABEL,
+    KEY_NAMES,
     KEY_LINK,
     KEY_PROB_A,
     KEY_PROB_B,
@@ -71,6 +72,7 @@ struct loader {
     double gamma, coef0, eps, cost, lambda, box, gap;
     struct reals rho, label, prob_a, prob_b, prob_c;
     struct reals scaling_limits, scaling_from, scaling_to;
+    struct klr_names *names;
     struct counts nr_sv, sv_indices, scaling_index;
     size_t columns;
     struct reals coef; /* (total_sv, columns), row-major */

@@ -9,6 +9,7 @@ struct klr_model *klr_model_free(struct klr_model *model)
     if (!model)
         return NULL;
     klr_free(model->label);
+    names_free(model->names);
     klr_free(model->rho);
     klr_free(model->link);
     klr_free(model->class_sv);
@@ -31,6 +32,24 @@ const double *klr_model_labels(const struct klr_model *model)
     return model->label;
 }
 
+const struct klr_names *klr_model_label_names(const struct klr_model *model)
+{
+    return model->names;
+}
+
+double klr_model_label_of(const struct klr_model *model,
+                          const struct klr_row *row)
+{
+    size_t index;
+    if (!row->has_label)
+        return (double)NAN;
+    if (!model->names)
+        return row->label;
+    return names_find(model->names, row->label_text, row->label_length, &index)
+               ? (double)index
+               : -1;
+}
+
 size_t klr_model_machines(const struct klr_model *model)
 {
     return model->machines;
@@ -48,5 +67,6 @@ bool klr_model_has_probabilities(const struct klr_model *model)
 
 int klr_model_reader_flags(const struct klr_model *model)
 {
-    return model->kernel.type == KLR_PRECOMPUTED ? KLR_READ_INDEX_ZERO : 0;
+    return (model->kernel.type == KLR_PRECOMPUTED ? KLR_READ_INDEX_ZERO : 0) |
+           (model->names ? KLR_READ_NAMES : 0);
 }

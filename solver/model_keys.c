@@ -14,7 +14,8 @@ enum field_kind {
     FIELD_COUNT,  /* size_t */
     FIELD_REAL,   /* double */
     FIELD_REALS,  /* struct reals */
-    FIELD_COUNTS  /* struct counts */
+    FIELD_COUNTS, /* struct counts */
+    FIELD_WORDS   /* struct klr_names * */
 };
 
 struct field {
@@ -47,6 +48,7 @@ static const struct field model_fields[KEYS] = {
                                    klr_multiclass_names),
     [KEY_RHO] = FIELD_OF("rho", FIELD_REALS, rho),
     [KEY_LABEL] = FIELD_OF("label", FIELD_REALS, label),
+    [KEY_NAMES] = FIELD_OF("names", FIELD_WORDS, names),
     [KEY_LINK] = FIELD_NAMES("link", link, model_link_names),
     [KEY_PROB_A] = FIELD_OF("probA", FIELD_REALS, prob_a),
     [KEY_PROB_B] = FIELD_OF("probB", FIELD_REALS, prob_b),
@@ -170,6 +172,19 @@ static int counts_add(struct loader *in, struct counts *list, size_t value)
     return 0;
 }
 
+static int load_word(struct loader *in, struct load_slice token,
+                     struct klr_names **names)
+{
+    size_t index, before = names_count(*names);
+    if (!line_is_name(token.text, token.end))
+        return load_refuse(in, token, "", " is not a name of a class");
+    int code = names_add(names, token.text, (size_t)(token.end - token.text),
+                         &index, in->err);
+    if (!code && names_count(*names) == before)
+        code = load_refuse(in, token, "name ", " is repeated");
+    return code;
+}
+
 static int load_choice(struct loader *in, const struct field *field,
                        struct load_slice token, int *value)
 {
@@ -194,7 +209,9 @@ static int load_list(struct loader *in, const struct field *field, void *list)
     while (!code && load_token(in, &token)) {
         double real = 0;
         size_t count = 0;
-        if (field->kind == FIELD_REALS) {
+        if (field->kind == FIELD_WORDS) {
+            code = load_word(in, token, list);
+        } else if (field->kind == FIELD_REALS) {
             code = load_real(in, token, &real);
             code = code ? code : reals_add(in, list, real);
         } else {
@@ -227,7 +244,8 @@ static int load_field(struct loader *in, enum key key)
     struct load_slice token;
     int code = 0;
     in->line_of[key] = in->line.number;
-    if (field->kind == FIELD_REALS || field->kind == FIELD_COUNTS)
+    if (field->kind == FIELD_REALS || field->kind == FIELD_COUNTS ||
+        field->kind == FIELD_WORDS)
         return load_list(in, field, place);
     if (field->kind != FIELD_NONE) {
         if (!load_token(in, &token))

@@ -116,9 +116,10 @@ static int load_check_classes(struct loader *in)
 /* What LIBSVM's own type has not. */
 static int load_check_type(struct loader *in)
 {
-    static const enum key ours[] = {KEY_MULTICLASS, KEY_LINK, KEY_PROB_C};
+    static const enum key ours[] = {KEY_MULTICLASS, KEY_NAMES, KEY_LINK,
+                                    KEY_PROB_C};
     bool own = in->svm_type == 1;
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
         if (in->line_of[ours[i]] && !own)
             return LOAD_FAIL(in, in->line_of[ours[i]], 1,
                              "key '%s' needs svm_type klr", load_name(ours[i]));
@@ -131,19 +132,25 @@ static int load_check_type(struct loader *in)
 /* Once its last line has come. */
 static int load_check_header(struct loader *in)
 {
-    static const enum key needed[] = {
-        KEY_SVM_TYPE, KEY_KERNEL_TYPE, KEY_NR_CLASS, KEY_TOTAL_SV,
-        KEY_RHO,      KEY_LABEL,       KEY_NR_SV};
+    static const enum key needed[] = {KEY_SVM_TYPE, KEY_KERNEL_TYPE,
+                                      KEY_NR_CLASS, KEY_TOTAL_SV,
+                                      KEY_RHO,      KEY_NR_SV};
     size_t k = in->nr_class;
+    enum key labels = in->line_of[KEY_NAMES] ? KEY_NAMES : KEY_LABEL;
     if (load_require_all(in, needed, sizeof needed / sizeof *needed) ||
-        load_check_kernel(in) || load_check_type(in))
+        load_require(in, labels) || load_check_kernel(in) ||
+        load_check_type(in))
         return KLR_E_MODEL;
+    if (labels == KEY_NAMES && in->line_of[KEY_LABEL])
+        return LOAD_FAIL(in, in->line_of[KEY_NAMES], 1,
+                         "keys 'label' and 'names' exclude each other");
     if (k < 2)
         return LOAD_FAIL_KEY(in, KEY_NR_CLASS,
                              "nr_class is %zu: a classifier has at least 2", k);
     /* With as many labels k is small enough to be squared. */
-    if (load_require_length(in, KEY_LABEL, in->label.count, KEY_NR_CLASS, k,
-                            k) ||
+    if (load_require_length(in, labels,
+                            in->label.count + names_count(in->names),
+                            KEY_NR_CLASS, k, k) ||
         load_check_classes(in) || load_check_labels(in))
         return KLR_E_MODEL;
     return load_check_counts(in);
@@ -411,11 +418,24 @@ static int load_build_scaling(struct loader *in, struct klr_model *model)
     return 0;
 }
 
+/* Names are in the order of the classes. */
+static int load_build_labels(struct loader *in, struct klr_model *model)
+{
+    int code = 0;
+    for (size_t c = 0; c < names_count(in->names) && !code; c++)
+        code = reals_add(in, &in->label, (double)c);
+    model->label = reals_take(&in->label);
+    model->names = in->names;
+    in->names = NULL;
+    return code;
+}
+
 /* Hand over what was read; the lists are empty afterwards. */
 static int load_build(struct loader *in, struct klr_model *model)
 {
     size_t n_sv = in->total_sv, rows = in->columns;
-    if (load_build_links(in, model) || load_build_scaling(in, model))
+    if (load_build_links(in, model) || load_build_scaling(in, model) ||
+        load_build_labels(in, model))
         return KLR_E_MEMORY;
     model->coef = klr_alloc(rows * n_sv, sizeof *model->coef, in->err);
     if (!model->coef)
@@ -433,7 +453,6 @@ static int load_build(struct loader *in, struct klr_model *model)
     model->columns = rows;
     model->n_sv = n_sv;
     model->dimension = in->dimension;
-    model->label = reals_take(&in->label);
     model->rho = reals_take(&in->rho);
     model->class_sv = counts_take(&in->nr_sv);
     model->start = counts_take(&in->start);
@@ -454,6 +473,7 @@ static void loader_free(struct loader *in)
     klr_input_close(in->input);
     klr_free(in->rho.item);
     klr_free(in->label.item);
+    names_free(in->names);
     klr_free(in->prob_a.item);
     klr_free(in->prob_b.item);
     klr_free(in->prob_c.item);

@@ -44,9 +44,25 @@ static void save_probabilities(const struct klr_model *model,
         save_links(out, "probC", model, offsetof(struct link, c));
 }
 
+/* The classes. */
+static void save_labels(const struct klr_model *model, struct klr_output *out)
+{
+    if (!model->names) {
+        save_reals(out, "label", model->label, model->k);
+        return;
+    }
+    klr_puts(out, "names");
+    for (size_t c = 0; c < model->k; c++) {
+        klr_put(out, " ", 1);
+        klr_puts(out, klr_label_text(model->names, model->label[c], NULL));
+    }
+    klr_put(out, "\n", 1);
+}
+
 static void save_header(const struct klr_model *model, struct klr_output *out)
 {
     bool libsvm = model->multiclass == KLR_OVO && !model->scaling &&
+                  !model->names &&
                   (!model->link || model->link->kind == LINK_LOGISTIC);
     const struct klr_kernel *kernel = &model->kernel;
     bool polynomial = kernel->type == KLR_POLYNOMIAL;
@@ -64,7 +80,7 @@ static void save_header(const struct klr_model *model, struct klr_output *out)
         klr_putf(out, "multiclass %s\n",
                  klr_multiclass_names[model->multiclass]);
     save_reals(out, "rho", model->rho, model->machines);
-    save_reals(out, "label", model->label, model->k);
+    save_labels(model, out);
     if (model->link)
         save_probabilities(model, out);
     klr_puts(out, "nr_sv");

@@ -121,11 +121,17 @@ const struct klr_option klr_train_options[] = {
      .offset = KLR_PARAM(lambda_bound),
      .help = "sklr: print about from which lambda on the smaller class is all "
              "at the upper end of the box"},
+    {.type = KLR_FLAG,
+     .name = "string-labels",
+     .offset = KLR_PARAM(string_labels),
+     .help = "labels are names, not numbers; classes are in the order in which "
+             "they come first"},
     {.type = KLR_STRING,
      .name = "positive",
      .argument = "LABEL",
      .offset = KLR_PARAM(positive),
-     .help = "the first class of two (default: the larger label)"},
+     .help = "the first class of two (default: the larger label, or the name "
+             "that comes first)"},
     {.type = KLR_CHOICE,
      .letter = 'b',
      .name = "probability",
@@ -387,10 +393,27 @@ void klr_params_init(struct klr_params *params)
     klr_options_preset(klr_train_options, params);
 }
 
+static int params_check_label(const struct klr_params *params,
+                              const char *option, const char *text,
+                              struct klr_error *err)
+{
+    double ignored;
+    char quoted[KLR_QUOTED_SIZE];
+    if (params->string_labels ? *text != 0 : klr_read_real(text, &ignored))
+        return 0;
+    return klr_fail(err, KLR_E_USAGE, "option %s: %s is not %s", option,
+                    klr_quote(quoted, text),
+                    params->string_labels
+                        ? "a name"
+                        : "a number (--string-labels reads names)");
+}
+
 static int params_check_weights(const struct klr_params *params,
                                 struct klr_error *err)
 {
     for (size_t i = 0; i < params->n_weights; i++) {
+        if (params_check_label(params, "-w", params->weight[i].label, err))
+            return KLR_E_USAGE;
         double weight = params->weight[i].weight;
         if (!(weight > 0) || isinf(weight))
             return klr_fail(err, KLR_E_USAGE,
@@ -611,15 +634,12 @@ static int params_check_loo(const struct klr_params *params,
 
 int klr_params_check(const struct klr_params *params, struct klr_error *err)
 {
-    double ignored;
-    char quoted[KLR_QUOTED_SIZE];
     int code = klr_options_check(klr_train_options, params, err);
     if (code)
         return code;
-    if (params->positive && !klr_read_real(params->positive, &ignored))
-        return klr_fail(err, KLR_E_USAGE,
-                        "option --positive: %s is not a number",
-                        klr_quote(quoted, params->positive));
+    if (params->positive &&
+        params_check_label(params, "--positive", params->positive, err))
+        return KLR_E_USAGE;
     if (params->metric != KLR_METRIC_AUTO && !klr_params_validate(params))
         return klr_fail(err, KLR_E_USAGE,
                         "option --metric: only validation (-v) looks at it");

@@ -74,6 +74,16 @@ static const char *line_token_end(const char *p, const char *end)
     return p;
 }
 
+static bool line_is_name(const char *p, const char *end)
+{
+    size_t length = 1;
+    if (p == end)
+        return false;
+    for (; p < end && length && !strchr(":,;#", *p); p += length)
+        length = klr_printable(p, end);
+    return p == end;
+}
+
 /* ---- Refusals ---- */
 
 /* KLR_E_DATA at a token: "WHAT 'TOKEN': PROBLEM", either of them may be "". */
@@ -123,16 +133,21 @@ static const char *line_file_problem(const char *token, const char *end)
 }
 
 static int line_refuse_label(const struct klr_line *line, const char *token,
-                             struct klr_error *err)
+                             int flags, struct klr_error *err)
 {
+    char buffer[80];
     const char *end = line_token_end(token, line->end);
     const char *problem = line_file_problem(token, end);
     if (problem)
         return line_refuse(line, token, end, "token", problem, err);
     if (memchr(token, ':', (size_t)(end - token)))
         return line_refuse(line, token, end, "missing label before", "", err);
-    return line_refuse(line, token, end, "label",
-                       line_number_problem(token, end), err);
+    if (flags & KLR_READ_NAMES)
+        return line_refuse(line, token, end, "label", "not printable UTF-8",
+                           err);
+    snprintf(buffer, sizeof buffer, "%s (--string-labels reads names)",
+             line_number_problem(token, end));
+    return line_refuse(line, token, end, "label", buffer, err);
 }
 
 static int line_refuse_query(const struct klr_line *line, const char *token,
@@ -190,15 +205,31 @@ static int line_refuse_feature(const struct klr_line *line, const char *token,
 
 /* ---- Lines ---- */
 
+/* The end of the label at p, NULL where there is none. */
+static const char *line_label_end(const char *p, const char *end, int flags,
+                                  double *label)
+{
+    bool right;
+    const char *next;
+    if (flags & KLR_READ_NAMES) {
+        next = line_token_end(p, end);
+        right = line_is_name(p, next);
+    } else {
+        next = klr_parse_real(p, end, label);
+        right = next && line_token_ends(next, end) && isfinite(*label);
+    }
+    return right ? next : NULL;
+}
+
 /* The label at *at, if there is one. */
 static int line_label(const struct klr_line *line, int flags, const char **at,
                       struct klr_row *row, struct klr_error *err)
 {
     const char *p = *at, *end = line->end;
-    const char *next = klr_parse_real(p, end, &row->label);
+    const char *next = line_label_end(p, end, flags, &row->label);
     row->label_text = p;
-    row->has_label = next && line_token_ends(next, end);
-    if (row->has_label && isfinite(row->label)) {
+    row->has_label = next != NULL;
+    if (row->has_label) {
         row->label_length = (size_t)(next - p);
         *at = next;
         return 0;
@@ -206,7 +237,7 @@ static int line_label(const struct klr_line *line, int flags, const char **at,
     next = line_token_end(p, end);
     if ((flags & KLR_READ_UNLABELLED) && memchr(p, ':', (size_t)(next - p)))
         return 0;
-    return line_refuse_label(line, p, err);
+    return line_refuse_label(line, p, flags, err);
 }
 
 /* "qid:N" at *at, if it is there. */
@@ -363,11 +394,26 @@ static int problem_reserve(struct klr_problem *problem,
     return 0;
 }
 
+/* The label of row i. */
+static int problem_add_label(struct klr_problem *problem, size_t i,
+                             const struct klr_row *row, int flags,
+                             struct klr_error *err)
+{
+    size_t index = 0;
+    int code = 0;
+    problem->label[i] = row->has_label ? row->label : 0;
+    if (row->has_label && (flags & KLR_READ_NAMES)) {
+        code = names_add(&problem->names, row->label_text, row->label_length,
+                         &index, err);
+        problem->label[i] = (double)index;
+    }
+    return code;
+}
+
 static void problem_add(struct klr_problem *problem, const struct klr_row *row,
                         size_t end)
 {
     size_t i = problem->n++;
-    problem->label[i] = row->has_label ? row->label : 0;
     problem->start[i + 1] = end;
     problem->line[i] = row->line.number;
     problem->has_qid |= row->has_qid;
@@ -394,8 +440,12 @@ static int problem_fill(struct klr_problem *problem, struct klr_reader *reader,
             return code;
         problem->start[0] = 0;
         got = reader_append(reader, &row, err);
-        if (got == 1)
-            problem_add(problem, &row, reader->rows.count);
+        if (got != 1)
+            break;
+        code = problem_add_label(problem, problem->n, &row, reader->flags, err);
+        if (code)
+            return code;
+        problem_add(problem, &row, reader->rows.count);
     } while (got == 1);
     return -got;
 }
@@ -428,6 +478,7 @@ int klr_problem_read(struct klr_problem *problem, const char *path, int flags,
 void klr_problem_free(struct klr_problem *problem)
 {
     klr_free(problem->label);
+    names_free(problem->names);
     klr_free(problem->start);
     klr_free(problem->index);
     klr_free(problem->value);

@@ -25,6 +25,8 @@ static struct klr_model *model_create(const struct training *training,
         !(model->class_sv = klr_zalloc(k, sizeof *model->class_sv, err)) ||
         !(model->sv_row = klr_alloc(layout->n, sizeof *model->sv_row, err)))
         return klr_model_free(model);
+    if (names_copy(&model->names, layout->names, err))
+        return klr_model_free(model);
     memcpy(model->label, layout->label, k * sizeof(double));
     memcpy(model->rho, ensemble->rho + t * machines, machines * sizeof(double));
     return model;

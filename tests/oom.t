@@ -25,6 +25,7 @@ put("$dir/two", clusters(seed => 6, labels => [ 1, -1 ], n => 30, d => 3));
 put("$dir/three", clusters(seed => 7, labels => [ 1, 2, 3 ], n => 36, d => 3));
 put("$dir/folds", join '', map { $_ % 3 . "\n" } 1 .. 36);
 put("$dir/weights", join '', map { 1 + $_ % 4 . "\n" } 1 .. 36);
+put("$dir/names", get("$dir/three") =~ s/^(?=\d)/class/mgr);
 put("$dir/broken", get("$dir/two") . "1 1:x\n");
 for my $case ([ 'klr', 'two' ], [ 'svm', 'three' ], [ 'klr', 'three' ]) {
     my ($model, $data) = @$case;
@@ -34,6 +35,8 @@ for my $case ([ 'klr', 'two' ], [ 'svm', 'three' ], [ 'klr', 'three' ]) {
 }
 die 'scaled' if run([ qw(klr-train -q --scale minmax), "$dir/three",
         "$dir/scaled.three" ])->{exit};
+die 'names' if run([ qw(klr-train -q --string-labels), "$dir/names",
+        "$dir/named" ])->{exit};
 die 'klr-scale' if run([ 'klr-scale', '-s', "$dir/range", "$dir/two" ])->{exit};
 
 # Each case works in the folder $dir/out, empty at first but for `old`.
@@ -57,6 +60,12 @@ my %case = (
     'with scaling and weights' => [ qw(klr-train -q --scale standard --balance),
         '--weights', "$dir/weights", "$dir/three", 'old' ],
     'predict, scaled' => [ 'klr-predict', "$dir/three", "$dir/scaled.three",
+        'old' ],
+    'names' => [ qw(klr-train -q --string-labels -wclass2 2), "$dir/names",
+        'old' ],
+    'validation of names' => [ qw(klr-train -q --string-labels -v 3 --cv-out
+            old), "$dir/names" ],
+    'predict names' => [ 'klr-predict', '--json', "$dir/names", "$dir/named",
         'old' ],
     'a grid' => [ qw(klr-train -q -v 2 --cv-out old), -g => '0.1,1',
         -c => '0.1,1', "$dir/two" ],

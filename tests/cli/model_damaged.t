@@ -53,6 +53,11 @@ sub own { my ($multiclass, $more) = @_; # what LIBSVM's type has not
 sub libsvm { my ($edit) = @_; # without our own section
     return sub { $_[0] =~ s/^klr_format.*//ms or die; $edit->($_[0]) } }
 
+# With these names in place of labels, in line 8.
+sub named { my ($names) = @_;
+    return sub { own('ovo', '')->($_[0]);
+                 $_[0] =~ s/^label.*/names$names/m or die } }
+
 # With a scaling: our own type, and its keys on lines 26 to 30.
 my %scaling = (scaling => 'minmax', scaling_limits => '-1 1',
     scaling_index => '1 3', scaling_from => '0 -2', scaling_to => '1 7.5');
@@ -89,6 +94,20 @@ my @cases = (
         "11:1: key 'probC' needs another link than logistic" ],
     [ own('all', ''), "6:12: multiclass 'all' is not supported here; known: ovo"
         . ' ova ddag softmax' ],
+    [ to(7, "names a b c\n"), "7:1: key 'names' needs svm_type klr" ],
+    [ named(" a b c\nlabel 1 2 3"),
+        "8:1: keys 'label' and 'names' exclude each other" ],
+    [ named(''), '8:7: names has 0 values, nr_class 3 needs 3' ],
+    [ named(' a b'), '8:7: names has 2 values, nr_class 3 needs 3' ],
+    [ named(' a b c d'), '8:7: names has 4 values, nr_class 3 needs 3' ],
+    [ named(' a b a'), "8:11: name 'a' is repeated" ],
+    [ named(' a b:c d'), "8:9: 'b:c' is not a name of a class" ],
+    [ named(' a b,c d'), "8:9: 'b,c' is not a name of a class" ],
+    [ named(' a #b c'), "8:9: '#b' is not a name of a class" ],
+    [ named(" a b\x01 c"), "8:9: 'b\\x01' is not a name of a class" ],
+    [ named(" a \xff c"), "8:9: '\\xFF' is not a name of a class" ],
+    [ named(" a b\0 c"), "8:9: 'b\\x00' is not a name of a class" ],
+    [ named(" a b c\nnames a b c"), "9:1: key 'names' is repeated" ],
     [ own('ovo', "link gaussian\n"),
         "13: key 'probC' is missing before this line" ],
     [ own('ovo', "link gaussian\nprobC 1 2\n"),
@@ -290,6 +309,7 @@ for my $case (
             scaling_index => '1 2', scaling_from => '0 0',
             scaling_to => '1 1') ],
     [ "as LIBSVM's", libsvm(sub { }) ],
+    [ 'one with names', named(' one 2 +1'), "+1\n2\n2\n" ],
     [ 'without probabilities', libsvm(sub { $_[0] =~ s/prob.*\n//g }),
         "2\n2\n2\n" ],
     )

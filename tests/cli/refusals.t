@@ -50,16 +50,18 @@ sub refused
 
 # ---- Lines of a data file ----
 
+my $hint = ' (--string-labels reads names)';
+
 my @lines = (
     # text of the second line, column, message
-    ['x 1:1', 1, "label 'x': not a number"],
-    ['1x 1:1', 1, "label '1x': not a number"],
+    ['x 1:1', 1, "label 'x': not a number$hint"],
+    ['1x 1:1', 1, "label '1x': not a number$hint"],
     ['1:1 2:1', 1, "missing label before '1:1'"],
     ['  1:1', 3, "missing label before '1:1'"],
-    ['nan 1:1', 1, "label 'nan': not a finite number"],
-    ['-inf 1:1', 1, "label '-inf': not a finite number"],
-    ['0x1 1:1', 1, "label '0x1': hexadecimal numbers are not read"],
-    ['1e999 1:1', 1, "label '1e999': number out of range"],
+    ['nan 1:1', 1, "label 'nan': not a finite number$hint"],
+    ['-inf 1:1', 1, "label '-inf': not a finite number$hint"],
+    ['0x1 1:1', 1, "label '0x1': hexadecimal numbers are not read$hint"],
+    ['1e999 1:1', 1, "label '1e999': number out of range$hint"],
     ['1 1:a', 3, "feature '1:a': not a number"],
     ['1 1:1x', 3, "feature '1:1x': not a number"],
     ['1 1:', 3, "feature '1:': missing value"],
@@ -107,7 +109,7 @@ refused('carriage returns do not shift columns', ['klr-train', 'f'],
     "klr-train: f:2:7: feature '2:z': not a number");
 refused('a byte order mark does not shift columns', ['klr-train', 'f'],
     { f => "\xef\xbb\xbfa 1:1\n" }, 1,
-    "klr-train: f:1:1: label 'a': not a number");
+    "klr-train: f:1:1: label 'a': not a number$hint");
 
 # ---- Whole data files ----
 
@@ -239,12 +241,13 @@ my @values = (
     ['--seed -1', 'option --seed: must be at least 0, got -1'],
     ['--seed 9223372036854775808',
      "option --seed: '9223372036854775808' is too large"],
-    ['--positive yes', "option --positive: 'yes' is not a number"],
+    ['--positive yes', "option --positive: 'yes' is not a number$hint"],
+    ['--string-labels -w 1', "option -w: '' is not a name"],
     ['-w1 -3', 'option -w1: must be greater than 0, got -3'],
     ['-w1 0', 'option -w1: must be greater than 0, got 0'],
     ['-w1 a', "option -w1: 'a' is not a number"],
-    ['-wx 1', "option -w: 'x' is not a label"],
-    ['-w 1', "option -w: '' is not a label"],
+    ['-wx 1', "option -w: 'x' is not a number$hint"],
+    ['-w 1', "option -w: '' is not a number$hint"],
     ['--gama 1', 'unknown option --gama (did you mean --gamma?)'],
     ['-gamma 1', 'unknown option -gamma (did you mean --gamma?)'],
     ['--max_iter=5', 'unknown option --max_iter (did you mean --max-iter?)'],

@@ -26,23 +26,35 @@ my @bad = ('x 1:1', '1x 1:1', '1:1 2:1', '  1:1', 'nan 1:1', '-inf 1:1',
     '1 0000000000000000001:1', '1 qid:x 1:1', '1 1:1 qid:3', '1,0.5,0.25',
     '1 1:1;2', 'x 1:1,2', "1 1:1\0", "1\t1:1\t2:b", "1 \xc3\xa9:1", "1 \xff:1",
     '1 1:' . 'y' x 100, "1 1:1\x0b", "1 1:1\r2", '1 1:.', '1 1:+.5e+3e');
-my $file = put("$dir/bad", join '', map {"$_\n"} @bad);
-my $found = check('', '-q', $file);
-is($found->{exit}, 1, 'klr-check: exit status of problems');
-my %first;
-for (split /\n/, $found->{out}) {
-    $first{$1} //= $_ if /^\Q$file\E:(\d+):/;
+my @bad_names = ('1:1 2:1', 'a:b 1:1', 'a,b', "a\x01 1:1", "\xff 1:1",
+    "\xc2\x85 1:1", "\xed\xa0\x80 1:1", "a\x0b 1:1", "a\0 1:1", 'a 1:x', 'a b');
+# Each line is refused as klr-train, with the same options, refuses it alone.
+sub as_klr_train
+{
+    my ($bad, @option) = @_;
+    my $file = put("$dir/bad", join '', map {"$_\n"} @$bad);
+    my $found = check('', '-q', @option, $file);
+    is($found->{exit}, 1, "klr-check @option: exit status of problems");
+    my %first;
+    for (split /\n/, $found->{out}) {
+        $first{$1} //= $_ if /^\Q$file\E:(\d+):/;
+    }
+    for my $i (0 .. $#$bad) {
+        my $one = put("$dir/one", "\n" x $i . "$bad->[$i]\n");
+        my $train = run([ 'klr-train', @option, $one, "$dir/model" ]);
+        my ($said) = $train->{err} =~ /\Aklr-train: \Q$one\E(:.*)\n\z/;
+        is($first{ $i + 1 }, $file . ($said // ' nothing'),
+            "as klr-train @option: " . ($bad->[$i] =~ s/[^ -~]/?/gr));
+    }
+    my $counted = () = $found->{out} =~ /^\Q$file\E:/mg;
+    like($found->{out}, qr/^$counted problems in @{[scalar @$bad]} lines\n\z/m,
+        'they are counted');
 }
-for my $i (0 .. $#bad) {
-    my $one = put("$dir/one", "\n" x $i . "$bad[$i]\n");
-    my $train = run([ 'klr-train', $one, "$dir/model" ]);
-    my ($said) = $train->{err} =~ /\Aklr-train: \Q$one\E(:.*)\n\z/;
-    is($first{ $i + 1 }, $file . ($said // ' nothing'),
-        'as klr-train: ' . ($bad[$i] =~ s/[^ -~]/?/gr));
-}
-my $counted = () = $found->{out} =~ /^\Q$file\E:/mg;
-like($found->{out}, qr/^$counted problems in @{[scalar @bad]} lines\n\z/m,
-    'they are counted');
+
+as_klr_train(\@bad);
+as_klr_train([ '1:1 2:1', 'a:b 1:1', 'a,b', "a\x01 1:1", "\xff 1:1",
+        "\xc2\x85 1:1", "\xed\xa0\x80 1:1", "a\x0b 1:1", "a\0 1:1", 'a 1:x',
+        'a b' ], '--string-labels');
 
 for my $case (
     [ "1 1:1 x 3:0x1 3:2 2:1 4:1\n",
@@ -52,7 +64,8 @@ for my $case (
         "1:19: feature '2:1': index after 3, but indices must ascend" ],
     [ "\xef\xbb\xbf1:2 2:\n# x\n\nfoo 1:z\r\n",
         "1:1: missing label before '1:2'", "1:5: feature '2:': missing value",
-        "4:1: label 'foo': not a number", "4:5: feature '1:z': not a number" ],
+        "4:1: label 'foo': not a number (--string-labels reads names)",
+        "4:5: feature '1:z': not a number" ],
     [ "\xff\xfe1\0",
         '1:1: this is UTF-16 or UTF-32 text: convert it to UTF-8' ],
 )
@@ -65,7 +78,8 @@ for my $case (
 }
 is(check('', '-')->{out}, "stdin: no examples\n", 'no examples');
 is(check("a\nb\n", '-q', '--most', 1, '-')->{out},
-    "stdin:1:1: label 'a': not a number\n2 problems in 2 lines\n", '--most');
+    "stdin:1:1: label 'a': not a number (--string-labels reads names)\n"
+    . "2 problems in 2 lines\n", '--most');
 is(check("1:1\n1 2:1\n", '-q', '--unlabelled', '-')->{out}, '', '--unlabelled');
 is(check("1 0:1 1:1\n2 0:2 1:1\n", '-q', '--precomputed', '-')->{out}, '',
     '--precomputed');
@@ -95,6 +109,21 @@ warning: all examples have the same label
 warning: 1 of 2 features never change
 no problems
 END
+my @named = ('--string-labels', '-');
+is(check("\xc3\xa4 1:1\n+1 1:0 # x\n1 1:1\n+1#\n", @named)->{out},
+    <<"END", 'names');
+stdin: 4 examples, 1 features, the last of index 1
+values: 3, 75% of all
+range: from 0 to 1
+classes: 3
+         \xc3\xa4         1  25%
+        +1         2  50%
+         1         1  25%
+no problems
+END
+like(check(join('', map {"$_ 1:1\n"} 1 .. 40), @named)->{out},
+    qr/^warning: 40 distinct labels look like names of examples$/m,
+    'names of examples');
 my @warnings = ('40 distinct labels look like regression targets',
     'qid is ignored', '1 features leave \[-1, 1\], and the widest range is 48.8'
     . ' times the narrowest');

@@ -67,6 +67,50 @@ static void test_labels(void)
        "--positive with four classes: %s", err.message);
 }
 
+/* Labels are indices of names: 0, 1 ... in the order of the data. */
+static void test_names(void)
+{
+    double two[] = {0, 0, 1, 0, 1}, three[] = {0, 1, 1, 2, 0, 2}, many[N];
+    struct klr_problem problem = problem_of(two, 5);
+    struct layout layout;
+    struct klr_error err;
+    size_t index, c;
+    const char *const name[] = {"b", "a", "+1"};
+    for (size_t i = 0; i < 3; i++)
+        names_add(&problem.names, name[i], strlen(name[i]), &index, &err);
+    struct klr_names *names = problem.names;
+    ok(layout_create(&layout, &problem, NULL, deal_none, &err) == 0 &&
+           layout.label[0] == 0 && layout.label[1] == 1 &&
+           is_sorted(&layout, two),
+       "two names: that of the first example is first");
+    layout_free(&layout);
+    ok(layout_create(&layout, &problem, "a", deal_none, &err) == 0 &&
+           layout.label[0] == 1 && layout.label[1] == 0 &&
+           is_sorted(&layout, two),
+       "--positive comes first");
+    ok(layout_find(&layout, "-w", "b", &c, &err) == 0 && c == 1 &&
+           layout_find(&layout, "-w", "bb", &c, &err) == KLR_E_USAGE &&
+           layout_find(&layout, "-w", "0", &c, &err) == KLR_E_USAGE,
+       "options name classes, not indices: %s", err.message);
+    layout_free(&layout);
+    problem = problem_of(three, 6);
+    problem.names = names;
+    ok(layout_create(&layout, &problem, NULL, deal_none, &err) == 0 &&
+           layout.k == 3 && layout.label[0] == 0 && layout.label[2] == 2 &&
+           layout_find(&layout, "-w", "+1", &c, &err) == 0 && c == 2 &&
+           layout_find(&layout, "-w", "1", &c, &err) == KLR_E_USAGE,
+       "more names: as they come, and byte for byte");
+    layout_free(&layout);
+    for (size_t i = 0; i < N; i++)
+        many[i] = (double)(i % 40);
+    problem = problem_of(many, N);
+    problem.names = names;
+    ok(layout_create(&layout, &problem, NULL, deal_none, &err) == KLR_E_DATA &&
+           strstr(err.message, "names of examples"),
+       "%s", err.message);
+    names_free(names);
+}
+
 static void test_refusals(void)
 {
     double same[] = {1, 1, 1}, target[N];
@@ -243,6 +287,7 @@ int main(void)
 {
     test_given_folds();
     test_labels();
+    test_names();
     test_refusals();
     test_folds();
     test_parts();

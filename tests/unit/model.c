@@ -211,6 +211,46 @@ static void test_own_type(void)
     klr_model_free(back);
 }
 
+/* Names stand in the order of the classes, which is not that of indices. */
+static void test_names(void)
+{
+    static double indices[] = {3, 0, 1};
+    static const char *const name[] = {"\xC3\xA4", "b\"\\", "lost", "-1"};
+    struct klr_model model = sample(), *back = NULL;
+    size_t index;
+    for (size_t i = 0; i < 4; i++)
+        names_add(&model.names, name[i], strlen(name[i]), &index, &err);
+    model.label = indices;
+    save(&model, "model", 0);
+    char *first = strdup(contents("model"));
+    ok(strstr(first, "svm_type klr\n") == first &&
+           strstr(first, "\nnames -1 \xC3\xA4 b\"\\\nprobA ") &&
+           !strstr(first, "\nlabel "),
+       "names in place of labels, which LIBSVM does not read");
+    ok(!klr_model_load(&back, in_folder("model"), &err), "comes back: %s",
+       err.message);
+    bool good = back && back->k == 3;
+    for (size_t c = 0; good && c < 3; c++)
+        good = back->label[c] == (double)c &&
+               !strcmp(klr_label_text(back->names, (double)c, NULL),
+                       name[(size_t)indices[c]]);
+    ok(good && klr_model_reader_flags(back) == KLR_READ_NAMES,
+       "classes are in the order of the file, and data have names");
+    struct klr_row row = {.has_label = true, .label_text = "b\"\\ 1:1"};
+    row.label_length = 3;
+    bool found = klr_model_label_of(back, &row) == 2;
+    row.label_length = 2;
+    ok(found && klr_model_label_of(back, &row) == -1,
+       "the label of a row, one that is not known");
+    row.has_label = false;
+    ok(isnan(klr_model_label_of(back, &row)), "none");
+    ok(save(back, "again", 0) && !strcmp(first, contents("again")),
+       "saved again it is the same text");
+    free(first);
+    klr_model_free(back);
+    names_free(model.names);
+}
+
 static void test_text(void)
 {
     struct klr_model model = sample();
@@ -395,6 +435,7 @@ int main(void)
     test_round_trip();
     test_sparse();
     test_own_type();
+    test_names();
     test_text();
     test_kernels();
     test_verbatim();

@@ -126,17 +126,19 @@ static void refused(const char *text, long line, long column,
     check_refused_bytes(text, strlen(text), 0, line, column, message);
 }
 
+#define HINT " (--string-labels reads names)"
+
 static void test_labels_refused(void)
 {
     refused("1:1 2:2\n", 1, 1, "missing label before '1:1'");
     refused("1 1:1\n 3:4\n", 2, 2, "missing label before '3:4'");
-    refused("abc 1:1\n", 1, 1, "label 'abc': not a number");
-    refused("1x 1:1\n", 1, 1, "label '1x': not a number");
-    refused("nan 1:1\n", 1, 1, "label 'nan': not a finite number");
-    refused("-Inf 1:1\n", 1, 1, "label '-Inf': not a finite number");
+    refused("abc 1:1\n", 1, 1, "label 'abc': not a number" HINT);
+    refused("1x 1:1\n", 1, 1, "label '1x': not a number" HINT);
+    refused("nan 1:1\n", 1, 1, "label 'nan': not a finite number" HINT);
+    refused("-Inf 1:1\n", 1, 1, "label '-Inf': not a finite number" HINT);
     refused("0x10 1:1\n", 1, 1,
-            "label '0x10': hexadecimal numbers are not read");
-    refused("1e999 1:1\n", 1, 1, "label '1e999': number out of range");
+            "label '0x10': hexadecimal numbers are not read" HINT);
+    refused("1e999 1:1\n", 1, 1, "label '1e999': number out of range" HINT);
     refused("1,2,3\n", 1, 1,
             "token '1,2,3': commas or semicolons; is this a CSV file?");
     refused("1 1:1\n0.5;2;3\n", 2, 1,
@@ -153,15 +155,104 @@ static void test_labels_refused(void)
     check_refused_bytes("\0\0\xFE\xFF\0\0\0001", 8, 0, 1, 1,
                         "this is UTF-16 or UTF-32 text: convert it to UTF-8");
     check_refused_bytes("x 1:1\n", 6, KLR_READ_UNLABELLED, 1, 1,
-                        "label 'x': not a number");
+                        "label 'x': not a number" HINT);
     refused("\x1b[31m\xC3\xA4 1:1\n", 1, 1,
-            "label '\\x1B[31m\xC3\xA4': not a number");
+            "label '\\x1B[31m\xC3\xA4': not a number" HINT);
     refused("xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\n", 1,
             1,
             "label "
             "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...': "
             "not a "
-            "number");
+            "number" HINT);
+}
+
+static void refused_name(const char *text, const char *message)
+{
+    check_refused_bytes(text, strlen(text), KLR_READ_NAMES, 1, 1, message);
+}
+
+static void test_names_refused(void)
+{
+    refused_name("1:1\n", "missing label before '1:1'");
+    refused_name("a:b 1:1\n", "missing label before 'a:b'");
+    refused_name("a,b\n",
+                 "token 'a,b': commas or semicolons; is this a CSV file?");
+    refused_name("a;b 1:1\n",
+                 "token 'a;b': commas or semicolons; is this a CSV file?");
+    refused_name("a\x01z 1:1\n", "label 'a\\x01z': not printable UTF-8");
+    refused_name("a\x7F 1:1\n", "label 'a\\x7F': not printable UTF-8");
+    refused_name("a\rb 1:1\n", "label 'a\\x0Db': not printable UTF-8");
+    refused_name("\x0B"
+                 "a 1:1\n",
+                 "label '\\x0Ba': not printable UTF-8");
+    refused_name("\xC2\x85 1:1\n", "label '\\xC2\\x85': not printable UTF-8");
+    refused_name("\xE4 1:1\n", "label '\\xE4': not printable UTF-8");
+    refused_name("a\xC3 1:1\n", "label 'a\\xC3': not printable UTF-8");
+    check_refused_bytes("a\0b 1:1\n", 8, KLR_READ_NAMES, 1, 1,
+                        "token 'a\\x00b': a NUL byte; is this a binary or "
+                        "UTF-16 file?");
+    check_refused_bytes("a 1:1\n b\x1B 1:1\n", 15, KLR_READ_NAMES, 2, 2,
+                        "label 'b\\x1B': not printable UTF-8");
+    check_refused_bytes("a 1:x\n", 6, KLR_READ_NAMES, 1, 3,
+                        "feature '1:x': not a number");
+}
+
+/* Names of the examples of a file, joined by blanks. */
+static void check_names(const char *what, const char *text, int flags,
+                        const char *expected)
+{
+    struct klr_problem problem;
+    struct klr_error err = {.code = 0};
+    char shown[200] = "", number[KLR_REAL_SIZE];
+    put(text, strlen(text));
+    klr_problem_read(&problem, path, flags | KLR_READ_NAMES, &err);
+    for (size_t i = 0; i < problem.n; i++) {
+        size_t used = strlen(shown);
+        snprintf(shown + used, sizeof shown - used, "%s%s", i ? " " : "",
+                 klr_label_text(problem.names, problem.label[i], number));
+    }
+    if (!ok(!strcmp(shown, expected), "names: %s", what))
+        printf("# %s (%s)\n", shown, err.message);
+    klr_problem_free(&problem);
+}
+
+static void test_names(void)
+{
+    check_names(
+        "words, other scripts, comments behind them",
+        "setosa 1:1\n\xC3\xA4\xE2\x82\xAC#x\n-x_y(z)\"\\ # y\nsetosa\r\n", 0,
+        "setosa \xC3\xA4\xE2\x82\xAC -x_y(z)\"\\ setosa");
+    check_names("numbers as they stand", "+1 1:1\n1\n1.0\nnan\n1e999\n", 0,
+                "+1 1 1.0 nan 1e999");
+    check_names("qid", "a qid:3 1:1\nb\n", 0, "a b");
+    check_names("a mark",
+                "\xEF\xBB\xBF"
+                "a 1:1\nb\n",
+                0, "a b");
+}
+
+/* Each has the index of its first appearance, also where they are many. */
+static void test_many_names(void)
+{
+    enum { COUNT = 5000 };
+    struct klr_problem problem;
+    struct klr_error err = {.code = 0};
+    FILE *file = fopen(path, "w");
+    bool good = true;
+    for (int i = 0; file && i < 2 * COUNT; i++)
+        fprintf(file, "name%d 1:1\n", i < COUNT ? i : 2 * COUNT - 1 - i);
+    fclose(file);
+    klr_problem_read(&problem, path, KLR_READ_NAMES, &err);
+    for (size_t i = 0; i < problem.n; i++) {
+        char name[20];
+        size_t index = i < COUNT ? i : 2 * COUNT - 1 - i;
+        snprintf(name, sizeof name, "name%zu", index);
+        good &=
+            problem.label[i] == (double)index &&
+            !strcmp(klr_label_text(problem.names, (double)index, NULL), name);
+    }
+    ok(good && problem.n == 2 * COUNT, "%d names", COUNT);
+    klr_problem_free(&problem);
 }
 
 static void test_indices_refused(void)
@@ -465,6 +556,9 @@ int main(void)
     close(fd);
     test_accepted();
     test_labels_refused();
+    test_names_refused();
+    test_names();
+    test_many_names();
     test_indices_refused();
     test_values_refused();
     test_problem();

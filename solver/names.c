@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Names of classes. Labels are numbers everywhere; where they are names in the
+ * files, a label is the index of its name, in the order in which the names came
+ * first.
+ *
+ * Invariants: name i begins at text[start[i]] and ends with a 0. Of the slots,
+ * a power of 2 and at least twice as many as names, each name has one, index +
+ * 1: that which its hash tells, or the first free one behind it.
+ */
+#include "solver/internal.h"
+
+struct klr_names {
+    size_t count, slots, length; /* length: of all texts, in bytes */
+    size_t start_capacity, text_capacity;
+    size_t *start; /* (count) */
+    size_t *slot;  /* (slots) */
+    char *text;    /* (length) */
+};
+
+static struct klr_names *names_free(struct klr_names *names)
+{
+    if (names) {
+        klr_free(names->start);
+        klr_free(names->slot);
+        klr_free(names->text);
+    }
+    return klr_free(names);
+}
+
+static size_t names_count(const struct klr_names *names)
+{
+    return names ? names->count : 0;
+}
+
+/* ---- Looking up ---- */
+
+static size_t names_hash(const char *text, size_t length)
+{
+    uint64_t hash = 14695981039346656037u; /* FNV-1a */
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (unsigned char)text[i]) * 1099511628211u;
+    return (size_t)(hash ^ hash >> 32);
+}
+
+static bool names_is(const struct klr_names *names, size_t index,
+                     const char *text, size_t length)
+{
+    const char *name = names->text + names->start[index];
+    return strncmp(name, text, length) == 0 && !name[length];
+}
+
+/* The slot of the name, or the free one where it belongs. */
+static size_t *names_slot(const struct klr_names *names, const char *text,
+                          size_t length)
+{
+    size_t at = names_hash(text, length) & (names->slots - 1);
+    while (names->slot[at] &&
+           !names_is(names, names->slot[at] - 1, text, length))
+        at = (at + 1) & (names->slots - 1);
+    return &names->slot[at];
+}
+
+static bool names_find(const struct klr_names *names, const char *text,
+                       size_t length, size_t *index)
+{
+    size_t slot = names->slots ? *names_slot(names, text, length) : 0;
+    *index = slot - 1;
+    return slot > 0;
+}
+
+/* ---- Adding ---- */
+
+/* Twice as many slots, at least. */
+static int names_spread(struct klr_names *names, struct klr_error *err)
+{
+    size_t slots = names->slots ? 2 * names->slots : 16;
+    size_t *slot = klr_zalloc(slots, sizeof *slot, err);
+    if (!slot)
+        return KLR_E_MEMORY;
+    klr_free(names->slot);
+    names->slot = slot;
+    names->slots = slots;
+    for (size_t i = 0; i < names->count; i++) {
+        const char *name = names->text + names->start[i];
+        *names_slot(names, name, strlen(name)) = i + 1;
+    }
+    return 0;
+}
+
+static int names_append(struct klr_names *names, const char *text,
+                        size_t length, struct klr_error *err)
+{
+    size_t *start = klr_grow(names->start, &names->start_capacity,
+                             names->count + 1, sizeof *start, err);
+    if (!start)
+        return KLR_E_MEMORY;
+    names->start = start;
+    char *grown = klr_grow(names->text, &names->text_capacity,
+                           names->length + length + 1, 1, err);
+    if (!grown)
+        return KLR_E_MEMORY;
+    names->text = grown;
+    memcpy(grown + names->length, text, length);
+    grown[names->length + length] = '\0';
+    start[names->count++] = names->length;
+    names->length += length + 1;
+    return 0;
+}
+
+static int names_add(struct klr_names **at, const char *text, size_t length,
+                     size_t *index, struct klr_error *err)
+{
+    struct klr_names *names = *at;
+    if (!names && !(names = *at = klr_zalloc(1, sizeof *names, err)))
+        return KLR_E_MEMORY;
+    if (names_find(names, text, length, index))
+        return 0;
+    if ((2 * (names->count + 1) > names->slots && names_spread(names, err)) ||
+        names_append(names, text, length, err))
+        return KLR_E_MEMORY;
+    *names_slot(names, text, length) = names->count;
+    *index = names->count - 1;
+    return 0;
+}
+
+static int names_copy(struct klr_names **out, const struct klr_names *names,
+                      struct klr_error *err)
+{
+    size_t index;
+    int code = 0;
+    for (size_t i = 0; i < names_count(names) && !code; i++) {
+        const char *name = names->text + names->start[i];
+        code = names_add(out, name, strlen(name), &index, err);
+    }
+    return code;
+}
+
+/* ---- Labels ---- */
+
+static bool label_read(const struct klr_names *names, const char *text,
+                       double *label)
+{
+    size_t index;
+    if (!names)
+        return klr_read_real(text, label);
+    bool known = names_find(names, text, strlen(text), &index);
+    *label = known ? (double)index : -1;
+    return known;
+}
+
+const char *klr_label_text(const struct klr_names *names, double label,
+                           char number[KLR_REAL_SIZE])
+{
+    if (names)
+        return names->text + names->start[(size_t)label];
+    klr_format_real(number, label);
+    return number;
+}

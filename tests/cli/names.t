@@ -211,4 +211,31 @@ $run = names(qw(klr-scale -r range names3));
 is("$run->{exit} $run->{err}$run->{out}", '1 klr-scale: range: it scales '
     . "labels: names (--string-labels) cannot be scaled\n", 'nor by -r');
 
+# ---- Tools ----
+
+SKIP: {
+    skip 'python3 is not installed', 6 unless peer('python3');
+    my @named = ('--string-labels');
+    trained_names([ '+1', '1', '1.0' ], @rows);
+    numbers(qw(klr-predict -q f m o));
+    my $subset = run([ 'tools/klr-subset', @named, "$dir/f", 6 ])->{out};
+    is(join(' ', sort map { (split)[0] } split /\n/, $subset),
+        '+1 +1 1 1 1.0 1.0', 'klr-subset: a part of each name');
+    my @plot = ('tools/klr-plot', 'roc', @named, '--class', '1', '--data');
+    like(run([ @plot, "$dir/f", "$dir/o" ])->{out},
+        qr/\AReceiver.*class 1, 20 of 60 examples/, 'klr-plot: one class');
+    is(run([ @plot, "$dir/names3", "$dir/o" ])->{exit}, 1,
+        'klr-plot: data of other names');
+    like(run([ 'tools/klr-plot', 'surface', @named, '--predict',
+            bin('klr-predict'), "$dir/m", "$dir/f" ])->{out},
+        qr/^a: class \+1.*^b: class 1,.*^c: class 1\.0,/ms, 'klr-plot surface');
+    my @grid = ('tools/klr-grid', '--train', bin('klr-train'), '-q', '-v', 3,
+        '-log2c', '0,2,2', '-log2g', '-1,1,2');
+    is(run([ @grid, @named, "$dir/names3" ])->{out} =~ s/names3/numbers3/gr,
+        run([ @grid, "$dir/numbers3" ])->{out}, 'klr-grid');
+    put("$dir/c", get("$dir/names3") =~ s/^\S+/C/r);
+    is(run([ @grid, @named, "$dir/c" ])->{exit}, 0,
+        'klr-grid: a first example of class C');
+}
+
 done_testing();

@@ -7,7 +7,7 @@
  *   f = K beta - rho,  K_ij = exp(-gamma |x_i - x_j|^2),
  *
  * from beta_i = y_i C / m, m the examples of its class, until P is as small as
- * what another solver reached, but for the rounding of its sums, 1e-12 of it.
+ * what another solver reached, but for the rounding of its sums, 1e-10 of it.
  *
  *   lbfgs DATA GAMMA C OBJECTIVE SECONDS
  *
@@ -250,7 +250,7 @@ int main(int argc, char **argv)
         return 2;
     }
     double begin = cpu_seconds(), most = atof(argv[5]);
-    double goal = atof(argv[4]) * (1 + 1e-12);
+    double goal = atof(argv[4]) * (1 + 1e-10);
     p.cost = atof(argv[3]);
     fill_kernel(&p, atof(argv[2]));
     for (int k = 0; k < PAIRS; k++) {

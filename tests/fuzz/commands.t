@@ -46,7 +46,7 @@ sub train
     my $model   = "$dir/trained";
     my @options = (
         '-q', '-j', 1, '-s', $i % 3 ? 'klr' : 'svm', '-t', $i % 6,
-        '--max-iter', 100
+        '--max-iter', 100, ('--string-labels') x ($i % 5 == 0)
     );
     unlink $model;
     my $wrong = $i % 4
@@ -60,11 +60,12 @@ sub train
 sub scale
 {
     my ($file, $i) = @_;
-    my @options = ([], [ '-l', 0 ], ['--standardize'], [ '-y', -1, 1 ]);
+    my @options = ([], [ '-l', 0 ], ['--standardize'], [ '-y', -1, 1 ],
+        ['--string-labels']);
     my $range   = "$dir/range";
     unlink $range;
     my $wrong = complaint(
-        [ 'klr-scale', '-s', $range, @{ $options[ $i % 4 ] }, $file ]);
+        [ 'klr-scale', '-s', $range, @{ $options[ $i % 5 ] }, $file ]);
     return $wrong if $wrong || !-e $range;
     return complaint([ 'klr-scale', '-r', $range, $file ]);
 }

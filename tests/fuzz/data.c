@@ -35,6 +35,16 @@ static size_t choose(struct input *in, size_t limit)
 
 /* ---- The tokenizer ---- */
 
+/* Nothing in a name needs more than quotes and backslashes to be escaped. */
+static void check_name(const struct klr_row *row)
+{
+    const char *p = row->label_text, *end = p + row->label_length;
+    FUZZ_CHECK(p < end, "an empty name");
+    for (; p < end; p++)
+        FUZZ_CHECK((unsigned char)*p > ' ' && !strchr(":,;#\x7F", *p), "%.*s",
+                   (int)row->label_length, row->label_text);
+}
+
 static void check_row(const struct klr_row *row, int flags)
 {
     const struct klr_line *line = &row->line;
@@ -45,6 +55,8 @@ static void check_row(const struct klr_row *row, int flags)
         FUZZ_CHECK(isfinite(row->label) && row->label_text >= line->text &&
                        row->label_text + row->label_length <= line->end,
                    "label %g", row->label);
+    if (row->has_label && (flags & KLR_READ_NAMES))
+        check_name(row);
     FUZZ_CHECK(row->features >= line->text && end <= line->end, "line %ld",
                line->number);
     for (size_t i = 0; i < row->count; previous = row->index[i++])
@@ -94,7 +106,7 @@ static const char *const systems[] = {
 };
 
 static void choose_params(struct input *in, struct klr_params *params,
-                          bool precomputed)
+                          bool precomputed, bool named)
 {
     static const char *const kernels[] = {"linear", "polynomial", "rbf",
                                           "sigmoid", "laplacian"};
@@ -109,6 +121,8 @@ static void choose_params(struct input *in, struct klr_params *params,
         fuzz_option(params, "gamma", choose(in, 2) ? "0.5" : "20");
     if (choose(in, 8) == 0)
         fuzz_option(params, "positive", "1");
+    if (named)
+        fuzz_option(params, "string-labels", "");
     if (choose(in, 4) == 0)
         fuzz_option(params, "balance", "");
 }
@@ -180,7 +194,8 @@ static void check_problem(struct input *in, int flags, size_t rows)
         return;
     }
     fuzz_reached[0]++;
-    choose_params(in, &params, flags & KLR_READ_INDEX_ZERO);
+    choose_params(in, &params, flags & KLR_READ_INDEX_ZERO,
+                  flags & KLR_READ_NAMES);
     code = klr_problem_scale(&problem, choose_scale(in, flags), &err);
     if (code)
         fuzz_check_error(&err, code, false, in->data, in->size);
@@ -199,8 +214,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int flags = choose(&in, 4) ? KLR_READ_KEEP : 0;
     if (memmem(data, size, " 0:", 3))
         flags |= KLR_READ_INDEX_ZERO;
+    if (memmem(data, size, "names", 5))
+        flags |= KLR_READ_NAMES;
     memory_file_create(&in.file, data, size);
-    check_rows(&in, KLR_READ_UNLABELLED);
+    check_rows(&in, KLR_READ_UNLABELLED | (flags & KLR_READ_NAMES));
     check_problem(&in, flags, check_rows(&in, flags));
     memory_file_close(&in.file);
     return 0;

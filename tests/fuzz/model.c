@@ -30,7 +30,8 @@ static void add_model(struct corpus *corpus, const char *data,
     if (klr_params_check(&params, &err))
         return;
     bool precomputed = params.kernel == KLR_PRECOMPUTED;
-    int flags = KLR_READ_KEEP | (precomputed ? KLR_READ_INDEX_ZERO : 0);
+    int flags = KLR_READ_KEEP | (precomputed ? KLR_READ_INDEX_ZERO : 0) |
+                (params.string_labels ? KLR_READ_NAMES : 0);
     snprintf(path, sizeof path, "tests/fuzz/corpus/data/%s", data);
     FUZZ_CHECK(!klr_problem_read(&problem, path, flags, &err), "%s: %s", path,
                err.message);
@@ -83,6 +84,9 @@ void fuzz_add_specimens(struct corpus *corpus)
         {"classes", "model sklr multiclass ova link consistent",
          KLR_SCALE_NONE},
         {"classes", "model kfd multiclass ova algorithm greedy",
+         KLR_SCALE_MINMAX},
+        {"names", "model klr string-labels 1", KLR_SCALE_NONE},
+        {"names", "model svm link platt multiclass ddag string-labels 1",
          KLR_SCALE_MINMAX},
     };
     for (size_t m = 0; klr_model_names[m]; m++)

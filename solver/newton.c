@@ -47,7 +47,6 @@ static void logistic_rho(const struct newton *nt, const double *u, double *rho)
     rho[0] = best_rho(&nt->loss, nt->n, nt->problem->y, nt->cost, u, rho[0]);
 }
 
-/* rho becomes the best one for u; P (beta, rho). */
 static double newton_value(const struct newton *nt, const double *beta,
                            const double *u, double *rho)
 {
@@ -56,7 +55,6 @@ static double newton_value(const struct newton *nt, const double *beta,
     return nt->functions->primal(nt, beta, u, rho);
 }
 
-/* rho and P for the present beta, u and costs. */
 static void newton_evaluate(struct newton *nt)
 {
     nt->primal = newton_value(nt, nt->beta, nt->u, nt->rho);
@@ -175,7 +173,6 @@ static void newton_look(struct newton *nt)
     nt->progress.violation = newton_gap(nt);
 }
 
-/* Thresholds. */
 static void newton_copy(const struct newton *nt, double *to, const double *from)
 {
     memcpy(to, from, nt->columns * sizeof *to);
@@ -354,16 +351,22 @@ static enum klr_status newton_approach(struct newton *nt, double cost,
     for (; cost < 0.99 * to->cost && status == KLR_CONVERGED;
          cost *= NEWTON_FACTOR) {
         newton_set(nt, cost, from, to);
+        span_start(nt);
         newton_descend(nt);
+        span_keep(nt);
         status =
             nt->direction.indefinite ? KLR_PRECISION_LIMIT : newton_clock(nt);
     }
     newton_set(nt, to->cost, from, to);
     nt->progress.target = nt->eps;
-    if (status == KLR_CONVERGED)
-        return newton_descend(nt);
-    newton_evaluate(nt);
-    newton_look(nt);
+    if (status != KLR_CONVERGED) {
+        newton_evaluate(nt);
+        newton_look(nt);
+        return status;
+    }
+    span_start(nt);
+    status = newton_descend(nt);
+    span_keep(nt);
     return status;
 }
 
@@ -434,12 +437,17 @@ static int newton_create(struct newton *nt, const struct binary *problem,
     nt->thresholds = klr_zalloc(4 * columns, sizeof(double), err);
     if (!nt->store || !nt->thresholds)
         return KLR_E_MEMORY;
-    double **vector[NEWTON_VECTORS] = {
-        &nt->cost, &nt->beta, &nt->u, &nt->g,  &nt->kg,   &nt->s,
-        &nt->e,    &nt->q,    &nt->x, &nt->kx, &nt->last, &nt->klast};
+    double **vector[] = {&nt->cost, &nt->beta, &nt->u,    &nt->g,
+                         &nt->kg,   &nt->s,    &nt->e,    &nt->q,
+                         &nt->x,    &nt->kx,   &nt->last, &nt->klast};
     double **rho[] = {&nt->rho, &nt->rho_g, &nt->rho_x, &nt->last_rho};
-    for (size_t i = 0; i < NEWTON_VECTORS; i++)
+    size_t vectors = sizeof vector / sizeof *vector;
+    for (size_t i = 0; i < vectors; i++)
         *vector[i] = nt->store + i * size;
+    for (size_t a = 0; a < NEWTON_KNOWN; a++) {
+        nt->known[a].beta = nt->store + (vectors + 2 * a) * size;
+        nt->known[a].u = nt->known[a].beta + size;
+    }
     for (size_t i = 0; i < 4; i++)
         *rho[i] = nt->thresholds + i * columns;
     return direction_create(&nt->direction, problem, columns, nt->cost, err);

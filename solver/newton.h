@@ -8,13 +8,22 @@
 
 #include "solver/internal.h"
 
-/* A point of the path. */
+/* A C of the path. */
 struct place {
     double cost;
     struct loss loss;
 };
 
-enum { NEWTON_VECTORS = 12 };
+enum {
+    NEWTON_KNOWN = 3, /* points of the path that are kept */
+    NEWTON_VECTORS = 12 + 2 * NEWTON_KNOWN
+};
+
+/* A point of the path. */
+struct known {
+    double *beta, *u; /* (n, columns) */
+    enum klr_precision precision;
+};
 
 struct newton;
 
@@ -47,6 +56,8 @@ struct newton {
     double *s, *e, *q;    /* sqrt W, see direction.c; beta - g; K e */
     double *x, *kx;       /* a point on the line of the search, and K x */
     double *last, *klast; /* beta and u before the last step */
+    struct known known[NEWTON_KNOWN]; /* the latest first */
+    size_t known_count;
     double last_primal;
     enum klr_precision last_precision;
     double *thresholds;    /* all below, (columns) each */
@@ -67,5 +78,17 @@ static void newton_free(struct newton *nt);
 /* Fill solution[column] (cost.count); errors as newton_solve. */
 static int newton_run(struct newton *nt, struct solution *const *solution,
                       struct klr_error *err);
+/* rho becomes the best one for u; P (beta, rho). */
+static double newton_value(const struct newton *nt, const double *beta,
+                           const double *u, double *rho);
+/* rho and P for the present beta, u and costs. */
+static void newton_evaluate(struct newton *nt);
+/* Thresholds. */
+static void newton_copy(const struct newton *nt, double *to,
+                        const double *from);
+/* Keep a point of the path; start from where P is least in the span of those
+ * kept: see span.c. */
+static void span_keep(struct newton *nt);
+static void span_start(struct newton *nt);
 
 #endif

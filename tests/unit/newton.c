@@ -92,6 +92,58 @@ static void test_solution(const struct sample *s, double cost)
        "C = %g: the same optimum as SMO's", cost);
 }
 
+/* No point of the span around the start has a smaller P, but for what the start
+ * leaves undone. */
+static void test_span(const struct sample *s)
+{
+    struct klr_params params = newton_params(10);
+    struct klr_kernel kernel = params_kernel(&params, FEATURES);
+    struct klr_features x = problem_features(&s->problem);
+    struct klr_operator op;
+    struct klr_error err;
+    struct klr_range all = {0, MOST};
+    static double weight[MOST];
+    struct place from = {0}, to = {10, loss_of(&params, 10)};
+    struct newton nt;
+    for (size_t i = 0; i < MOST; i++)
+        weight[i] = 1;
+    operator_create(&op, &kernel, &x, NULL, NULL, 0, &err);
+    struct binary problem = {.op = &op,
+                             .set = set_of(&all, 1),
+                             .n = MOST,
+                             .y = s->problem.label,
+                             .weight = weight,
+                             .params = &params};
+    if (newton_create(&nt, &problem, 1, &err))
+        printf("Bail out! %s\n", err.message);
+    newton_set(&nt, to.cost, &from, &to);
+    for (size_t a = 0; a < NEWTON_KNOWN + 1; a++) {
+        for (size_t i = 0; i < MOST; i++)
+            nt.beta[i] = problem.y[i] * uniform();
+        newton_refresh(&nt);
+        nt.primal_g = INFINITY;
+        span_keep(&nt);
+    }
+    span_start(&nt);
+    double start = nt.primal, least = INFINITY;
+    for (int round = 0; round < 300; round++) {
+        memcpy(nt.x, nt.beta, sizeof(double) * MOST);
+        memcpy(nt.kx, nt.u, sizeof(double) * MOST);
+        for (size_t a = 0; a < NEWTON_KNOWN; a++) {
+            double t = (round % 2 ? 0.2 : 0.02) * (uniform() - 0.5);
+            for (size_t i = 0; i < MOST; i++) {
+                nt.x[i] += t * nt.known[a].beta[i];
+                nt.kx[i] += t * nt.known[a].u[i];
+            }
+        }
+        least = fmin(least, newton_value(&nt, nt.x, nt.kx, nt.rho_x));
+    }
+    ok(start <= least * (1 + 1e-3), "the start has P = %g, near it %g", start,
+       least);
+    newton_free(&nt);
+    operator_free(&op);
+}
+
 /* Tiles that are kept or not, and float or double, change nothing they must
  * not. */
 static void test_variants(const struct sample *s)
@@ -188,6 +240,7 @@ int main(void)
     test_solution(&sample, 100);
     test_solution(&sample, 10000);
     test_variants(&sample);
+    test_span(&sample);
     test_linear(&sample);
     test_stops(&sample);
     test_indefinite();

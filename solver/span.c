@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A start for the Newton method at the next C: where P is least in the span of
+ * the last points of the path. Their products with K are known, so that it
+ * takes none.
+ *
+ * With u_a = K beta_a, a point sum_a c_a beta_a and rho optimal there, P has the
+ * slopes u_a'(beta - g) by c_a. The matrix of its second derivatives is
+ *
+ *   H_ab = beta_a'u_b + sum_i W_i (u_ai - m_a) (u_bi - m_b)
+ *
+ * where the means m, weighted by W, stand for what rho does. For the columns of
+ * a softmax their coupling is left out, which makes H too large: steps are
+ * shorter, and still descend.
+ */
+#include "solver/newton.h"
+
+enum { SPAN_STEPS = 20 };
+
+struct span {
+    double slope[NEWTON_KNOWN];
+    double h[NEWTON_KNOWN][NEWTON_KNOWN]; /* H; then L of L L' */
+    double step[NEWTON_KNOWN];
+};
+
+/* Keeps the present point, or its dual point if that has a smaller P, in place
+ * of the one known for longest. */
+static void span_keep(struct newton *nt)
+{
+    bool dual = nt->primal_g < nt->primal;
+    if (nt->known_count < NEWTON_KNOWN)
+        nt->known_count++;
+    struct known last = nt->known[NEWTON_KNOWN - 1];
+    for (size_t a = NEWTON_KNOWN; --a > 0;)
+        nt->known[a] = nt->known[a - 1];
+    size_t bytes = nt->size * sizeof *last.beta;
+    memcpy(last.beta, dual ? nt->g : nt->beta, bytes);
+    memcpy(last.u, dual ? nt->kg : nt->u, bytes);
+    last.precision = nt->precision;
+    nt->known[0] = last;
+}
+
+/* sum W_i x_i / sum W_i in a column; 0 without a bias. */
+static double span_mean(const struct newton *nt, const double *x, size_t column)
+{
+    double sum = 0, total = 0;
+    for (size_t i = column; i < nt->size && nt->bias; i += nt->columns) {
+        sum += nt->s[i] * nt->s[i] * x[i];
+        total += nt->s[i] * nt->s[i];
+    }
+    return total > 0 ? sum / total : 0;
+}
+
+/* Slopes and H at the present point, whose gradient is known. */
+static void span_form(const struct newton *nt, struct span *span)
+{
+    for (size_t a = 0; a < nt->known_count; a++) {
+        const double *u = nt->known[a].u;
+        span->slope[a] = dot(nt->size, u, nt->e);
+        for (size_t b = 0; b <= a; b++)
+            span->h[a][b] = dot(nt->size, nt->known[b].beta, u);
+        for (size_t c = 0; c < nt->columns; c++) {
+            double mean = span_mean(nt, u, c);
+            for (size_t b = 0; b <= a; b++) {
+                double sum = 0;
+                for (size_t i = c; i < nt->size; i += nt->columns)
+                    sum +=
+                        nt->s[i] * nt->s[i] * (u[i] - mean) * nt->known[b].u[i];
+                span->h[a][b] += sum;
+            }
+        }
+    }
+}
+
+/* step = -H^-1 slope; false where H is not positive definite, as of points that
+ * hardly differ. */
+static bool span_solve(struct span *span, size_t count)
+{
+    const double least = 1e-12;
+    for (size_t a = 0; a < count; a++) {
+        double pivot = span->h[a][a];
+        for (size_t b = 0; b <= a; b++) {
+            for (size_t k = 0; k < b; k++)
+                span->h[a][b] -= span->h[a][k] * span->h[b][k];
+            if (b < a)
+                span->h[a][b] /= span->h[b][b];
+        }
+        if (!(span->h[a][a] > least * pivot))
+            return false;
+        span->h[a][a] = sqrt(span->h[a][a]);
+    }
+    for (size_t a = 0; a < count; a++) {
+        span->step[a] = -span->slope[a];
+        for (size_t k = 0; k < a; k++)
+            span->step[a] -= span->h[a][k] * span->step[k];
+        span->step[a] /= span->h[a][a];
+    }
+    for (size_t a = count; a-- > 0;) {
+        for (size_t k = a + 1; k < count; k++)
+            span->step[a] -= span->h[k][a] * span->step[k];
+        span->step[a] /= span->h[a][a];
+    }
+    return true;
+}
+
+/* The first of t = 1, 1/2, 1/4 ... with a smaller P; false if there is none. */
+static bool span_move(struct newton *nt, const struct span *span)
+{
+    size_t bytes = nt->size * sizeof *nt->x;
+    for (double t = 1; t > 1e-3; t /= 2) {
+        memcpy(nt->x, nt->beta, bytes);
+        memcpy(nt->kx, nt->u, bytes);
+        for (size_t a = 0; a < nt->known_count; a++)
+            for (size_t i = 0; i < nt->size; i++) {
+                nt->x[i] += t * span->step[a] * nt->known[a].beta[i];
+                nt->kx[i] += t * span->step[a] * nt->known[a].u[i];
+            }
+        newton_copy(nt, nt->rho_x, nt->rho);
+        double primal = newton_value(nt, nt->x, nt->kx, nt->rho_x);
+        if (primal < nt->primal) {
+            memcpy(nt->beta, nt->x, bytes);
+            memcpy(nt->u, nt->kx, bytes);
+            newton_copy(nt, nt->rho, nt->rho_x);
+            nt->primal = primal;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The present point moves to where P is least in the span, or about so. */
+static void span_start(struct newton *nt)
+{
+    const double enough = 1e-3; /* of P */
+    struct span span;
+    double fall = INFINITY;
+    newton_evaluate(nt);
+    for (int step = 0; step < SPAN_STEPS && fall > enough * fabs(nt->primal);
+         step++) {
+        nt->functions->gradient(nt);
+        span_form(nt, &span);
+        if (!span_solve(&span, nt->known_count) || !span_move(nt, &span))
+            break;
+        fall = -dot(nt->known_count, span.slope, span.step);
+    }
+    /* products of floats and of doubles do not mix: a new one will be due */
+    for (size_t a = 0; a < nt->known_count; a++)
+        if (nt->known[a].precision != KLR_FLOAT)
+            nt->precision = KLR_DOUBLE;
+}

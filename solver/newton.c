@@ -256,6 +256,7 @@ static enum klr_status newton_descend(struct newton *nt)
     nt->progress.violation = INFINITY;
     nt->blurred = false;
     nt->last_precision = KLR_FLOAT;
+    double before = INFINITY;
     newton_evaluate(nt);
     for (int step = 1; step <= NEWTON_STEPS; step++) {
         newton_look(nt);
@@ -268,9 +269,12 @@ static enum klr_status newton_descend(struct newton *nt)
         newton_keep(nt);
         if (fabs(newton_gap(nt)) <= nt->progress.target)
             return KLR_CONVERGED;
-        if (d->steps > NEWTON_LONG || step % NEWTON_PATIENCE == 0)
+        bool late = step % NEWTON_PATIENCE == 0;
+        bool slow = nt->progress.violation > 0.1 * before;
+        before = nt->progress.violation;
+        if (d->steps > NEWTON_LONG || (late && slow))
             direction_raise(d);
-        if (step % NEWTON_PATIENCE == 0)
+        if (late)
             d->accuracy = fmax(0.1 * d->accuracy, 1e-8);
         enum klr_status status = direction_solve(d, nt->s, nt->e, nt->q);
         if (status != KLR_CONVERGED)

@@ -260,11 +260,11 @@ static double best_rho(const struct loss *loss, size_t n, const double *y,
         else
             low = rho;
         double next = rho - slope / curvature, last = rho;
-        if (!(next > low && next < high))
-            next = 0.5 * (low + high);
-        rho = next;
-        double rounding = 1e-15 * (1 + fabs(rho));
-        double enough = loss->box > 0 ? rounding : fmax(1e-8, rounding);
+        bool inside = next >= low && next <= high;
+        rho = inside ? next : 0.5 * (low + high);
+        double enough = 1e-15 * (1 + fabs(rho));
+        if (inside && loss->box == 0)
+            enough = fmax(enough, 1e-8);
         if (fabs(rho - last) <= enough)
             break;
     }

@@ -406,9 +406,8 @@ static int write_validation(struct cli_train *train,
     else
         cli_train_validation(train, validation, answers);
     if (cv_out &&
-        cli_write_held_out(cv_out, &validation->held_out,
-                           validation->best % train->params.cost.count,
-                           train->problem.label, answers, &train->folds, &err))
+        cli_write_held_out(cv_out, &validation->held_out, train->problem.label,
+                           answers, &train->folds, &err))
         return cli_fail(program, cv_out, &err);
     return CLI_OK;
 }

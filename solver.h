@@ -486,9 +486,9 @@ klr_metrics_confusion(const struct klr_metrics *metrics);
 struct klr_held_out {
     size_t n, classes, decisions; /* how many of each there are */
     size_t *fold;                 /* (n) from 0; loo: one for each example */
-    double *label;                /* (costs, n) predicted */
-    double *decision;             /* (costs, n, decisions) as klr_predict's */
-    double *probability; /* (costs, n, classes); NULL: the model has none */
+    double *label;                /* (n) predicted */
+    double *decision;             /* (n, decisions) as klr_predict's */
+    double *probability;          /* (n, classes); NULL: the model has none */
 };
 
 /* Points of a grid: gamma by gamma, in each lambda by lambda, C by C. */
@@ -496,10 +496,10 @@ struct klr_validation {
     size_t count, best;               /* points; the first best by the metric */
     struct klr_metric_values *values; /* (count) */
     struct klr_report *report;        /* (count); what a gamma cost until then
-                                         is all its points' */
-    struct klr_metrics *metrics;      /* of the best point */
-    struct klr_held_out held_out; /* of all C at its gamma and lambda; if it was
-                                     asked for */
+                                         is all its points', but for the best:
+                                         what it cost by itself */
+    struct klr_metrics *metrics;      /* of the best point; NULL: stopped */
+    struct klr_held_out held_out;     /* of the best point, if asked for */
 };
 
 size_t klr_params_points(const struct klr_params *params);
@@ -514,7 +514,10 @@ struct klr_params klr_params_point(const struct klr_params *params,
  * example is predicted by a model trained without its fold. Folds are the same
  * at all points. With params->loo the model is that of all examples, and what
  * it would answer without the one is estimated: Cawley & Talbot (2008). *out is
- * empty after a failure, else to be freed. */
+ * empty after a failure, else to be freed.
+ *
+ * What eps leaves open depends on the points before. The best of several is
+ * validated once more, as if it were the only one; a time limit counts anew. */
 int klr_cross_validate(const struct klr_problem *problem,
                        const struct klr_params *params, bool held_out,
                        struct klr_validation *out, struct klr_error *err);

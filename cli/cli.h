@@ -134,12 +134,11 @@ int cli_folds_read(struct cli_folds *folds, const char *path,
                    struct klr_error *err);
 void cli_folds_free(struct cli_folds *folds);
 
-/* What was predicted at the t-th C, for examples of labels `truth` (n), by a
- * model of these labels. `folds` names the folds, if it is of n examples, else
- * they are numbers from 1. */
+/* What was predicted for examples of labels `truth` (n), by a model of these
+ * labels. `folds` names the folds, if it is of n examples, else they are
+ * numbers from 1. */
 int cli_write_held_out(const char *path, const struct klr_held_out *held_out,
-                       size_t t, const double *truth,
-                       const struct cli_answers *answers,
+                       const double *truth, const struct cli_answers *answers,
                        const struct cli_folds *folds, struct klr_error *err);
 
 /* The metrics but for the accuracy, a line each, of those that are known: log

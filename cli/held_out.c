@@ -21,27 +21,26 @@ static void write_header(struct klr_output *out,
 }
 
 static void write_rows(struct klr_output *out,
-                       const struct klr_held_out *held_out, size_t t,
-                       const double *truth, const struct cli_folds *folds,
+                       const struct klr_held_out *held_out, const double *truth,
+                       const struct cli_folds *folds,
                        const struct cli_answers *answers)
 {
     const double *probability = held_out->probability;
     for (size_t i = 0; i < held_out->n; i++) {
-        size_t f = held_out->fold[i], at = t * held_out->n + i;
+        size_t f = held_out->fold[i];
         klr_putf(out, "%lld ", folds->n ? folds->name[f] : (long long)f + 1);
         klr_puts(out, cli_label_text(answers, truth[i]));
         klr_puts(out, " ");
         cli_write_answer(
-            out, answers, held_out->label[at],
-            probability ? probability + at * held_out->classes : NULL,
-            probability ? NULL : held_out->decision + at * held_out->decisions,
+            out, answers, held_out->label[i],
+            probability ? probability + i * held_out->classes : NULL,
+            probability ? NULL : held_out->decision + i * held_out->decisions,
             held_out->decisions);
     }
 }
 
 int cli_write_held_out(const char *path, const struct klr_held_out *held_out,
-                       size_t t, const double *truth,
-                       const struct cli_answers *answers,
+                       const double *truth, const struct cli_answers *answers,
                        const struct cli_folds *folds, struct klr_error *err)
 {
     struct klr_output *out = NULL;
@@ -49,6 +48,6 @@ int cli_write_held_out(const char *path, const struct klr_held_out *held_out,
     if (code)
         return code;
     write_header(out, held_out, answers);
-    write_rows(out, held_out, t, truth, folds, answers);
+    write_rows(out, held_out, truth, folds, answers);
     return klr_output_commit(out, err);
 }

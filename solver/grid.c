@@ -5,16 +5,16 @@
  * share. Where tiles of several gammas fit into the memory they are worked on
  * side by side, a thread each; else one after the other, by all threads. That
  * does not change a result.
+ *
+ * Within eps, a point depends on the path to it. The best of several is
+ * therefore validated once more, as if it were the only one.
  */
 #include "solver/internal.h"
 
-/* A gamma: what failed there, and the best of its points. */
+/* What failed at a gamma. */
 struct grid_row {
     int code;
     struct klr_error err;
-    size_t best; /* point of the grid */
-    struct klr_metrics *metrics;
-    struct klr_held_out held_out;
 };
 
 struct grid {
@@ -24,11 +24,10 @@ struct grid {
     struct klr_pool *pool;   /* of the operators; NULL: gammas side by side */
     struct klr_params share; /* params with what memory a gamma may use */
     struct klr_validation *out;
-    bool keep;
     struct grid_row *row; /* (gammas) */
     pthread_mutex_t lock; /* of what follows, and of progress */
     double begin;
-    size_t folds_done;
+    size_t cells, folds_done; /* of this run */
     bool stopped;
 };
 
@@ -39,7 +38,7 @@ static int grid_progress(const struct klr_progress *now, void *context)
     struct grid *grid = context;
     const struct klr_params *params = grid->params;
     struct klr_progress all = *now;
-    size_t cells = params->gamma.count * params->lambda.count;
+    size_t cells = grid->cells;
     pthread_mutex_lock(&grid->lock);
     all.seconds = klr_seconds() - grid->begin;
     all.points = cells > 1 ? grid->out->count : 0;
@@ -76,20 +75,6 @@ static struct klr_params grid_params(struct grid *grid, size_t point)
     return params;
 }
 
-/* Whether point a is better than point b, which comes before it. */
-static bool grid_better(const struct grid *grid, size_t a, size_t b)
-{
-    struct klr_metric_values two[2] = {grid->out->values[b],
-                                       grid->out->values[a]};
-    return klr_best_values((enum klr_metric)grid->params->metric, two, 2) == 1;
-}
-
-static void grid_row_free(struct grid_row *row)
-{
-    row->metrics = klr_metrics_free(row->metrics);
-    held_out_free(&row->held_out);
-}
-
 static bool grid_stopped(struct grid *grid)
 {
     pthread_mutex_lock(&grid->lock);
@@ -108,30 +93,6 @@ static void grid_skip(struct grid *grid, size_t point)
     }
 }
 
-static int grid_cell(struct grid *grid, struct grid_row *row,
-                     struct klr_operator *op, size_t point)
-{
-    struct klr_params params = grid_params(grid, point);
-    struct cell_result result = {
-        .keep = grid->keep,
-        .values = grid->out->values + point,
-        .report = grid->out->report + point,
-    };
-    int code = cell_validate(op, grid->problem, &params, grid->layout,
-                             grid_fold_done, grid, &result, &row->err);
-    size_t best = point + result.best;
-    if (!code && (!row->metrics || grid_better(grid, best, row->best))) {
-        grid_row_free(row);
-        row->best = best;
-        row->metrics = result.metrics;
-        row->held_out = result.held_out;
-    } else {
-        klr_metrics_free(result.metrics);
-        held_out_free(&result.held_out);
-    }
-    return code;
-}
-
 /* Leave-one-out's memory comes off what the operator may use. */
 static int grid_set_aside(const struct grid *grid, struct klr_params *params,
                           struct klr_error *err)
@@ -148,27 +109,39 @@ static int grid_set_aside(const struct grid *grid, struct klr_params *params,
     return 0;
 }
 
+/* Of one gamma, that of the parameters; to be freed in any case. */
+static int grid_operator(const struct grid *grid,
+                         const struct klr_params *given,
+                         struct klr_operator *op, struct klr_error *err)
+{
+    struct klr_params params = *given;
+    struct klr_kernel kernel = params_kernel(given, grid->problem->dimension);
+    int code = grid_set_aside(grid, &params, err);
+    return code ? code
+                : problem_operator(op, grid->problem, &params, &kernel,
+                                   grid->layout, grid->pool, err);
+}
+
 static void grid_turn(void *context, size_t index, size_t thread)
 {
     struct grid *grid = context;
     struct grid_row *row = &grid->row[index];
-    const struct klr_params *params = grid->params;
-    size_t cells = params->lambda.count;
-    struct klr_params first =
-        grid_params(grid, index * cells * params->cost.count);
-    struct klr_kernel kernel = params_kernel(&first, grid->problem->dimension);
+    size_t cells = grid->params->lambda.count;
+    size_t first = index * cells, costs = grid->params->cost.count;
+    struct klr_params params = grid_params(grid, first * costs);
     struct klr_operator op = {0};
     (void)thread;
-    row->code = grid_set_aside(grid, &first, &row->err);
-    if (!row->code)
-        row->code = problem_operator(&op, grid->problem, &first, &kernel,
-                                     grid->layout, grid->pool, &row->err);
+    row->code = grid_operator(grid, &params, &op, &row->err);
     for (size_t l = 0; l < cells && !row->code; l++) {
-        size_t point = (index * cells + l) * params->cost.count;
-        if (l + index > 0 && grid_stopped(grid))
+        size_t point = (first + l) * costs;
+        params = grid_params(grid, point);
+        struct cell_result result = {.values = grid->out->values + point,
+                                     .report = grid->out->report + point};
+        if (first + l > 0 && grid_stopped(grid))
             grid_skip(grid, point);
         else
-            row->code = grid_cell(grid, row, &op, point);
+            row->code = cell_validate(&op, grid->problem, &params, grid->layout,
+                                      grid_fold_done, grid, &result, &row->err);
     }
     operator_free(&op);
 }
@@ -190,7 +163,8 @@ static size_t grid_abreast(const struct klr_params *params,
     return room < (double)threads ? 1 : threads;
 }
 
-static void grid_run(struct grid *grid, struct klr_pool *pool)
+static int grid_run(struct grid *grid, struct klr_pool *pool,
+                    struct klr_error *err)
 {
     size_t gammas = grid->params->gamma.count;
     size_t abreast = grid_abreast(grid->params, grid->layout, pool);
@@ -198,29 +172,44 @@ static void grid_run(struct grid *grid, struct klr_pool *pool)
     grid->share.cache_mb =
         (double)params_budget(grid->params) / 1048576.0 / (double)abreast;
     grid->pool = abreast > 1 ? NULL : pool;
+    grid->cells = gammas * grid->params->lambda.count;
     klr_pool_run(abreast > 1 ? pool : NULL, gammas, grid_turn, grid);
+    for (size_t g = 0; g < gammas; g++)
+        if (grid->row[g].code) {
+            if (err)
+                *err = grid->row[g].err;
+            return grid->row[g].code;
+        }
+    grid->out->best = klr_best_values((enum klr_metric)grid->params->metric,
+                                      grid->out->values, grid->out->count);
+    return 0;
 }
 
-/* The best of all rows, or the first failure. */
-static int grid_conclude(struct grid *grid, struct klr_error *err)
+/* The point by itself, with time of its own: the answers, too, if they are
+ * wanted. */
+static int grid_point(struct grid *grid, struct klr_pool *pool, size_t point,
+                      bool held_out, struct klr_error *err)
 {
-    struct grid_row *best = grid->row;
-    for (size_t g = 0; g < grid->params->gamma.count; g++) {
-        struct grid_row *row = &grid->row[g];
-        if (row->code) {
-            if (err)
-                *err = row->err;
-            return row->code;
-        }
-        if (row->metrics && grid_better(grid, row->best, best->best))
-            best = row;
-    }
-    grid->out->best = best->best;
-    grid->out->metrics = best->metrics;
-    grid->out->held_out = best->held_out;
-    best->metrics = NULL;
-    best->held_out = (struct klr_held_out){0};
-    return 0;
+    struct klr_validation *out = grid->out;
+    struct klr_operator op = {0};
+    struct cell_result result = {.values = out->values + point,
+                                 .report = out->report + point,
+                                 .metrics = &out->metrics,
+                                 .held_out = held_out ? &out->held_out : NULL};
+    grid->share = *grid->params;
+    grid->pool = pool;
+    grid->cells = 1;
+    grid->folds_done = 0;
+    grid->begin = klr_seconds();
+    struct klr_params params = grid_params(grid, point);
+    params.cost = klr_reals_of(
+        grid->params->cost.value[point % grid->params->cost.count]);
+    int code = grid_operator(grid, &params, &op, err);
+    if (!code)
+        code = cell_validate(&op, grid->problem, &params, grid->layout,
+                             grid_fold_done, grid, &result, err);
+    operator_free(&op);
+    return code;
 }
 
 static int grid_create(struct grid *grid, struct klr_error *err)
@@ -249,7 +238,6 @@ int klr_cross_validate(const struct klr_problem *problem,
                         .params = params,
                         .layout = &layout,
                         .out = out,
-                        .keep = held_out,
                         .begin = klr_seconds()};
     *out = (struct klr_validation){0};
     int code = klr_params_check(given, err);
@@ -261,11 +249,11 @@ int klr_cross_validate(const struct klr_problem *problem,
         (code = klr_pool_create(&pool, params->threads, err)) ||
         (code = grid_create(&grid, err)))
         goto done;
-    grid_run(&grid, pool);
-    code = grid_conclude(&grid, err);
+    if (out->count > 1)
+        code = grid_run(&grid, pool, err);
+    if (!code && !grid.stopped)
+        code = grid_point(&grid, pool, out->best, held_out, err);
 done:
-    for (size_t g = 0; grid.row && g < params->gamma.count; g++)
-        grid_row_free(&grid.row[g]);
     klr_free(grid.row);
     pthread_mutex_destroy(&grid.lock);
     klr_pool_free(pool);

@@ -881,17 +881,15 @@ static size_t model_answer_work(size_t k);
 /* ---- validation of all C at one gamma and lambda: see validate.c ---- */
 
 struct cell_result {
-    bool keep;                        /* held_out is wanted */
     struct klr_metric_values *values; /* (cost.count) the caller's */
     struct klr_report *report;        /* (cost.count) the caller's */
-    size_t best;                      /* the first best by the metric */
-    struct klr_metrics *metrics;      /* of that one */
-    struct klr_held_out held_out;
+    struct klr_metrics **metrics;  /* NULL: not wanted; else there is one C */
+    struct klr_held_out *held_out; /* as metrics */
 };
 
 /* `params` are settled, with one gamma and lambda, those of the operator.
- * fold_done(context) is called after each fold. result->metrics and held_out
- * are the caller's to free in any case. */
+ * fold_done(context) is called after each fold. What result->metrics and
+ * held_out become is the caller's to free in any case. */
 static int cell_validate(struct klr_operator *op,
                          const struct klr_problem *problem,
                          const struct klr_params *params,

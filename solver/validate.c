@@ -143,17 +143,15 @@ static void fold_decide(struct cell *v, size_t f, struct klr_set held)
         fold_leave_out(v, held);
 }
 
-/* Keep the answer for an example at the t-th C. */
-static void held_out_keep(struct klr_held_out *held_out, size_t t, size_t row,
+static void held_out_keep(struct klr_held_out *held_out, size_t row,
                           double answer, const double *decision,
                           const double *probability)
 {
-    size_t at = t * held_out->n + row;
-    held_out->label[at] = answer;
-    memcpy(held_out->decision + at * held_out->decisions, decision,
+    held_out->label[row] = answer;
+    memcpy(held_out->decision + row * held_out->decisions, decision,
            held_out->decisions * sizeof *decision);
     if (probability)
-        memcpy(held_out->probability + at * held_out->classes, probability,
+        memcpy(held_out->probability + row * held_out->classes, probability,
                held_out->classes * sizeof *probability);
 }
 
@@ -171,7 +169,7 @@ static int fold_answer(struct cell *v, const struct klr_problem *problem,
         code = klr_metrics_add(v->metrics[t], problem->label[row], answer,
                                probability, decision[0], err);
         if (v->held_out)
-            held_out_keep(v->held_out, t, row, answer, decision, probability);
+            held_out_keep(v->held_out, row, answer, decision, probability);
         decision += model->machines;
     }
     return code;
@@ -224,18 +222,17 @@ static int held_out_create(struct klr_held_out *held_out, const struct cell *v,
                            struct klr_error *err)
 {
     const struct klr_model *model = v->model;
-    size_t n = v->training.layout->n, rows = v->ensemble.count * n;
-    size_t size = sizeof(double);
+    size_t n = v->training.layout->n, size = sizeof(double);
     *held_out = (struct klr_held_out){
         .n = n,
         .classes = model->k,
         .decisions = model->machines,
     };
     if (!(held_out->fold = klr_alloc(n, sizeof *held_out->fold, err)) ||
-        !(held_out->label = klr_alloc(rows, size, err)) ||
-        !(held_out->decision = klr_alloc(rows, model->machines * size, err)) ||
+        !(held_out->label = klr_alloc(n, size, err)) ||
+        !(held_out->decision = klr_alloc(n, model->machines * size, err)) ||
         (model->link &&
-         !(held_out->probability = klr_alloc(rows, model->k * size, err))))
+         !(held_out->probability = klr_alloc(n, model->k * size, err))))
         return KLR_E_MEMORY;
     return 0;
 }
@@ -256,7 +253,7 @@ static int cell_validate(struct klr_operator *op,
                          void *context, struct cell_result *result,
                          struct klr_error *err)
 {
-    struct cell v = {.held_out = result->keep ? &result->held_out : NULL};
+    struct cell v = {.held_out = result->held_out};
     size_t count = params->cost.count;
     int code = cell_create(&v, op, params, layout, err);
     for (size_t t = 0; t < count; t++)
@@ -275,12 +272,9 @@ static int cell_validate(struct klr_operator *op,
         report_finish(&result->report[t], &v.training);
         klr_metrics_values(v.metrics[t], &result->values[t]);
     }
-    if (!code) {
-        size_t best = klr_best_values((enum klr_metric)params->metric,
-                                      result->values, count);
-        result->best = best;
-        result->metrics = v.metrics[best];
-        v.metrics[best] = NULL;
+    if (!code && result->metrics) {
+        *result->metrics = v.metrics[0];
+        v.metrics[0] = NULL;
     }
 done:
     cell_free(&v);

@@ -79,9 +79,13 @@ sub train { return run([ 'klr-train', '-q', map { split } @_ ], cwd => $dir) }
         'the best is the best');
     train("-c $json->{best_c} -g $json->{best_gamma} heart alone");
     is(get("$dir/model"), get("$dir/alone"), 'and its model saved');
+    my $one = printed_json(train(
+        "--loo --json -c $best->{c} -g $best->{gamma} heart"));
+    is($one->{log_loss}, $best->{log_loss}, 'the best is as alone');
+    $json = printed_json(train("--loo --json -e 1e-8 $grid heart"));
     for my $point (@{ $json->{values} }[ 0, 4 ]) {
-        my $one = printed_json(
-            train("--loo --json -c $point->{c} -g $point->{gamma} heart"));
+        $one = printed_json(train("--loo --json -e 1e-8 -c $point->{c}"
+            . " -g $point->{gamma} heart"));
         cmp_ok(abs($one->{log_loss} - $point->{log_loss}), '<', 1e-5,
             "C = $point->{c}, gamma = $point->{gamma}: as alone");
     }

@@ -95,11 +95,11 @@ static double sign_in(double label, double a, double b, bool rest)
     return label == a ? 1 : label == b || rest ? -1 : 0;
 }
 
-/* How far what is written of machine m at the t-th C is from the definition;
+/* How far what is written of machine m is from the definition;
  * f (N, machines) are the decision values of the model itself. */
 static double apart(const struct sample *s, const struct klr_params *params,
-                    const struct klr_held_out *h, const double *label, size_t t,
-                    size_t m, const double *f)
+                    const struct klr_held_out *h, const double *label, size_t m,
+                    const double *f)
 {
     struct klr_kernel kernel = params_kernel(params, FEATURES);
     struct machine machine = {0};
@@ -115,9 +115,9 @@ static double apart(const struct sample *s, const struct klr_params *params,
                 ? params->weight->weight
                 : 1;
         double z = f[i * k + m], q = 1 / (1 + exp(y * z));
-        double w = params->cost.value[t] * weight * q * (1 - q);
+        double w = params->cost.value[0] * weight * q * (1 - q);
         if (y == 0) {
-            double found = h->decision[(t * N + i) * k + m];
+            double found = h->decision[i * k + m];
             worst = fmax(worst, fabs(found - z));
             continue;
         }
@@ -126,7 +126,7 @@ static double apart(const struct sample *s, const struct klr_params *params,
         machine.z[machine.n++] = z + y / (1 - q);
     }
     for (size_t i = 0; i < machine.n; i++) {
-        double found = h->decision[(t * N + machine.row[i]) * k + m];
+        double found = h->decision[machine.row[i] * k + m];
         double right = least_squares(s, &kernel, &machine, i, !params->no_bias);
         worst = fmax(worst, fabs(found - right) / fmax(1, fabs(right)));
     }
@@ -137,37 +137,37 @@ static void test_definition(const struct sample *s, struct klr_params params,
                             const char *name)
 {
     struct klr_error err;
-    struct klr_validation v;
-    struct klr_model *model[COSTS];
-    struct klr_report report[COSTS];
     struct klr_weight none = {"0", 1};
     struct klr_features x = problem_features(&s->problem);
     static double f[N * 3];
+    bool each = true;
     if (!params.weight)
         params.weight = &none;
-    if (klr_cross_validate(&s->problem, &params, true, &v, &err) ||
-        klr_train(&s->problem, &params, model, report, &err))
-        printf("Bail out! %s\n", err.message);
-    const struct klr_held_out *h = &v.held_out;
     for (size_t t = 0; t < COSTS; t++) {
+        struct klr_params one = klr_params_point(&params, t);
+        struct klr_validation v;
+        struct klr_model *model;
+        struct klr_report report;
         struct klr_predictor *predictor;
         double worst = 0;
-        if (klr_predictor_create(&predictor, model[t], 1, &err) ||
+        if (klr_cross_validate(&s->problem, &one, true, &v, &err) ||
+            klr_train(&s->problem, &one, &model, &report, &err) ||
+            klr_predictor_create(&predictor, model, 1, &err) ||
             klr_predict(predictor, &x, NULL, f, NULL, &err))
             printf("Bail out! %s\n", err.message);
-        for (size_t m = 0; m < h->decisions; m++)
-            worst = fmax(worst, apart(s, &params, h, klr_model_labels(model[t]),
-                                      t, m, f));
+        for (size_t m = 0; m < v.held_out.decisions; m++)
+            worst = fmax(worst, apart(s, &one, &v.held_out,
+                                      klr_model_labels(model), m, f));
         ok(worst < 2e-5, "%s, C = %g: %.1e from least squares without each",
-           name, params.cost.value[t], worst);
+           name, one.cost.value[0], worst);
+        each = each && v.held_out.n == N;
+        for (size_t i = 0; i < N && each; i++)
+            each = v.held_out.fold[i] == i;
         klr_predictor_free(predictor);
-        klr_model_free(model[t]);
+        klr_model_free(model);
+        klr_validation_free(&v);
     }
-    bool each = h->n == N;
-    for (size_t i = 0; i < N && each; i++)
-        each = h->fold[i] == i;
     ok(each, "%s: each is a fold", name);
-    klr_validation_free(&v);
 }
 
 /* What the closed form starts from is an optimum by the definitions. */
@@ -222,15 +222,18 @@ static void test_threads(const struct sample *s)
     params.threads = 3;
     if (code || klr_cross_validate(&s->problem, &params, true, &w, &err))
         printf("Bail out! %s\n", err.message);
-    size_t rows = COSTS * s->problem.n * sizeof(double);
-    ok(v.best == w.best &&
-           memcmp(v.held_out.decision, w.held_out.decision, rows) == 0,
-       "one thread and three give the same bits");
+    size_t rows = s->problem.n * sizeof(double), values = sizeof *v.values;
+    ok(v.best == w.best && memcmp(v.values, w.values, 2 * COSTS * values) == 0,
+       "one thread and three give the same metrics");
+    ok(memcmp(v.held_out.decision, w.held_out.decision, rows) == 0,
+       "and the same answers");
     klr_validation_free(&w);
+    size_t first = v.best / COSTS * COSTS;
     params.gamma = klr_reals_of(params.gamma.value[v.best / COSTS]);
     if (klr_cross_validate(&s->problem, &params, true, &w, &err))
         printf("Bail out! %s\n", err.message);
-    ok(memcmp(v.held_out.decision, w.held_out.decision, rows) == 0,
+    ok(memcmp(v.values + first, w.values, COSTS * values) == 0 &&
+           memcmp(v.held_out.decision, w.held_out.decision, rows) == 0,
        "gammas side by side and one alone too");
     klr_validation_free(&v);
     klr_validation_free(&w);

@@ -82,9 +82,9 @@ sub train { return run([ 'klr-train', '-q', map { split } @_ ], cwd => $dir) }
     my $one = printed_json(train(
         "--loo --json -c $best->{c} -g $best->{gamma} heart"));
     is($one->{log_loss}, $best->{log_loss}, 'the best is as alone');
-    $json = printed_json(train("--loo --json -e 1e-8 $grid heart"));
+    $json = printed_json(train("--loo --json -e 1e-11 $grid heart"));
     for my $point (@{ $json->{values} }[ 0, 4 ]) {
-        $one = printed_json(train("--loo --json -e 1e-8 -c $point->{c}"
+        $one = printed_json(train("--loo --json -e 1e-11 -c $point->{c}"
             . " -g $point->{gamma} heart"));
         cmp_ok(abs($one->{log_loss} - $point->{log_loss}), '<', 1e-5,
             "C = $point->{c}, gamma = $point->{gamma}: as alone");

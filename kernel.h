@@ -151,12 +151,16 @@ void klr_points_expand(const struct klr_points *points, struct klr_range rows,
  * With row-major matrices, `pitch` elements from row to row. Every element of a
  * result is summed in an order that depends on the inner dimension alone:
  * rows may be divided as one likes. */
-enum { KLR_PANEL = 32, KLR_BAND = 48 };
+enum { KLR_PANEL = 32, KLR_SLIM = 16, KLR_BAND = 48 };
 
 struct klr_dense {
     /* out (rows, KLR_PANEL) += A (rows, inner; pitch) B (inner, KLR_PANEL) */
     void (*panel)(size_t rows, size_t inner, const float *a, size_t pitch,
                   const float *b, float *out);
+    /* out (rows, KLR_SLIM) += A B (inner, KLR_SLIM) for A as above, or
+     * transposed: A (inner, rows; pitch), A' B. */
+    void (*slim)(size_t rows, size_t inner, const float *a, size_t pitch,
+                 bool transposed, const float *b, float *out);
     /* out (KLR_BAND, KLR_BAND), of which rows x cols count, = A'B for A (inner,
      * rows) and B (inner, cols) of float or double elements; where they are one
      * matrix, its upper triangle. Products and sums are of doubles. */

@@ -37,44 +37,68 @@ LOCAL doubles NAME(widen)(const float *from)
 
 /* ---- floats: out += A B ---- */
 
-/* `rows` rows and two vectors of columns, in registers. */
-LOCAL void NAME(append_block)(const size_t rows, size_t inner, const float *a,
-                              size_t pitch, const float *b, float *out)
+/* `rows` rows of A, `down` apart with elements `across` apart, and `vectors`
+ * vectors of columns, in registers; rows of B and out are `wide`. */
+LOCAL void NAME(append_block)(const size_t rows, const size_t vectors,
+                              size_t inner, const float *a, size_t down,
+                              size_t across, const float *b, const size_t wide,
+                              float *out)
 {
     floats sum[ROWS][2];
 #pragma GCC unroll 16
     for (size_t r = 0; r < rows; r++)
-        for (size_t c = 0; c < 2; c++)
-            sum[r][c] = *(floats *)(out + r * KLR_PANEL + c * WIDE);
+        for (size_t c = 0; c < vectors; c++)
+            sum[r][c] = *(floats *)(out + r * wide + c * WIDE);
     for (size_t k = 0; k < inner; k++) {
-        const float *line = b + k * KLR_PANEL;
+        const float *line = b + k * wide;
         floats first = *(const floats *)line;
-        floats second = *(const floats *)(line + WIDE);
+        floats second = *(const floats *)(line + (vectors - 1) * WIDE);
 #pragma GCC unroll 16
         for (size_t r = 0; r < rows; r++) {
-            floats u = a[r * pitch + k] - (floats){0};
+            floats u = a[r * down + k * across] - (floats){0};
             sum[r][0] = FMA(u, first, sum[r][0]);
-            sum[r][1] = FMA(u, second, sum[r][1]);
+            if (vectors == 2)
+                sum[r][1] = FMA(u, second, sum[r][1]);
         }
     }
 #pragma GCC unroll 16
     for (size_t r = 0; r < rows; r++)
-        for (size_t c = 0; c < 2; c++)
-            *(floats *)(out + r * KLR_PANEL + c * WIDE) = sum[r][c];
+        for (size_t c = 0; c < vectors; c++)
+            *(floats *)(out + r * wide + c * WIDE) = sum[r][c];
+}
+
+LOCAL void NAME(append)(size_t rows, size_t inner, const float *a, size_t down,
+                        size_t across, const float *b, const size_t wide,
+                        float *out)
+{
+    const size_t vectors = wide < 2 * WIDE ? 1 : 2;
+    size_t i = 0;
+    for (; i + ROWS <= rows; i += ROWS)
+        for (size_t c = 0; c < wide; c += vectors * WIDE)
+            NAME(append_block)
+    (ROWS, vectors, inner, a + i * down, down, across, b + c, wide,
+     out + i * wide + c);
+    for (; i < rows; i++)
+        for (size_t c = 0; c < wide; c += vectors * WIDE)
+            NAME(append_block)
+    (1, vectors, inner, a + i * down, down, across, b + c, wide,
+     out + i * wide + c);
 }
 
 static TARGET void NAME(dense_panel)(size_t rows, size_t inner, const float *a,
                                      size_t pitch, const float *b, float *out)
 {
-    size_t i = 0;
-    for (; i + ROWS <= rows; i += ROWS)
-        for (size_t c = 0; c < KLR_PANEL; c += 2 * WIDE)
-            NAME(append_block)
-    (ROWS, inner, a + i * pitch, pitch, b + c, out + i * KLR_PANEL + c);
-    for (; i < rows; i++)
-        for (size_t c = 0; c < KLR_PANEL; c += 2 * WIDE)
-            NAME(append_block)
-    (1, inner, a + i * pitch, pitch, b + c, out + i * KLR_PANEL + c);
+    NAME(append)(rows, inner, a, pitch, 1, b, KLR_PANEL, out);
+}
+
+static TARGET void NAME(dense_slim)(size_t rows, size_t inner, const float *a,
+                                    size_t pitch, bool transposed,
+                                    const float *b, float *out)
+{
+    if (transposed)
+        NAME(append)(rows, inner, a, 1, pitch, b, KLR_SLIM, out);
+    else
+        NAME(append)(rows, inner, a, pitch, 1, b, KLR_SLIM, out);
 }
 
 /* ---- doubles: out = A'B ---- */
@@ -221,7 +245,7 @@ static TARGET void NAME(dense_expand)(size_t rows, size_t cols, const float *a,
 }
 
 static const struct klr_dense NAME(dense_products) = {
-    NAME(dense_panel), NAME(dense_gram), NAME(dense_project),
+    NAME(dense_panel), NAME(dense_slim), NAME(dense_gram), NAME(dense_project),
     NAME(dense_expand)};
 
 #undef LOCAL

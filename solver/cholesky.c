@@ -18,7 +18,8 @@
 enum {
     CHOLESKY_AREA = KLR_TILE * KLR_TILE,
     CHOLESKY_PANELS = KLR_TILE / KLR_PANEL,
-    CHOLESKY_STRIP = KLR_TILE * KLR_PANEL /* elements of a tile's panel */
+    CHOLESKY_STRIP = KLR_TILE * KLR_PANEL, /* elements of a tile's panel, */
+    CHOLESKY_SLAB = KLR_TILE * CHOLESKY_VECTORS /* and of a block of vectors */
 };
 
 static size_t cholesky_blocks(size_t n)
@@ -42,7 +43,8 @@ static double cholesky_bytes(size_t n)
 {
     double blocks = (double)cholesky_blocks(n), area = CHOLESKY_AREA;
     return sizeof(float) * area * (blocks * (blocks + 1) / 2 + 2 * blocks) +
-           sizeof(double) * (2 * area + blocks * KLR_TILE * CHOLESKY_VECTORS);
+           sizeof(double) * 2 * area +
+           sizeof(float) * (blocks + 1) * CHOLESKY_SLAB;
 }
 
 static int cholesky_create(struct cholesky *m, const struct binary *problem,
@@ -52,15 +54,14 @@ static int cholesky_create(struct cholesky *m, const struct binary *problem,
     *m = (struct cholesky){.n = problem->n,
                            .blocks = blocks,
                            .dense = klr_dense(),
-                           .multiply = klr_tile_multiplier(),
                            .pool = problem->op->pool};
     if (!(m->tile = klr_alloc(blocks * (blocks + 1) / 2,
                               CHOLESKY_AREA * sizeof(float), err)) ||
         !(m->row = klr_alloc(blocks, CHOLESKY_AREA * sizeof(float), err)) ||
         !(m->panel = klr_alloc(blocks, CHOLESKY_AREA * sizeof(float), err)) ||
         !(m->block = klr_alloc(2 * CHOLESKY_AREA, sizeof(double), err)) ||
-        !(m->vector = klr_alloc(blocks * KLR_TILE,
-                                CHOLESKY_VECTORS * sizeof(double), err)))
+        !(m->vector =
+              klr_alloc(blocks + 1, CHOLESKY_SLAB * sizeof(float), err)))
         return KLR_E_MEMORY;
     return 0;
 }
@@ -228,42 +229,42 @@ static bool cholesky_factor(struct cholesky *m, const struct binary *problem,
 
 /* ---- solving ---- */
 
-/* The vectors of a block, (m->columns, KLR_TILE). */
-static double *cholesky_vector(const struct cholesky *m, size_t block)
+/* The rows of a block; behind the last one what of a block others take. */
+static float *cholesky_vector(const struct cholesky *m, size_t block)
 {
-    return m->vector + block * KLR_TILE * CHOLESKY_VECTORS;
+    return m->vector + block * CHOLESKY_SLAB;
 }
 
-/* to (h) = T from, or T' from, -= where `less`, for all vectors. */
+/* to += T from, or T' from. */
 static void cholesky_apply(const struct cholesky *m, size_t i, size_t j,
-                           bool transposed, bool less)
+                           bool transposed, const float *from, float *to)
 {
-    const float *tile = cholesky_tile(m, i, j);
     size_t h = cholesky_size(m, i), w = cholesky_size(m, j);
-    size_t size = transposed ? w : h, step = m->columns == 1 ? 1 : KLR_SLICE;
-    double *from = cholesky_vector(m, transposed ? i : j);
-    double *to = cholesky_vector(m, transposed ? j : i);
-    double out[KLR_SLICE * KLR_TILE] = {0};
-    for (size_t c = 0; c < m->columns; c += step) {
-        double *v = from + c * KLR_TILE;
-        m->multiply(tile, KLR_FLOAT, KLR_TILE, h, w, step,
-                    transposed ? NULL : v, transposed ? NULL : out,
-                    transposed ? v : NULL, transposed ? out : NULL);
-        for (size_t q = 0; q < step; q++)
-            for (size_t r = 0; r < size; r++) {
-                double *at = to + (c + q) * KLR_TILE + r;
-                *at =
-                    (less ? *at : 0) + (less ? -1 : 1) * out[q * KLR_TILE + r];
-            }
-    }
+    m->dense->slim(transposed ? w : h, transposed ? h : w,
+                   cholesky_tile(m, i, j), KLR_TILE, transposed, from, to);
+}
+
+/* The vectors of block m->column by its factor, and their negatives, which the
+ * other blocks take. */
+static void cholesky_divide(const struct cholesky *m, bool transposed)
+{
+    float *x = cholesky_vector(m, m->column);
+    float *taken = cholesky_vector(m, m->blocks);
+    memcpy(taken, x, CHOLESKY_SLAB * sizeof *x);
+    memset(x, 0, CHOLESKY_SLAB * sizeof *x);
+    cholesky_apply(m, m->column, m->column, transposed, taken, x);
+    for (size_t i = 0; i < CHOLESKY_SLAB; i++)
+        taken[i] = -x[i];
 }
 
 /* What the vectors of block m->column are in later blocks, */
 static void forward_turn(void *context, size_t turn, size_t thread)
 {
     const struct cholesky *m = context;
+    size_t i = m->column + 1 + turn;
     (void)thread;
-    cholesky_apply(m, m->column + 1 + turn, m->column, false, true);
+    cholesky_apply(m, i, m->column, false, cholesky_vector(m, m->blocks),
+                   cholesky_vector(m, i));
 }
 
 /* and in earlier ones, transposed. */
@@ -271,32 +272,42 @@ static void backward_turn(void *context, size_t turn, size_t thread)
 {
     const struct cholesky *m = context;
     (void)thread;
-    cholesky_apply(m, m->column, turn, true, true);
+    cholesky_apply(m, m->column, turn, true, cholesky_vector(m, m->blocks),
+                   cholesky_vector(m, turn));
+}
+
+/* A power of 2 near the largest element: floats have no room for all. */
+static double vector_scale(size_t n, const double *x)
+{
+    double largest = 0;
+    int exponent = 0;
+    for (size_t i = 0; i < n; i++)
+        largest = fmax(largest, fabs(x[i]));
+    frexp(largest, &exponent);
+    return ldexp(1, exponent);
 }
 
 static void cholesky_solve(struct cholesky *m, size_t count, double *const *x)
 {
-    m->columns =
-        count == 1 ? 1 : (count + KLR_SLICE - 1) / KLR_SLICE * KLR_SLICE;
-    memset(m->vector, 0,
-           m->blocks * KLR_TILE * CHOLESKY_VECTORS * sizeof *m->vector);
-    for (size_t c = 0; c < count; c++)
+    double scale[CHOLESKY_VECTORS];
+    memset(m->vector, 0, m->blocks * CHOLESKY_SLAB * sizeof *m->vector);
+    for (size_t c = 0; c < count; c++) {
+        scale[c] = vector_scale(m->n, x[c]);
         for (size_t i = 0; i < m->n; i++)
-            cholesky_vector(m, i / KLR_TILE)[c * KLR_TILE + i % KLR_TILE] =
-                x[c][i];
+            m->vector[i * CHOLESKY_VECTORS + c] = (float)(x[c][i] / scale[c]);
+    }
     for (size_t j = 0; j < m->blocks; j++) {
         m->column = j;
-        cholesky_apply(m, j, j, false, false);
+        cholesky_divide(m, false);
         klr_pool_run(m->pool, m->blocks - j - 1, forward_turn, m);
     }
     for (size_t j = m->blocks; j-- > 0;) {
         m->column = j;
-        cholesky_apply(m, j, j, true, false);
+        cholesky_divide(m, true);
         klr_pool_run(m->pool, j, backward_turn, m);
     }
     for (size_t c = 0; c < count; c++)
         for (size_t i = 0; i < m->n; i++)
-            x[c][i] =
-                cholesky_vector(m, i / KLR_TILE)[c * KLR_TILE + i % KLR_TILE];
+            x[c][i] = scale[c] * (double)m->vector[i * CHOLESKY_VECTORS + c];
     m->flops += 2.0 * (double)count * (double)m->n * (double)m->n;
 }

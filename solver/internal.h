@@ -527,7 +527,7 @@ static void laplacian_solve(size_t k, const double *w, double *x);
 
 /* ---- a preconditioner of full rank: see cholesky.c ---- */
 
-enum { CHOLESKY_VECTORS = 12 }; /* solved for at once, at most: whole slices */
+enum { CHOLESKY_VECTORS = KLR_SLIM }; /* solved for at once, at most */
 
 struct cholesky {
     size_t n, blocks;
@@ -535,13 +535,11 @@ struct cholesky {
     float *row;      /* (KLR_TILE, n) of K */
     float *panel;    /* (blocks, KLR_TILE, KLR_TILE) of rows of L */
     double *block;   /* (2, KLR_TILE, KLR_TILE) on the diagonal */
-    double *vector;  /* (blocks, CHOLESKY_VECTORS, KLR_TILE) */
+    float *vector;   /* (blocks, KLR_TILE, CHOLESKY_VECTORS), and a block */
     const double *s; /* (n) roots of the weights, the caller's */
     size_t column;   /* of tiles that is worked on */
-    size_t columns;  /* of vectors: 1, or whole slices */
     double flops;    /* operations so far */
     const struct klr_dense *dense;
-    klr_tile_multiply *multiply;
     struct klr_pool *pool; /* the operator's */
 };
 

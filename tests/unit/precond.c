@@ -61,6 +61,29 @@ static void test_panel(const char *set)
        set);
 }
 
+/* K is no multiple of any register block either. */
+static void test_slim(const char *set)
+{
+    const struct klr_dense *dense = klr_dense();
+    static float out[2][K * KLR_SLIM];
+    double worst = 0;
+    for (size_t i = 0; i < K * KLR_SLIM; i++)
+        out[0][i] = out[1][i] = (float)i;
+    dense->slim(H, K, left, K, false, right, out[0]);
+    dense->slim(K, H, left, K, true, right, out[1]);
+    for (int turned = 0; turned < 2; turned++)
+        for (size_t i = 0; i < (turned ? K : H); i++)
+            for (size_t c = 0; c < KLR_SLIM; c++) {
+                long double sum = (long double)(i * KLR_SLIM + c);
+                for (size_t k = 0; k < (turned ? H : K); k++)
+                    sum += (long double)left[turned ? k * K + i : i * K + k] *
+                           right[k * KLR_SLIM + c];
+                double off = (double)(out[turned][i * KLR_SLIM + c] - sum);
+                worst = fmax(worst, fabs(off) / (20 + fabs((double)sum)));
+            }
+    ok(worst < 2e-6, "%s: out += A B and A'B of few columns: %g", set, worst);
+}
+
 /* |A'B| against the sums of its definition, above the diagonal if A is B. */
 static double gram_error(const struct klr_dense *dense, size_t inner,
                          enum klr_precision precision, size_t a, size_t b,
@@ -145,6 +168,7 @@ static void test_dense(void)
     for (int set = 0; set < SETS; set++) {
         setenv("KLR_CPU", sets[set], 1);
         test_panel(sets[set]);
+        test_slim(sets[set]);
         test_gram(sets[set]);
         test_sweeps(sets[set], bits, set == 0);
     }

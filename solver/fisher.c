@@ -30,19 +30,28 @@
  *
  * Machines, which differ in y and weights alone, go side by side: a pass over K
  * serves all of them. M ~ I + S K S of cholesky.c or, of low rank, precond.c
- * preconditions: with S^2 = c W, K + D ~ S^-1 M S^-1; with S^4 = c W, K^2 + D ~
- * (K + D^1/2)^2 ~ (S^-1 M S^-1)^2.
+ * preconditions: with S^2 = c W, K + D ~ S^-1 M S^-1. K^2 + D is taken as if D
+ * were d^2 I: with S^4 = c W, and u = (2 t - 1)^2 for an eigenvalue t of M^-1,
+ * those of K^2 + D are d^2 (1 + u) / (2 t^2), 0 <= u <= 1, and
+ *
+ *   (1 + u) (32 u^2 - 80 u + 98) = 99 + T_3(2 u - 1)
+ *
+ * is within 1 of 99, T_3 being the Chebyshev polynomial. So with p the second
+ * factor, (S M^-1 S) S p S (S M^-1 S) is within 2 % of a multiple of the inverse.
  *
  * Products of conjugate gradients are of float entries. The residual is carried
- * along in them, and formed anew from double ones before what they spoil could
- * be seen: an anchor. Where an anchor tells that floats lead nowhere, products
- * are of doubles, too.
+ * along in them, and formed anew from double ones, an anchor, before what they
+ * spoil could be seen. How much that is the first anchor measures: errors grow
+ * with the way that was gone. Where R = |a|^2, K e is carried along as well: it
+ * is the solution, so that errors of it are none, but that K e - ke adds
+ * |K e - ke|^2 t^2 / (2c) to the gap. Where an anchor tells that floats lead
+ * nowhere, products are of doubles, too.
  */
 #include "solver/internal.h"
 
 enum {
     FISHER_MACHINES = 12, /* side by side, at most */
-    FISHER_VECTORS = 6,   /* of a machine; two more where R = |a|^2 */
+    FISHER_VECTORS = 6,   /* of a machine; four more where R = |a|^2 */
     FISHER_FULL = 10000,  /* examples with a preconditioner of full rank */
     FISHER_WORTH = 8,     /* of a product saved, for the preconditioner */
     FISHER_STEPS = 1000   /* of conjugate gradients before an anchor */
@@ -55,10 +64,12 @@ struct exact {
     double *r;          /* (n) residual 1+ - shift - (Q + D) e */
     double *p, *kp;     /* (n) direction, and K p */
     double *q;          /* (n) Q p; then the residual preconditioned, z */
+    double weight;      /* of all examples */
     double shift;       /* multiple of 1 taken out of r, which tends to mu */
     double rz, start;   /* r'z, and at the last anchor */
-    double moved;       /* length of the way from there, */
-    double moved_k;     /* and of its image under K */
+    double way, way_e;  /* from there, of what makes r: e, or ke; and of e
+                           where that makes ke */
+    double noise;       /* errors of floats, over 2^-24 max |K_ii| */
     double scale, rho;  /* t, -b */
     double primal, gap; /* of e */
     double form;        /* e'Q e */
@@ -75,6 +86,7 @@ struct fisher {
     double eps;
     bool indefinite;              /* so it was in double, too */
     enum klr_precision precision; /* of conjugate gradients */
+    bool measured;                /* noise is */
     bool full;                    /* cholesky is what preconditions */
     struct cholesky cholesky;     /* of few examples, or empty */
     struct precond precond;
@@ -82,7 +94,7 @@ struct fisher {
     double *s;        /* (n) S */
     double *ones;     /* (n) N^-1 1, N the preconditioner */
     double total;     /* 1'N^-1 1 */
-    double *in, *out; /* (n, machines) of products */
+    double *in, *out; /* (n, columns) of products */
     double *store;    /* all vectors */
     struct exact machine[FISHER_MACHINES];
     struct klr_progress progress;
@@ -105,23 +117,67 @@ static void fisher_product(struct fisher *f, size_t count, double *const *x,
     f->progress.iterations++;
 }
 
-/* N^-1 x, in place: S M^-1 S, for K^2 + D twice. */
-static void fisher_invert(struct fisher *f, size_t count, double *const *x)
+/* x = M^-1 x. */
+static void fisher_divide(struct fisher *f, size_t count, double *const *x)
 {
-    for (int turn = 0; turn < (f->coef ? 2 : 1); turn++) {
-        for (size_t c = 0; c < count; c++)
-            for (size_t i = 0; i < f->n; i++)
-                x[c][i] *= f->s[i];
-        if (f->full)
-            cholesky_solve(&f->cholesky, count, x);
-        for (size_t c = 0; c < count && !f->full; c++) {
-            memcpy(f->in, x[c], f->n * sizeof *f->in);
-            precond_invert(&f->precond, f->in, x[c]);
+    if (f->full) {
+        cholesky_solve(&f->cholesky, count, x);
+        return;
+    }
+    for (size_t c = 0; c < count; c++) {
+        memcpy(f->in, x[c], f->n * sizeof *f->in);
+        precond_invert(&f->precond, f->in, x[c]);
+    }
+}
+
+static void fisher_scale(const struct fisher *f, size_t count, double *const *x)
+{
+    for (size_t c = 0; c < count; c++)
+        for (size_t i = 0; i < f->n; i++)
+            x[c][i] *= f->s[i];
+}
+
+/* x = p(u) x, u = (2 M^-1 - I)^2, from the head of this file; out serves as
+ * workspace, which has room for it where R = |a|^2. */
+static void fisher_correct(struct fisher *f, size_t count, double *const *x)
+{
+    static const double p[] = {32, -80, 98};
+    double *y[FISHER_MACHINES], *z[FISHER_MACHINES];
+    size_t n = f->n;
+    for (size_t c = 0; c < count; c++) {
+        y[c] = f->out + c * n;
+        z[c] = f->out + (count + c) * n;
+        memset(y[c], 0, n * sizeof *y[c]);
+    }
+    for (size_t k = 0; k < sizeof p / sizeof *p; k++) {
+        for (int turn = 0; turn < (k > 0 ? 2 : 0); turn++) {
+            for (size_t c = 0; c < count; c++)
+                memcpy(z[c], y[c], n * sizeof *y[c]);
+            fisher_divide(f, count, z);
+            for (size_t c = 0; c < count; c++)
+                for (size_t i = 0; i < n; i++)
+                    y[c][i] = 2 * z[c][i] - y[c][i];
         }
         for (size_t c = 0; c < count; c++)
-            for (size_t i = 0; i < f->n; i++)
-                x[c][i] *= f->s[i];
+            for (size_t i = 0; i < n; i++)
+                y[c][i] += p[k] * x[c][i];
     }
+    for (size_t c = 0; c < count; c++)
+        memcpy(x[c], y[c], n * sizeof *y[c]);
+}
+
+/* N^-1 x, in place. */
+static void fisher_invert(struct fisher *f, size_t count, double *const *x)
+{
+    fisher_scale(f, count, x);
+    fisher_divide(f, count, x);
+    fisher_scale(f, count, x);
+    if (!f->coef)
+        return;
+    fisher_correct(f, count, x);
+    fisher_scale(f, count, x);
+    fisher_divide(f, count, x);
+    fisher_scale(f, count, x);
 }
 
 /* z = N^-1 r on 1'z = 0, into q. The part of r that this takes away stays away,
@@ -225,53 +281,131 @@ static double fisher_gap(void *solver)
     return most;
 }
 
-/* What float products can have done to a decision value since the anchor:
- * entries err by some 2^-24 of the largest, independently of each other. */
-static double fisher_drift(const struct fisher *f)
+/* What products of a way from the anchor may have done to an element, in the
+ * mean: entries err by some 2^-24 of the largest, independently of each other.
+ */
+static double exact_error(const struct fisher *f, const struct exact *m,
+                          double way)
 {
-    double most = 0, bits = f->precision == KLR_FLOAT ? -24 : -53;
-    for (size_t k = 0; k < f->machines; k++) {
-        const struct exact *m = &f->machine[k];
-        double way = m->moved;
-        if (f->coef)
-            way = m->moved_k + way * f->largest * sqrt((double)f->n);
-        most = fmax(most, m->scale * way);
-    }
-    return ldexp(f->largest * most, (int)bits);
+    bool floats = f->precision == KLR_FLOAT;
+    double error = m->scale * way * (floats ? m->noise : 1);
+    return ldexp(f->largest * error, floats ? -24 : -53);
+}
+
+/* The part of P that this hides from the gap: errors of decision values, and
+ * K e - ke, which is not 0 any more. */
+static double exact_hidden(const struct fisher *f, const struct exact *m)
+{
+    double value = exact_error(f, m, m->way);
+    double off = exact_error(f, m, m->way_e);
+    return 0.5 * (m->weight * value * value + (double)f->n / f->c * off * off) /
+           m->primal;
+}
+
+/* The least gap that is worth while. The first anchor is sure to come: that is
+ * what it will find with K e in place of ke. */
+static double exact_floor(const struct fisher *f, const struct exact *m)
+{
+    double spread = f->largest * sqrt((double)f->n);
+    double off = exact_error(f, m, m->way + spread * m->way_e);
+    return f->measured ? exact_hidden(f, m)
+                       : 0.5 * m->weight * off * off / m->primal;
 }
 
 /* ---- conjugate gradients ---- */
 
+/* e without a part that it must not have; what K is to be multiplied by, and
+ * where to. Of R = |a|^2 that are e and what K e is so far, of which K knows
+ * most already. */
+static size_t exact_columns(const struct fisher *f, struct exact *m, double **x,
+                            double **y)
+{
+    double sum = 0;
+    for (size_t i = 0; i < f->n; i++)
+        sum += m->e[i];
+    for (size_t i = 0; i < f->n; i++)
+        m->e[i] -= sum / (double)f->n;
+    x[0] = m->e;
+    y[0] = m->q;
+    if (!f->coef)
+        return 1;
+    x[1] = m->ke;
+    y[1] = m->kp;
+    return 2;
+}
+
+/* K K e from K e, in q, and K ke: their difference p is small, so that floats
+ * do for it. */
+static void fisher_square(struct fisher *f)
+{
+    double *p[FISHER_MACHINES], *q[FISHER_MACHINES];
+    for (size_t k = 0; k < f->machines; k++) {
+        struct exact *m = &f->machine[k];
+        for (size_t i = 0; i < f->n; i++) {
+            m->p[i] = m->q[i] - m->ke[i];
+            m->ke[i] = m->q[i];
+        }
+        p[k] = m->p;
+        q[k] = m->q;
+    }
+    fisher_product(f, f->machines, p, q, KLR_FLOAT);
+    for (size_t k = 0; k < f->machines; k++)
+        for (size_t i = 0; i < f->n; i++)
+            f->machine[k].q[i] += f->machine[k].kp[i];
+}
+
+/* The errors of r, given Q e as it should be. */
+static void exact_measure(const struct fisher *f, struct exact *m,
+                          const double *value)
+{
+    double square = 0, sum[2] = {0, 0}, weight[2] = {0, 0};
+    for (size_t i = 0; i < f->n; i++) {
+        size_t class = m->problem->y[i] > 0;
+        double w = m->problem->weight[i];
+        double off = value[i] - exact_value(f, m, i);
+        square += w * off * off;
+        sum[class] += w * off;
+        weight[class] += w;
+    }
+    square -= sum[0] * sum[0] / weight[0] + sum[1] * sum[1] / weight[1];
+    double most = ldexp(f->largest * m->way, -24);
+    m->noise = fmax(m->noise, 1.5 * sqrt(fmax(square, 0) / m->weight) / most);
+    m->noise = fmin(m->noise, 1);
+}
+
+/* r, from Q e in q. */
+static void exact_anchor(const struct fisher *f, struct exact *m)
+{
+    for (size_t i = 0; i < f->n; i++)
+        m->r[i] =
+            (m->problem->y[i] > 0) - m->q[i] - exact_penalty(f, m, i) * m->e[i];
+    m->shift = 0;
+    m->products += 1 + f->coef;
+    exact_judge(f, m);
+}
+
 /* r formed anew, and with it a new beginning. */
 static void fisher_anchor(struct fisher *f, enum klr_precision precision)
 {
-    double *e[FISHER_MACHINES], *ke[FISHER_MACHINES], *q[FISHER_MACHINES];
-    for (size_t k = 0; k < f->machines; k++) {
+    double *x[2 * FISHER_MACHINES], *y[2 * FISHER_MACHINES];
+    bool exact = precision == KLR_DOUBLE;
+    size_t count = 0;
+    for (size_t k = 0; k < f->machines; k++)
+        count += exact_columns(f, &f->machine[k], x + count, y + count);
+    fisher_product(f, count, x, y, precision);
+    for (size_t k = 0; k < f->machines && exact && !f->measured; k++) {
         struct exact *m = &f->machine[k];
-        double sum = 0;
-        for (size_t i = 0; i < f->n; i++)
-            sum += m->e[i];
-        for (size_t i = 0; i < f->n; i++)
-            m->e[i] -= sum / (double)f->n;
-        e[k] = m->e;
-        q[k] = m->q;
-        ke[k] = f->coef ? m->ke : m->q;
+        exact_measure(f, m, f->coef ? m->kp : m->q);
     }
-    fisher_product(f, f->machines, e, ke, precision);
+    f->measured = f->measured || exact;
     if (f->coef)
-        fisher_product(f, f->machines, ke, q, precision);
+        fisher_square(f);
     for (size_t k = 0; k < f->machines; k++) {
         struct exact *m = &f->machine[k];
-        for (size_t i = 0; i < f->n; i++)
-            m->r[i] = (m->problem->y[i] > 0) - m->q[i] -
-                      exact_penalty(f, m, i) * m->e[i];
-        m->shift = 0;
-        m->moved = precision == KLR_DOUBLE ? 0 : sqrt(dot(f->n, m->e, m->e));
-        m->moved_k = f->coef && precision == KLR_FLOAT
-                         ? sqrt(dot(f->n, m->ke, m->ke))
-                         : 0;
-        m->products += 1 + f->coef;
-        exact_judge(f, m);
+        double way = exact ? 0 : sqrt(dot(f->n, m->e, m->e));
+        exact_anchor(f, m);
+        m->way_e = f->coef ? way : 0;
+        m->way = f->coef ? sqrt(dot(f->n, m->p, m->p)) : way;
     }
 }
 
@@ -294,17 +428,18 @@ static void exact_step(const struct fisher *f, struct exact *m)
     }
     for (size_t i = 0; i < f->n && f->coef; i++)
         m->ke[i] += a * m->kp[i];
-    m->moved += a * sqrt(dot(f->n, m->p, m->p));
-    if (f->coef)
-        m->moved_k += a * sqrt(dot(f->n, m->kp, m->kp));
+    double way = a * sqrt(dot(f->n, m->p, m->p));
+    m->way += f->coef ? a * sqrt(dot(f->n, m->kp, m->kp)) : way;
+    m->way_e += f->coef ? way : 0;
     exact_judge(f, m);
 }
 
-/* Whether it is to go on until its gap is `target`. */
-static bool exact_active(const struct exact *m, double target)
+/* Whether it is to go on until its gap is `target`, or what can be seen. */
+static bool exact_active(const struct fisher *f, const struct exact *m,
+                         double target)
 {
     const double rounding = 1e-28;
-    return exact_gap(m) > target && !m->indefinite &&
+    return exact_gap(m) > fmax(target, exact_floor(f, m)) && !m->indefinite &&
            m->rz > rounding * m->start;
 }
 
@@ -313,7 +448,7 @@ static size_t fisher_active(struct fisher *f, double target,
 {
     size_t count = 0;
     for (size_t k = 0; k < f->machines; k++)
-        if (exact_active(&f->machine[k], target))
+        if (exact_active(f, &f->machine[k], target))
             active[count++] = &f->machine[k];
     return count;
 }
@@ -426,24 +561,33 @@ static int fisher_prepare(struct fisher *f, struct klr_error *err)
     return 0;
 }
 
+/* Whether gaps and what they hide are small enough, and class means right. */
+static bool fisher_arrived(const struct fisher *f)
+{
+    const double drift = 1e-11; /* of decision values that are about 1 */
+    bool arrived = f->measured;
+    for (size_t k = 0; k < f->machines; k++) {
+        const struct exact *m = &f->machine[k];
+        arrived = arrived && exact_gap(m) + exact_hidden(f, m) <= f->eps &&
+                  exact_error(f, m, m->way) <= drift;
+    }
+    return arrived;
+}
+
 /* At the present c, preconditioned, unless the status says to stop already. */
 static enum klr_status fisher_solve_one(struct fisher *f,
                                         enum klr_status status)
 {
-    const double drift = 1e-10; /* of decision values that are about 1 */
-    double target = fmax(f->eps, 1e-9);
     f->precision = KLR_FLOAT;
     for (size_t k = 0; k < f->machines; k++)
         f->machine[k].anchored = INFINITY;
     for (;;) {
         if (status == KLR_CONVERGED)
-            status = fisher_descend(f, target);
-        bool drifted = fisher_drift(f) > drift;
-        if (drifted || fisher_gap(f) > f->eps)
+            status = fisher_descend(f, 0.25 * f->eps);
+        if (!fisher_arrived(f))
             fisher_anchor(f, KLR_DOUBLE);
         if (status != KLR_CONVERGED || fisher_gap(f) <= f->eps)
             return status;
-        target = f->eps;
         if (!fisher_gains(f)) {
             if (f->precision == KLR_DOUBLE)
                 return KLR_PRECISION_LIMIT;
@@ -470,8 +614,8 @@ static void exact_set(const struct fisher *f, struct exact *m)
         m->r[i] = (m->problem->y[i] > 0) - t * m->q[i];
     }
     m->shift = 0;
-    m->moved *= t;
-    m->moved_k *= t;
+    m->way *= t;
+    m->way_e *= t;
     exact_judge(f, m);
 }
 
@@ -516,7 +660,7 @@ static int exact_finish(const struct fisher *f, const struct exact *m,
         return fisher_fail(f, err);
     solution->rho = m->rho;
     solution->primal = m->primal;
-    solution->dual = m->primal - m->gap;
+    solution->dual = m->primal * (1 - exact_hidden(f, m)) - m->gap;
     solution->iterations = m->products;
     solution->precision = KLR_DOUBLE;
     return fisher_threshold(m->problem, f->out, &solution->rho, err);
@@ -554,7 +698,7 @@ static int fisher_path(struct fisher *f, struct solution *const *solution,
 
 static size_t fisher_vectors(bool coef)
 {
-    return FISHER_VECTORS + (coef ? 2 : 0);
+    return FISHER_VECTORS + (coef ? 4 : 0);
 }
 
 static double fisher_bytes(size_t n)
@@ -576,9 +720,11 @@ static void exact_create(struct fisher *f, struct exact *m,
                         .p = store + 2 * n,
                         .q = store + 3 * n,
                         .ke = f->coef ? store + 4 * n : NULL,
-                        .kp = f->coef ? store + 5 * n : NULL};
+                        .kp = f->coef ? store + 5 * n : NULL,
+                        .noise = 0.25};
     for (size_t i = 0; i < n; i++)
         weight[problem->y[i] > 0] += problem->weight[i];
+    m->weight = weight[0] + weight[1];
     for (size_t i = 0; i < n; i++)
         m->e[i] =
             problem->y[i] * problem->weight[i] / weight[problem->y[i] > 0];
@@ -598,16 +744,17 @@ static int fisher_create(struct fisher *f, const struct binary *problems,
         .eps = params->eps,
     };
     f->progress.target = f->eps;
-    size_t own = fisher_vectors(f->coef) - 2;
-    if (!(f->store = klr_zalloc((own + 2) * machines * n + 2 * n,
-                                sizeof(double), err)))
+    size_t columns = f->coef ? 2 : 1; /* of a product, for each machine */
+    size_t all = fisher_vectors(f->coef), own = all - 2 * columns;
+    if (!(f->store =
+              klr_zalloc(all * machines * n + 2 * n, sizeof(double), err)))
         return KLR_E_MEMORY;
     double *next = f->store;
     for (size_t k = 0; k < machines; k++, next += own * n)
         exact_create(f, &f->machine[k], &problems[k], next);
     f->in = next;
-    f->out = f->in + machines * n;
-    f->s = f->out + machines * n;
+    f->out = f->in + columns * machines * n;
+    f->s = f->out + columns * machines * n;
     f->ones = f->s + n;
     operator_diagonal(problems->op, problems->set, f->in);
     for (size_t i = 0; i < n; i++)

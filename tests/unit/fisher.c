@@ -255,6 +255,23 @@ static void test_large(const struct sample *s)
     dense_free(&d);
 }
 
+/* The preconditioners tell almost all of the matrix. */
+static void test_products(const struct sample *s)
+{
+    struct dense d = dense_create(&s->problem, &rbf);
+    for (int r = KLR_REGULARIZER_KERNEL; r <= KLR_REGULARIZER_COEF; r++)
+        for (double c = 1; c < 2e3; c *= 1000) {
+            struct setting setting = setting_of(r, c);
+            struct solution solution =
+                fisher_one(&setting, &s->problem, &rbf, &d);
+            long long most = r == KLR_REGULARIZER_KERNEL ? 6 : 16;
+            ok(solution.iterations <= most, "%s, c = %g: %lld products",
+               klr_regularizer_names[r], c, solution.iterations);
+            klr_free(solution.beta);
+        }
+    dense_free(&d);
+}
+
 /* ---- kernels ---- */
 
 static void test_sigmoid(const struct sample *s)
@@ -350,6 +367,7 @@ int main(void)
     test_stops(&sample);
     test_threads(&sample);
     test_large(&sample);
+    test_products(&sample);
     test_sigmoid(&sample);
     test_matrices();
     test_far(&sample);

@@ -38,8 +38,8 @@
 /* ---- Labels ---- */
 
 /* Classes have labels, which are numbers. Where files have names in their place
- * (KLR_READ_NAMES), a label is the index of its name, from 0 in the order in
- * which they came first. NULL: labels are the numbers of the files. */
+ * (KLR_READ_NAMES), a label is the index of its name, from 0 in ascending order,
+ * byte by byte. NULL: labels are the numbers of the files. */
 struct klr_names;
 
 /* How a label is written: its name, or the number into `number`. */
@@ -263,8 +263,7 @@ struct klr_params {
     int string_labels;    /* --string-labels: labels are names, those of
                               `positive` and `weight` as well as the data's */
     const char *positive; /* --positive LABEL: the class of p in a two-class
-                              problem; NULL: the larger label, of names the
-                              first */
+                              problem; NULL: the larger label */
     struct klr_weight *weight; /* (n_weights) -wLABEL, owned by the caller; of
                                   one label the last holds */
     size_t n_weights;

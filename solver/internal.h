@@ -38,6 +38,9 @@ static bool names_find(const struct klr_names *names, const char *text,
 /* The same; it becomes known, and the first one makes *at, which is NULL. */
 static int names_add(struct klr_names **at, const char *text, size_t length,
                      size_t *index, struct klr_error *err);
+/* Names come into ascending order, byte by byte, and with them labels (n). */
+static int names_sort(struct klr_names *names, size_t n, double *label,
+                      struct klr_error *err);
 /* Added to *out, NULL at first; to be freed in any case. */
 static int names_copy(struct klr_names **out, const struct klr_names *names,
                       struct klr_error *err);

@@ -55,12 +55,11 @@ static int layout_find(const struct layout *layout, const char *option,
                     option, klr_quote(quoted, text));
 }
 
-/* Two classes: `positive` comes first, or the larger label, or of names that
- * which came first in the data. */
+/* Two classes: `positive` comes first, or the larger label. */
 static int layout_positive(struct layout *layout, const char *positive,
                            struct klr_error *err)
 {
-    size_t first = layout->names ? 0 : 1;
+    size_t first = 1;
     if (positive && layout->k > 2)
         return klr_fail(err, KLR_E_USAGE,
                         "option --positive: the data have %zu classes, not two",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Names of classes. Labels are numbers everywhere; where they are names in the
- * files, a label is the index of its name, in the order in which the names came
- * first.
+ * files, a label is the index of its name. Once a problem is read, its names
+ * are in ascending order: so labels do not depend on the order of its rows.
  *
  * Invariants: name i begins at text[start[i]] and ends with a 0. Of the slots,
  * a power of 2 and at least twice as many as names, each name has one, index +
@@ -133,6 +133,45 @@ static int names_copy(struct klr_names **out, const struct klr_names *names,
         const char *name = names->text + names->start[i];
         code = names_add(out, name, strlen(name), &index, err);
     }
+    return code;
+}
+
+/* ---- Sorting ---- */
+
+struct sorted_name {
+    const char *text;
+    size_t index;
+};
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(((const struct sorted_name *)a)->text,
+                  ((const struct sorted_name *)b)->text);
+}
+
+static int names_sort(struct klr_names *names, size_t n, double *label,
+                      struct klr_error *err)
+{
+    size_t count = names->count;
+    struct sorted_name *sorted = klr_alloc(count, sizeof *sorted, err);
+    size_t *rank = klr_alloc(count, sizeof *rank, err);
+    int code = sorted && rank ? 0 : KLR_E_MEMORY;
+    for (size_t i = 0; i < count && !code; i++)
+        sorted[i] = (struct sorted_name){names->text + names->start[i], i};
+    if (!code) {
+        qsort(sorted, count, sizeof *sorted, compare_names);
+        for (size_t i = 0; i < count; i++) {
+            rank[sorted[i].index] = i;
+            names->start[i] = (size_t)(sorted[i].text - names->text);
+        }
+        for (size_t s = 0; s < names->slots; s++)
+            if (names->slot[s])
+                names->slot[s] = rank[names->slot[s] - 1] + 1;
+        for (size_t i = 0; i < n; i++)
+            label[i] = (double)rank[(size_t)label[i]];
+    }
+    klr_free(sorted);
+    klr_free(rank);
     return code;
 }
 

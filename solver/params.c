@@ -124,8 +124,7 @@ const struct klr_option klr_train_options[] = {
     {.type = KLR_FLAG,
      .name = "string-labels",
      .offset = KLR_PARAM(string_labels),
-     .help = "labels are names, not numbers; classes are in the order in which "
-             "they come first"},
+     .help = "labels are names, not numbers, ordered byte by byte"},
     {.type = KLR_STRING,
      .name = "positive",
      .argument = "LABEL",

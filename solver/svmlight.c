@@ -460,6 +460,8 @@ int klr_problem_read(struct klr_problem *problem, const char *path, int flags,
         code = problem_fill(problem, reader, err);
     if (!code && problem->n == 0)
         code = klr_fail(err, KLR_E_DATA, "no examples");
+    if (!code && problem->names)
+        code = names_sort(problem->names, problem->n, problem->label, err);
     if (!code) {
         problem->index = reader->rows.index;
         problem->value = reader->rows.value;

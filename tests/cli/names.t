@@ -13,8 +13,9 @@ my $dir = scratch();
 # Three classes; the names come in this order. What numbers give the same order
 # of classes: ascending, of two classes the larger one is the first.
 my @name = ("versi\"col\\or", "\xc3\xa4\xe2\x82\xac", '-1e0');
-my %three = ($name[0] => 1, $name[1] => 2, $name[2] => 3);
-my %two   = ($name[0] => 7, $name[1] => -7);
+my @sorted = sort @name;
+my %three = ($sorted[0] => 1, $sorted[1] => 2, $sorted[2] => 3);
+my %two   = ($name[0] => -7, $name[1] => 7);
 
 my @rows = map {
     sprintf ' 1:%.3f 2:%.3f', sin(5 * $_) + $_ % 3, cos(7 * $_ ** 2)
@@ -49,11 +50,11 @@ sub as_before
 
 for my $case ( # of so many classes, options, and what of them names classes
     [ 2, '-g 0.5' ],
-    [ 2, '-s svm -t linear', "-w$name[1] 3", '-w-7 3' ],
-    [ 2, '-g 0.5', "--positive $name[1]", '--positive -7' ],
+    [ 2, '-s svm -t linear', "-w$name[1] 3", '-w7 3' ],
+    [ 2, '-g 0.5', "--positive $name[0]", '--positive -7' ],
     [ 2, '-s kfd --prior 0.3' ],
     [ 3, '-g 0.5', "-w$name[2] 2 -w$name[0] 9 -w$name[0] 0.5",
-        '-w3 2 -w1 0.5' ],
+        '-w1 2 -w2 0.5' ],
     [ 3, '-s svm -b 1 --multiclass ddag' ],
     [ 3, '-s kfd --multiclass ova --balance' ],
     [ 3, '--multiclass softmax --sv-indices -c 0.1,1' ],
@@ -78,7 +79,7 @@ for my $case ( # of so many classes, options, and what of them names classes
             for ['-q'], [qw(-b 0 -q)], [qw(--decision -q)];
     }
 }
-like(get("$dir/m1"), qr/\Asvm_type klr\n(?:.*\n)*names \Q@name\E\n/,
+like(get("$dir/m1"), qr/\Asvm_type klr\n(?:.*\n)*names \Q@sorted\E\n/,
     'the names are in the model');
 SKIP: {
     my $peer = peer('svm-predict') // peer('libsvm-predict');
@@ -103,14 +104,14 @@ put("$dir/others", get("$dir/names3") . "unknown 1:1\nversi 1:0 2:1\n");
 put("$dir/others2", get("$dir/numbers3") . "9 1:1\n0 1:0 2:1\n");
 my $json = printed_json(numbers(qw(klr-predict --json others m1 o)));
 my $plain = printed_json(numbers(qw(klr-predict --json others2 m2 o2)));
-is_deeply(json_labels($json), \@name, 'names in JSON');
+is_deeply(json_labels($json), \@sorted, 'names in JSON');
 is_deeply(json_labels($plain), [ 1, 2, 3 ], 'numbers');
 is_deeply($json, $plain, 'metrics, with names that the model does not know');
 is($json->{other_labels}, 2, 'which are two');
 is(numbered(get("$dir/o"), \%three), get("$dir/o2"), 'predictions in a file');
 
 my $matrix = numbers(qw(klr-predict --metrics others m1 o))->{out};
-my $titles = "@name other";
+my $titles = "@sorted other";
 utf8::decode($_) for $matrix, $titles;
 my @lines = split /\n/, $matrix =~ s/.*columns\n//sr;
 is(scalar @lines, 5, 'a confusion matrix with a row for other names');
@@ -138,9 +139,9 @@ for my $options ('-v 4', '-v 3 -c 0.1,10 -g 0.1,1', '--folds-file folds',
     as_before($run, $other, \%three, "$options: the same metrics");
     is($held_out, get("$dir/cv"), "$options: the same predictions");
 }
-like(get("$dir/cv"), qr/\Afold true labels 1 2 3\n1 1 /, 'of every example');
+like(get("$dir/cv"), qr/\Afold true labels 1 2 3\n1 2 /, 'of every example');
 $json = printed_json(names(qw(klr-train -q --json -v 3 names3)));
-is_deeply(json_labels($json), \@name, 'names in the JSON of a validation');
+is_deeply(json_labels($json), \@sorted, 'names in the JSON of a validation');
 
 # ---- What is a name ----
 
@@ -154,7 +155,8 @@ sub trained_names
 }
 is(trained_names([ '+1', '1', '1.0' ], @rows), '+1 1 1.0',
     'names are compared byte for byte');
-is(trained_names([ 'a#', 'b' ], @rows), 'a b', 'a comment ends a name');
+is(trained_names([ 'a#', 'b' ], @rows), 'b a',
+    'a comment ends a name; of two the larger is the first');
 put("$dir/f", <<'END');
 x 0:1 1:1 2:0 3:0 4:0
 y 0:2 1:0 2:1 3:0 4:0

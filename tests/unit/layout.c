@@ -67,7 +67,7 @@ static void test_labels(void)
        "--positive with four classes: %s", err.message);
 }
 
-/* Labels are indices of names: 0, 1 ... in the order of the data. */
+/* Labels are indices of names. */
 static void test_names(void)
 {
     double two[] = {0, 0, 1, 0, 1}, three[] = {0, 1, 1, 2, 0, 2}, many[N];
@@ -80,15 +80,15 @@ static void test_names(void)
         names_add(&problem.names, name[i], strlen(name[i]), &index, &err);
     struct klr_names *names = problem.names;
     ok(layout_create(&layout, &problem, NULL, deal_none, &err) == 0 &&
-           layout.label[0] == 0 && layout.label[1] == 1 &&
-           is_sorted(&layout, two),
-       "two names: that of the first example is first");
-    layout_free(&layout);
-    ok(layout_create(&layout, &problem, "a", deal_none, &err) == 0 &&
            layout.label[0] == 1 && layout.label[1] == 0 &&
            is_sorted(&layout, two),
+       "two names: the larger one is first");
+    layout_free(&layout);
+    ok(layout_create(&layout, &problem, "b", deal_none, &err) == 0 &&
+           layout.label[0] == 0 && layout.label[1] == 1 &&
+           is_sorted(&layout, two),
        "--positive comes first");
-    ok(layout_find(&layout, "-w", "b", &c, &err) == 0 && c == 1 &&
+    ok(layout_find(&layout, "-w", "a", &c, &err) == 0 && c == 1 &&
            layout_find(&layout, "-w", "bb", &c, &err) == KLR_E_USAGE &&
            layout_find(&layout, "-w", "0", &c, &err) == KLR_E_USAGE,
        "options name classes, not indices: %s", err.message);
@@ -99,7 +99,7 @@ static void test_names(void)
            layout.k == 3 && layout.label[0] == 0 && layout.label[2] == 2 &&
            layout_find(&layout, "-w", "+1", &c, &err) == 0 && c == 2 &&
            layout_find(&layout, "-w", "1", &c, &err) == KLR_E_USAGE,
-       "more names: as they come, and byte for byte");
+       "more names: ascending, and byte for byte");
     layout_free(&layout);
     for (size_t i = 0; i < N; i++)
         many[i] = (double)(i % 40);

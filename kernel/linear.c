@@ -7,6 +7,8 @@
  */
 #include "kernel/internal.h"
 
+typedef double two __attribute__((vector_size(16), aligned(8), __may_alias__));
+
 size_t klr_points_width(const struct klr_points *points)
 {
     return points->width;
@@ -31,6 +33,7 @@ static void panel_multiply(const struct klr_points *points, size_t begin,
     for (size_t k = 0; k < points->width; k++, x += PANEL)
         for (size_t c = 0; c < m; c++) {
             double sum = 0;
+#pragma GCC unroll 8
             for (size_t r = 0; r < PANEL; r++)
                 sum += x[r] * side[c][r];
             z[k * KLR_SLICE + c] += sum;
@@ -42,15 +45,19 @@ static void panel_expand(const struct klr_points *points, size_t begin,
                          size_t end, const double *z, size_t m, double *out,
                          size_t pitch)
 {
-    double side[KLR_SLICE][PANEL] = {{0}};
     const double *x = points->panel + begin / PANEL * PANEL * points->width;
-    for (size_t k = 0; k < points->width; k++, x += PANEL)
-        for (size_t c = 0; c < m; c++)
-            for (size_t r = 0; r < PANEL; r++)
-                side[c][r] += x[r] * z[k * KLR_SLICE + c];
-    for (size_t i = begin; i < end; i++)
-        for (size_t c = 0; c < m; c++)
-            out[(i - begin) * pitch + c] = side[c][i % PANEL];
+    for (size_t c = 0; c < m; c++) {
+        two sum[PANEL / 2] = {{0}};
+        double side[PANEL];
+        for (size_t k = 0; k < points->width; k++)
+#pragma GCC unroll 4
+            for (size_t r = 0; r < PANEL / 2; r++)
+                sum[r] += *(const two *)(x + k * PANEL + 2 * r) *
+                          z[k * KLR_SLICE + c];
+        memcpy(side, sum, sizeof side);
+        for (size_t i = begin; i < end; i++)
+            out[(i - begin) * pitch + c] = side[i % PANEL];
+    }
 }
 
 static void sparse_multiply(const struct klr_points *points, size_t i,

@@ -40,6 +40,7 @@ LOCAL void quad_load(const void *tile, enum klr_precision precision, size_t at,
         single = memcpy(rest_narrow, single, left * sizeof *single);
     else if (left < QUAD)
         wide = memcpy(rest, wide, left * sizeof *wide);
+#pragma GCC unroll 4
     for (size_t p = 0; p < PARTS; p++)
         quad[p] =
             precision == KLR_FLOAT
@@ -67,23 +68,33 @@ LOCAL void quad_multiply(const void *tile, enum klr_precision precision,
                          const double *left, double *backward)
 {
     doubles entry[PRODUCT_ROWS][PARTS];
+#pragma GCC unroll 4
     for (size_t r = 0; r < rows; r++)
         quad_load(tile, precision, at + r * pitch + j, left_over, entry[r]);
-    for (size_t c = 0; c < m; c++)
-        for (size_t p = 0; p < PARTS; p++) {
-            const size_t plane = c * KLR_TILE + j + p * LANES_OF;
-            if (right)
+    if (right)
+#pragma GCC unroll 4
+        for (size_t c = 0; c < m; c++)
+#pragma GCC unroll 4
+            for (size_t p = 0; p < PARTS; p++) {
+                const size_t plane = c * KLR_TILE + j + p * LANES_OF;
+#pragma GCC unroll 4
                 for (size_t r = 0; r < rows; r++)
                     sum[r][c][p] +=
                         entry[r][p] * *(const doubles *)(right + plane);
-            if (left) {
+            }
+    if (left)
+#pragma GCC unroll 4
+        for (size_t c = 0; c < m; c++)
+#pragma GCC unroll 4
+            for (size_t p = 0; p < PARTS; p++) {
+                const size_t plane = c * KLR_TILE + j + p * LANES_OF;
                 doubles down = *(doubles *)(backward + plane);
+#pragma GCC unroll 4
                 for (size_t r = 0; r < rows; r++)
                     down +=
                         entry[r][p] * (left[c * KLR_TILE + r] - (doubles){0});
                 *(doubles *)(backward + plane) = down;
             }
-        }
 }
 
 /* `rows` rows from row i on. */
@@ -105,7 +116,9 @@ LOCAL void rows_multiply(const void *tile, enum klr_precision precision,
     if (j < w)
         quad_multiply(tile, precision, rows, m, at, pitch, j, w - j, right, sum,
                       left, backward);
+#pragma GCC unroll 4
     for (size_t r = 0; right && r < rows; r++)
+#pragma GCC unroll 4
         for (size_t c = 0; c < m; c++) {
             double part[QUAD];
             memcpy(part, sum[r][c], sizeof part);
@@ -124,7 +137,8 @@ row_multiply(const void *tile, enum klr_precision precision, const size_t m,
                   backward);
 }
 
-/* What is constant here makes a loop of its own. */
+/* What is constant here makes a loop of its own. Doubles, which take longer to
+ * compute than to multiply, have one loop for either side and for both. */
 LOCAL void multiply(const void *tile, enum klr_precision precision,
                     size_t pitch, size_t h, size_t w, const size_t m,
                     const double *right, double *forward, const double *left,
@@ -168,11 +182,11 @@ TARGET static void NAME(product)(const void *tile, enum klr_precision precision,
         multiply_sides(tile, KLR_FLOAT, pitch, h, w, KLR_SLICE, right, forward,
                        left, backward);
     else if (m == 1)
-        multiply_sides(tile, KLR_DOUBLE, pitch, h, w, 1, right, forward, left,
-                       backward);
+        multiply(tile, KLR_DOUBLE, pitch, h, w, 1, right, forward, left,
+                 backward);
     else
-        multiply_sides(tile, KLR_DOUBLE, pitch, h, w, KLR_SLICE, right, forward,
-                       left, backward);
+        multiply(tile, KLR_DOUBLE, pitch, h, w, KLR_SLICE, right, forward, left,
+                 backward);
 }
 
 #undef quad_load

@@ -441,7 +441,10 @@ LOCAL void NAME(sweep)(const struct tile *t, size_t first, size_t end,
                 NAME(block)(SQUARE, rows, vectors, width, left, panel, sums);
             else
                 NAME(block)(ABSOLUTE, rows, vectors, width, left, panel, sums);
-            NAME(values)(t, i, rows, j, span, sums);
+            if (rows == 1 && span == SPAN)
+                NAME(row_values)(t, i, j, sums);
+            else
+                NAME(values)(t, i, rows, j, span, sums);
         }
     }
 }

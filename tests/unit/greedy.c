@@ -327,6 +327,46 @@ static void test_picks(struct dense *d, int regularizer, int selection,
     greedy_free(&g);
 }
 
+/* What is known of kernels that were drawn, some of them once and again, is what
+ * doubles tell of them beside as many functions. */
+static void test_judgements(struct dense *d, int regularizer, double cost)
+{
+    static double beta[MOST_ROWS];
+    struct klr_params params =
+        greedy_params(cost, regularizer, KLR_SELECTION_OBJECTIVE, 59);
+    struct binary binary = dense_binary(d, &params);
+    struct solution solution = {.beta = beta}, *all = &solution;
+    struct klr_error err = {0};
+    struct greedy g;
+    double worst = 0;
+    size_t known = 0;
+    params.max_basis = 80;
+    if (greedy_create(&g, &binary, 1, 0, &all, &err) ||
+        greedy_descend(&g, &err))
+        printf("Bail out! %s\n", err.message);
+    struct greedy_machine *m = g.machine;
+    size_t count = m->basis.count;
+    for (size_t i = 0; i < d->n; i++) {
+        const struct judgement *j = &m->judgement[i];
+        struct judgement truth;
+        if (m->gone[i] || !j->known)
+            continue;
+        m->basis.count = j->count;
+        candidates_load_exact(&g.candidates, 0, &i, 1);
+        if (basis_judge_exact(&m->basis, &g.candidates, 0, i, m->column, &truth,
+                              &err))
+            printf("Bail out! %s\n", err.message);
+        worst = fmax(worst, fabs(j->residual / truth.residual - 1));
+        worst = fmax(worst, fabs(j->gradient - truth.gradient) /
+                                sqrt(truth.residual * m->basis.sum));
+        known++;
+    }
+    m->basis.count = count;
+    ok(known > 100 && worst < 1e-2, "%s: judgements of %zu kernels within %.1e",
+       name_of(&params), known, worst);
+    greedy_free(&g);
+}
+
 /* The objective after each step, of one machine of several. */
 static void test_falls(struct dense *d)
 {
@@ -506,6 +546,9 @@ static void test_heart(void)
     test_picks(&d, KLR_REGULARIZER_COEF, KLR_SELECTION_INFEASIBILITY, 30);
     test_picks(&d, KLR_REGULARIZER_KERNEL, KLR_SELECTION_OBJECTIVE, 30);
     test_picks(&d, KLR_REGULARIZER_KERNEL, KLR_SELECTION_INFEASIBILITY, 30);
+    test_judgements(&d, KLR_REGULARIZER_COEF, 1);
+    test_judgements(&d, KLR_REGULARIZER_COEF, 1e5);
+    test_judgements(&d, KLR_REGULARIZER_KERNEL, 10);
     operator_free(&d.op);
     klr_problem_free(&heart);
 }

@@ -104,6 +104,32 @@ static void test_gaussian(void)
     }
 }
 
+/* What the loss itself estimates: the risk p loss(f) + (1 - p) loss(-f) is least
+ * at f; or f alone, or what is left of it where the shift is taken back. */
+static void test_link_of_loss(void)
+{
+    struct klr_params params;
+    const double lambda = 1.7;
+    klr_params_init(&params);
+    params.model = KLR_MODEL_SKLR;
+    params.lambda = klr_reals_of(lambda);
+    params.link = KLR_LINK_CONSISTENT;
+    struct link link = link_of_loss(&params, 10, 0);
+    double worst = 0;
+    for (double f = -4; f < 4; f += 0.3) {
+        double p = sigmoid(link_log_odds(&link, f));
+        worst = fmax(worst, fabs(p * sigmoid(lambda - f) -
+                                 (1 - p) * sigmoid(lambda + f)));
+    }
+    ok(worst < 1e-14, "consistent: the risk has the slope %.1e", worst);
+    params.link = KLR_LINK_SHRUNK;
+    link = link_of_loss(&params, 10, 0);
+    ok(fabs(link_log_odds(&link, 2) - 2 / (1 + lambda / 2)) < 1e-15, "shrunk");
+    params.link = KLR_LINK_SIGMA;
+    link = link_of_loss(&params, 10, 0.25);
+    ok(link_log_odds(&link, 2) == 2 - 0.25, "sigma, less an excess");
+}
+
 /* Decision values of the rows in fold f, by the model of the others. */
 static void decide_fold(const struct klr_problem *problem,
                         const struct layout *layout, size_t f,
@@ -130,18 +156,22 @@ static void decide_fold(const struct klr_problem *problem,
         }
 }
 
-/* A link is fitted on decision values of the parts by models of the others. */
-static void test_held_out(const struct klr_problem *problem)
+/* A link is fitted on decision values of the parts, of all or of the first
+ * alone, by models of the others. */
+static void test_held_out(const struct klr_problem *problem, int calibration)
 {
     struct klr_error err;
     struct klr_params params;
     struct klr_model *model;
     struct klr_report report;
     struct layout layout;
-    static double f[MOST], weight[MOST];
+    static double f[MOST], out[MOST], y[MOST], weight[MOST];
+    size_t folds = calibration == KLR_CALIBRATION_CV ? CALIBRATION_PARTS : 1;
+    size_t n = 0;
     klr_params_init(&params);
     params.model = KLR_MODEL_SVM;
     params.probability = 1;
+    params.calibration = calibration;
     params.gamma = klr_reals_of(0.5);
     params.eps = 1e-9;
     params.seed = 5;
@@ -150,16 +180,22 @@ static void test_held_out(const struct klr_problem *problem)
                       (struct deal){CALIBRATION_PARTS, 1, 5, NULL}, &err))
         printf("Bail out! %s\n", err.message);
     params.link = KLR_LINK_NONE;
-    for (size_t fold = 0; fold < CALIBRATION_PARTS; fold++)
-        decide_fold(problem, &layout, fold, &params, f);
-    for (size_t i = 0; i < problem->n; i++)
-        weight[i] = 1;
-    struct sides sides = {problem->n, f, problem->label, weight};
+    for (size_t fold = 0; fold < folds; fold++) {
+        decide_fold(problem, &layout, fold, &params, out);
+        for (size_t c = 0; c < 2; c++)
+            for (size_t p = layout.begin[c * layout.folds + fold];
+                 p < layout.begin[c * layout.folds + fold + 1]; p++, n++) {
+                f[n] = out[layout.order[p]];
+                y[n] = problem->label[layout.order[p]];
+                weight[n] = 1;
+            }
+    }
+    struct sides sides = {n, f, y, weight};
     struct link link = link_fit_platt(&sides, true);
     ok(fabs(link.a - model->link[0].a) < 1e-4 * fabs(link.a) &&
            fabs(link.b - model->link[0].b) < 1e-4,
-       "a = %g, b = %g by hand: %g, %g", model->link[0].a, model->link[0].b,
-       link.a, link.b);
+       "%s: a = %g, b = %g by hand: %g, %g", klr_calibration_names[calibration],
+       model->link[0].a, model->link[0].b, link.a, link.b);
     layout_free(&layout);
     klr_model_free(model);
 }
@@ -171,6 +207,8 @@ int main(void)
     test_platt();
     test_gaussian();
     sample_make(&s, N);
-    test_held_out(&s.problem);
+    test_held_out(&s.problem, KLR_CALIBRATION_CV);
+    test_held_out(&s.problem, KLR_CALIBRATION_HOLDOUT);
+    test_link_of_loss();
     return done_testing();
 }

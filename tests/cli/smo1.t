@@ -29,16 +29,31 @@ for my $free ([], ['--no-bias']) {
             . " $judged->{violation}");
     }
 }
+sub coefficients
+{
+    my ($lines) = get("$dir/model") =~ /^SV\n((?:\S+(?: \d+:\S+)+ ?\n)*)/m;
+    return map { (split)[0] } split /\n/, $lines;
+}
+my $dropped = 0;
 for my $case ([0.1, 0], [10, 1], [100, 100], [1000, 30]) {
     my ($cost, $lambda) = @$case;
-    my $ours = trained('heart_scale', "$dir/model", qw(-s sklr -a smo1 -g 0.05),
-        @eps, -c => $cost, -l => $lambda, '--keep-bounded');
+    my @options = (qw(-s sklr -a smo1 -g 0.05), @eps, -c => $cost,
+        -l => $lambda);
+    trained('heart_scale', "$dir/model", @options);
+    my @left = coefficients();
+    my $ours =
+        trained('heart_scale', "$dir/model", @options, '--keep-bounded');
+    my @all = coefficients();
+    is_deeply(\@left, [ grep { abs > 1e-5 } @all ],
+        'the model has those inside the box: ' . @left);
+    $dropped += @all - @left;
     my ($judged) =
         evaluate('sklr', 'heart_scale', "$dir/model", $cost, $lambda, 1e-5);
     ok($judged->{model_gap} < 1e-7 && $judged->{excess} <= 1e-15
             && $ours->{n_sv} == 270,
         "sklr C = $cost, lambda = $lambda: gap $judged->{model_gap}");
 }
+ok($dropped, "$dropped were at its end");
 {
     trained('heart_scale', "$dir/model", qw(-a smo1 -g 0.05 -c 10 -w1 0.2
         -w-1 3), @eps);

@@ -12,6 +12,9 @@
  * left out, with sum W_i (K_ii + 1 / sum W) <= a, would change the step by at
  * most the a-th part of what they lack. Products of conjugate gradients are
  * then of the other rows alone; K S v takes a product of its own.
+ *
+ * Several columns are solved for so only where floats have turned out to be too
+ * coarse for the form of coupled.c.
  */
 #include "solver/internal.h"
 
@@ -37,8 +40,9 @@ static int weight_bin(double weight)
 /* W_i; of several columns the diagonal element of a column. */
 static double direction_curvature(const struct direction *d, size_t i, size_t c)
 {
-    double s = d->s[i * d->columns + c];
-    return d->columns > 1 ? s * s * (1 - s * s / d->cost[i]) : s * s;
+    const double *s = d->s + i * d->columns;
+    return d->columns > 1 ? coupled_weight(d->columns, s, d->cost[i], c)
+                          : s[0] * s[0];
 }
 
 /* W_i K_ii, and what the row weighs in the constraint; over all columns. */
@@ -122,18 +126,18 @@ static void direction_pack(struct direction *d, const double *from)
         memcpy(d->packed + k * d->columns, from + d->row[k] * d->columns, row);
 }
 
-/* out = K t on the rows kept, for t = 0 on the others; packs into t. */
-static void direction_product(struct direction *d, double *t, double *out)
+static void direction_product(struct direction *d, const double *x, double *out)
 {
     if (!d->partial) {
-        direction_apply(d, d->problem->set, d->problem->set, t, out);
+        direction_apply(d, d->problem->set, d->problem->set, x, out);
         return;
     }
-    size_t row = d->columns * sizeof *t;
-    direction_pack(d, t);
-    direction_apply(d, d->in, d->in, d->packed, t);
+    size_t row = d->columns * sizeof *x;
+    direction_pack(d, x);
+    direction_apply(d, d->in, d->in, d->packed, d->t);
+    memset(out, 0, d->size * sizeof *out);
     for (size_t k = 0; k < d->in.size; k++)
-        memcpy(out + d->row[k] * d->columns, t + k * d->columns, row);
+        memcpy(out + d->row[k] * d->columns, d->t + k * d->columns, row);
 }
 
 static void direction_precondition(struct direction *d, const double *in,
@@ -177,14 +181,30 @@ static void direction_other(struct direction *d, double *v, double *residual)
     }
 }
 
+/* Whether the columns of e have sum 0 to rounding. */
+static bool direction_balanced(const struct direction *d)
+{
+    bool balanced = true;
+    for (size_t c = 0; c < d->columns; c++) {
+        double sum = 0, size = 0;
+        for (size_t i = c; i < d->size; i += d->columns) {
+            sum += d->e[i];
+            size += fabs(d->e[i]);
+        }
+        balanced = balanced && fabs(sum) <= 1e-9 * size;
+    }
+    return balanced || isinf(d->total[0]);
+}
+
 /* Start from v = 0, the point g, with residual S q, or from beta as far as the
  * rows kept go: whichever residual is smaller in the norm of M^-1. The second
- * exists only where all rows kept have a weight. Returns that norm squared. */
+ * exists only where all rows kept have a weight, and, of several columns, where
+ * beta was not found for functions. Returns that norm squared. */
 static double direction_start(struct direction *d)
 {
     size_t size = d->size;
     double *other = d->p, *z_other = d->kv;
-    bool exists = !d->partial || d->columns == 1;
+    bool exists = d->columns == 1 || (!d->partial && direction_balanced(d));
     for (size_t i = 0; i < size; i++) {
         d->r[i] = d->s[i] * d->q[i];
         exists = exists && (d->partial || d->s[i] > 0);
@@ -196,15 +216,17 @@ static double direction_start(struct direction *d)
         direction_precondition(d, other, z_other);
         norm_other = dot(size, other, z_other);
     }
-    if (!(norm_other < norm)) {
+    bool far = norm_other < norm;
+    if (!far) {
         memset(d->v, 0, size * sizeof *d->v);
         memset(d->kv, 0, size * sizeof *d->kv);
-        return norm;
+    } else {
+        memcpy(d->r, other, size * sizeof *other);
+        memcpy(d->z, z_other, size * sizeof *other);
+        memcpy(d->kv, d->q, size * sizeof *d->kv);
     }
-    memcpy(d->r, other, size * sizeof *other);
-    memcpy(d->z, z_other, size * sizeof *other);
-    memcpy(d->kv, d->q, size * sizeof *d->kv);
-    return norm_other;
+    memcpy(d->p, d->z, size * sizeof *d->p);
+    return far ? norm_other : norm;
 }
 
 /* ---- conjugate gradients ---- */
@@ -236,22 +258,44 @@ static bool direction_step(struct direction *d, double *rz)
     return true;
 }
 
-/* The Newton step D = S v - e from beta has slope q'D < 0 in P. Where the
- * preconditioner is poor, a residual that is small in its norm may still spoil
- * that. */
+/* The Newton step D = S v - e, for functions v - e, from beta has slope q'D < 0
+ * in P. Where the preconditioner is poor, a residual that is small in its norm
+ * may still spoil that. */
 static bool direction_descends(const struct direction *d)
 {
     double slope = 0;
     for (size_t i = 0; i < d->size; i++)
-        slope += d->q[i] * (d->s[i] * d->v[i] - d->e[i]);
+        slope += d->q[i] * ((d->functions ? 1 : d->s[i]) * d->v[i] - d->e[i]);
     return d->partial || slope < 0;
+}
+
+/* On the rows kept; rz is r'z or, for functions, about <r, z>. */
+static enum klr_status direction_descend(struct direction *d)
+{
+    const double tiny = 1e-8;
+    enum klr_status status = KLR_CONVERGED;
+    double rz = d->functions ? coupled_start(d) : direction_start(d);
+    double goal = d->accuracy * d->accuracy * rz;
+    for (d->steps = 0; d->steps < DIRECTION_STEPS; d->steps++) {
+        if (rz <= goal && (direction_descends(d) || rz <= tiny * goal))
+            break;
+        status = clock_check(d->problem->clock, d->problem->params, d->progress,
+                             d->gap, d->solver);
+        if (status != KLR_CONVERGED)
+            break;
+        if (!(d->functions ? coupled_step(d, &rz) : direction_step(d, &rz))) {
+            d->indefinite = rz > goal;
+            break;
+        }
+    }
+    for (size_t i = 0; i < d->size && !d->functions; i++)
+        d->v[i] *= d->s[i];
+    return status;
 }
 
 static enum klr_status direction_solve(struct direction *d, double *s,
                                        const double *e, const double *q)
 {
-    size_t n = d->size;
-    enum klr_status status = KLR_CONVERGED;
     d->s = s;
     d->e = e;
     d->q = q;
@@ -260,24 +304,8 @@ static enum klr_status direction_solve(struct direction *d, double *s,
         coupled_build(&d->coupled, d->problem, s);
     else
         precond_build(&d->precond, d->problem, s);
-    const double tiny = 1e-8;
-    double rz = direction_start(d), goal = d->accuracy * d->accuracy * rz;
-    memcpy(d->p, d->z, n * sizeof *d->p);
-    memset(d->kp, 0, n * sizeof *d->kp);
-    for (d->steps = 0; d->steps < DIRECTION_STEPS; d->steps++) {
-        if (rz <= goal && (direction_descends(d) || rz <= tiny * goal))
-            break;
-        status = clock_check(d->problem->clock, d->problem->params, d->progress,
-                             d->gap, d->solver);
-        if (status != KLR_CONVERGED)
-            break;
-        if (!direction_step(d, &rz)) {
-            d->indefinite = rz > goal;
-            break;
-        }
-    }
-    for (size_t i = 0; i < n; i++)
-        d->v[i] *= s[i];
+    d->functions = d->columns > 1 && d->precision == KLR_FLOAT;
+    enum klr_status status = direction_descend(d);
     if (d->partial) {
         direction_pack(d, d->v);
         direction_apply(d, d->problem->set, d->in, d->packed, d->kv);

@@ -458,9 +458,11 @@ struct precond {
     double worth;          /* of a product saved, against the usual one */
     size_t stride;         /* of the rows of L and of the factor */
     float *l;              /* (n, rank) row-major */
+    size_t *pivot;         /* (rank) the examples its columns are of */
     double *factor;        /* (rank, rank) R, upper, with R'R = I + L'L */
     const double *s;       /* (n) roots of the weights, the caller's */
     double *zs, szs;       /* (n) M^-1 s; s'M^-1 s */
+    double *fs;            /* (rank) (I + L'L)^-1 L's */
     double *residual;      /* (n) diagonal of S K S - L L' */
     double *diagonal;      /* (n) K_ii */
     double *work;          /* (groups, most) partial sums of L'x */
@@ -491,6 +493,13 @@ static void precond_build(struct precond *m, const struct binary *problem,
 static void precond_solve(struct precond *m, const double *in, double *out);
 /* out = the inverse of M, applied to in. */
 static void precond_invert(struct precond *m, const double *in, double *out);
+/* The same for functions, h = sum_i s_i x_i K(x_i, .): nearly the inverse of
+ * I + sum_i w_i K(x_i, .) K(x_i, .)', W = S^2, or with a bias W - w w'/ s's,
+ * takes h to the function with coefficients t (rank) more for the pivots, and
+ * is the identity across their kernels. Returns what is about the product of
+ * both functions. */
+static double precond_function(struct precond *m, bool bias, const double *x,
+                               double *t);
 
 /* ---- the same for the columns of a softmax: see coupled.c ---- */
 
@@ -500,7 +509,7 @@ struct coupled {
     struct precond *column; /* (columns) */
     const double *cost;     /* (n) C_i, the caller's */
     const double *s;        /* (n, columns) roots of C_i p_ic, the caller's */
-    double *root;           /* (columns, n) roots of the columns' weights */
+    double *root;           /* (columns, n) roots of C_i p_ic (1 - p_ic) */
     double *from, *to;      /* (n) workspace */
     double *projected;      /* (n, columns) workspace */
     double *laplacian;      /* (columns, columns), factored */
@@ -519,6 +528,8 @@ static void coupled_build(struct coupled *m, const struct binary *problem,
                           const double *s);
 /* out (n, columns), of the subspace of the steps. */
 static void coupled_solve(struct coupled *m, const double *in, double *out);
+/* C_i p_ic (1 - p_ic) from the roots s (k) of an example. */
+static double coupled_weight(size_t k, const double *s, double cost, size_t c);
 /* Operations so far. */
 static double coupled_flops(const struct coupled *m);
 
@@ -581,6 +592,8 @@ struct direction {
     double *total;           /* (columns) sum W; infinite without bias */
     const double *e, *q;     /* beta - g, K e; the caller's */
     bool partial;            /* rows of negligible weight are left out */
+    bool functions;          /* the form of the last step: see coupled.c */
+    double rz;               /* in that form, <r, z> of the last step */
     size_t *row;             /* (n) rows kept; from the end those left out */
     struct klr_set in;       /* their positions */
     struct klr_range *range; /* (n) of these */
@@ -599,11 +612,18 @@ static double direction_bytes(size_t n, size_t columns);
 /* More rank for the preconditioner from now on; its operations so far. */
 static void direction_raise(struct direction *d);
 static double direction_flops(const struct direction *d);
-/* d->v and d->kv. Of one column s (n) are the roots of the weights, of several
- * s (n, columns) those of C_i p_ic. It becomes 0 where rows are left out. Ends
- * early with a status of the clock, or with `indefinite`. */
+/* d->v, the step from g, and d->kv. Of one column s (n) are the roots of the
+ * weights, of several s (n, columns) those of C_i p_ic. It becomes 0 where rows
+ * are left out. Ends early with a status of the clock, or with `indefinite`. */
 static enum klr_status direction_solve(struct direction *d, double *s,
                                        const double *e, const double *q);
+/* out = K x on the rows kept and 0 on the others, which x has 0 too. */
+static void direction_product(struct direction *d, const double *x,
+                              double *out);
+/* As direction_start() and direction_step(), for functions: see coupled.c. Both
+ * name about <r, z>. */
+static double coupled_start(struct direction *d);
+static bool coupled_step(struct direction *d, double *norm);
 
 /* ---- Hessians of fits on few columns: see hessian.c ---- */
 

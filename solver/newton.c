@@ -31,6 +31,7 @@ enum {
     NEWTON_PATIENCE = 5, /* steps after which to try harder */
     NEWTON_LONG = 5,     /* steps of conjugate gradients: ask for more rank */
     NEWTON_FACTOR = 10,  /* from C to C of the path */
+    NEWTON_MORE = 3,     /* steps for g after the gap is reached */
 };
 
 /* ---- objectives ---- */
@@ -60,12 +61,30 @@ static void newton_evaluate(struct newton *nt)
     nt->primal = newton_value(nt, nt->beta, nt->u, nt->rho);
 }
 
+/* The gap of the dual point g alone. */
+static bool newton_dual_is_good(const struct newton *nt)
+{
+    return nt->primal_g - nt->dual <= nt->eps * fabs(nt->primal_g);
+}
+
 /* Of the answer: the dual point g, or beta where its P is much smaller. */
 static double newton_gap(void *solver)
 {
     const struct newton *nt = solver;
     double primal = fmin(nt->primal, nt->primal_g);
     return (primal - nt->dual) / fabs(primal);
+}
+
+/* Whether it is small enough. Steps for functions leave no beta that is nearly
+ * feasible in the dual, as others do: g itself, a step or two behind, gets some
+ * more to be good enough. */
+static bool newton_settled(struct newton *nt)
+{
+    const double target = nt->progress.target;
+    if (!(fabs(newton_gap(nt)) <= target))
+        return false;
+    return !nt->direction.functions || target > nt->eps ||
+           newton_dual_is_good(nt) || ++nt->settled > NEWTON_MORE;
 }
 
 static void newton_product(struct newton *nt, const double *x,
@@ -92,14 +111,18 @@ static void logistic_gradient(struct newton *nt)
 static const struct newton_functions logistic_functions = {
     logistic_primal, logistic_rho, logistic_gradient};
 
-/* u = K beta once more, for sums of beta that are 0 to rounding. */
+/* u = K beta once more, for sums of beta that are 0 to rounding, where they are
+ * to be 0: those of steps for functions are anything. */
 static void newton_refresh(struct newton *nt)
 {
-    for (size_t c = 0; c < nt->columns; c++) {
-        double sum = 0;
-        for (size_t i = c; i < nt->size && nt->bias; i += nt->columns)
+    for (size_t c = 0; c < nt->columns && nt->bias; c++) {
+        double sum = 0, size = 0;
+        for (size_t i = c; i < nt->size; i += nt->columns) {
             sum += nt->beta[i];
-        for (size_t i = c; i < nt->size; i += nt->columns)
+            size += fabs(nt->beta[i]);
+        }
+        for (size_t i = c; i < nt->size && fabs(sum) < 1e-9 * size;
+             i += nt->columns)
             nt->beta[i] -= sum / (double)nt->n;
     }
     newton_product(nt, nt->beta, nt->precision, nt->u);
@@ -256,6 +279,7 @@ static enum klr_status newton_descend(struct newton *nt)
     nt->progress.violation = INFINITY;
     nt->blurred = false;
     nt->last_precision = KLR_FLOAT;
+    nt->settled = 0;
     double before = INFINITY;
     newton_evaluate(nt);
     for (int step = 1; step <= NEWTON_STEPS; step++) {
@@ -267,7 +291,7 @@ static enum klr_status newton_descend(struct newton *nt)
             d->precision = KLR_DOUBLE;
         }
         newton_keep(nt);
-        if (fabs(newton_gap(nt)) <= nt->progress.target)
+        if (newton_settled(nt))
             return KLR_CONVERGED;
         bool late = step % NEWTON_PATIENCE == 0;
         bool slow = nt->progress.violation > 0.1 * before;
@@ -380,8 +404,7 @@ static void newton_finish(const struct newton *nt, size_t t,
                           enum klr_status status,
                           struct solution *const *solution)
 {
-    bool dual = nt->primal_g - nt->dual <= nt->eps * fabs(nt->primal_g) ||
-                nt->primal_g <= nt->primal;
+    bool dual = newton_dual_is_good(nt) || nt->primal_g <= nt->primal;
     const double *from = dual ? nt->g : nt->beta;
     for (size_t c = 0; c < nt->columns; c++) {
         double *beta = solution[c][t].beta;

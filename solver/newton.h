@@ -67,6 +67,7 @@ struct newton {
     double primal;         /* P(beta, rho) */
     double primal_g, dual; /* P(g, rho_g) and D(g) */
     double conjugate;      /* the part of -D without K */
+    int settled;           /* steps since the gap was reached: for g */
     struct klr_progress progress;
     const struct softmax *softmax; /* of several columns: see softmax.c */
 };

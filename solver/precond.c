@@ -60,7 +60,8 @@ static double precond_bytes_within(size_t n, size_t most)
     size_t wide = precond_stride(most);
     return (double)n * (sizeof(float) * (double)(wide + KLR_PANEL) +
                         3 * sizeof(double)) +
-           sizeof(double) * (double)(most + PRECOND_GROUPS) * (double)wide;
+           sizeof(double) * (double)(most + PRECOND_GROUPS) * (double)wide +
+           (sizeof(double) + sizeof(size_t)) * (double)most;
 }
 
 static double precond_bytes(size_t n)
@@ -82,6 +83,8 @@ static int precond_create_within(struct precond *m,
     m->dense = klr_dense();
     m->pool = problem->op->pool;
     if (!(m->l = klr_alloc(n * wide, sizeof *m->l, err)) ||
+        !(m->pivot = klr_alloc(most, sizeof *m->pivot, err)) ||
+        !(m->fs = klr_alloc(most, sizeof *m->fs, err)) ||
         !(m->factor = klr_alloc(most * wide, sizeof *m->factor, err)) ||
         !(m->work = klr_alloc(PRECOND_GROUPS * wide, sizeof *m->work, err)) ||
         !(m->panel = klr_alloc(most * KLR_PANEL, sizeof *m->panel, err)) ||
@@ -104,6 +107,8 @@ static int precond_create(struct precond *m, const struct binary *problem,
 static void precond_free(struct precond *m)
 {
     klr_free(m->l);
+    klr_free(m->pivot);
+    klr_free(m->fs);
     klr_free(m->factor);
     klr_free(m->work);
     klr_free(m->panel);
@@ -188,15 +193,21 @@ static void precond_back(const struct precond *m)
     }
 }
 
+/* work = L'in */
+static void precond_project(struct precond *m, struct sweep *sweep)
+{
+    klr_pool_run(m->pool, sweep->groups, sweep_project, sweep);
+    for (size_t g = 1; g < sweep->groups; g++)
+        for (size_t k = 0; k < sweep->width; k++)
+            m->work[k] += m->work[g * sweep->width + k];
+}
+
 /* out = M^-1 in */
 static void precond_invert(struct precond *m, const double *in, double *out)
 {
     struct sweep sweep = {m, precond_groups(m), precond_width(m), in, out};
     double n = (double)m->n, rank = (double)m->rank;
-    klr_pool_run(m->pool, sweep.groups, sweep_project, &sweep);
-    for (size_t g = 1; g < sweep.groups; g++)
-        for (size_t k = 0; k < sweep.width; k++)
-            m->work[k] += m->work[g * sweep.width + k];
+    precond_project(m, &sweep);
     precond_back(m);
     klr_pool_run(m->pool, sweep.groups, sweep_expand, &sweep);
     m->flops += 4 * n * rank + 2 * rank * rank;
@@ -208,6 +219,41 @@ static void precond_solve(struct precond *m, const double *in, double *out)
     double f = m->szs > 0 ? dot(m->n, m->s, out) / m->szs : 0;
     for (size_t i = 0; i < m->n; i++)
         out[i] -= f * m->zs[i];
+}
+
+/* t (rank) = S_p T^-T t, with T the rows of L of the pivots, a lower triangle:
+ * from coordinates in the span of their kernels to coefficients. */
+static void precond_coefficients(const struct precond *m, double *t)
+{
+    for (size_t k = m->rank; k-- > 0;) {
+        const float *row = m->l + m->pivot[k] * m->stride;
+        t[k] /= (double)row[k];
+        for (size_t j = 0; j < k; j++)
+            t[j] -= (double)row[j] * t[k];
+        t[k] *= m->s[m->pivot[k]];
+    }
+}
+
+static double precond_function(struct precond *m, bool bias, const double *x,
+                               double *t)
+{
+    struct sweep sweep = {m, precond_groups(m), precond_width(m), x, NULL};
+    size_t r = m->rank;
+    double norm = 0;
+    precond_project(m, &sweep);
+    memcpy(t, m->work, r * sizeof *t);
+    precond_back(m);
+    double f = bias && m->szs > 0 ? dot(r, m->fs, t) / m->szs : 0;
+    for (size_t k = 0; k < r; k++) {
+        double solved = m->work[k] + f * m->fs[k];
+        norm += solved * t[k];
+        t[k] = solved - t[k];
+    }
+    precond_coefficients(m, t);
+    for (size_t i = 0; i < m->n; i++)
+        norm += m->residual[i] * x[i] * x[i];
+    m->flops += 2.0 * (double)m->n * (double)r + 3.0 * (double)(r * r);
+    return norm;
 }
 
 /* ---- choosing pivots ---- */
@@ -374,8 +420,10 @@ static void precond_append(struct precond *m, const struct pivots *p)
                 c < p->count ? -m->l[p->row[c] * m->stride + k] : 0;
     klr_pool_run(m->pool, (m->n + PRECOND_STRIP - 1) / PRECOND_STRIP,
                  append_turn, &append);
-    for (size_t c = 0; c < p->count; c++)
+    for (size_t c = 0; c < p->count; c++) {
         m->residual[p->row[c]] = 0;
+        m->pivot[m->rank + c] = p->row[c];
+    }
     m->flops += 2.0 * (double)m->n * KLR_PANEL * (double)(m->rank + p->count);
     m->rank += p->count;
 }
@@ -532,5 +580,6 @@ static void precond_build(struct precond *m, const struct binary *problem,
     precond_gram(m);
     precond_factor(m);
     precond_invert(m, s, m->zs);
+    memcpy(m->fs, m->work, m->rank * sizeof *m->fs);
     m->szs = dot(m->n, s, m->zs);
 }

@@ -330,6 +330,52 @@ static void test_degenerate(void)
     built_free(&b);
 }
 
+/* to = W u, or with a bias W u less s^2 times the mean of u by W. */
+static void weigh(size_t n, bool bias, const double *u, double *to)
+{
+    double total = 0, sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        total += root[i] * root[i];
+        sum += root[i] * root[i] * u[i];
+    }
+    for (size_t i = 0; i < n; i++)
+        to[i] = root[i] * root[i] * (u[i] - (bias ? sum / total : 0));
+}
+
+/* Ten different examples span all functions: there the preconditioner takes h,
+ * of coefficients S x, to the z with z + W K z = S x as functions. */
+static void test_function(bool bias)
+{
+    enum { N = 240 };
+    struct klr_features features = examples(N, 10);
+    struct built b;
+    double in[N], t[N], z[N], u[N], wu[N], rest[N], worst = 0, product = 0;
+    for (size_t i = 0; i < N; i++) {
+        root[i] = i % 3 ? 5 * uniform() : 0;
+        in[i] = uniform() - 0.3;
+    }
+    built_create(&b, &features, N, NULL);
+    double norm = precond_function(&b.m, bias, in, t);
+    for (size_t i = 0; i < N; i++)
+        z[i] = root[i] * in[i];
+    for (size_t k = 0; k < b.m.rank; k++)
+        z[b.m.pivot[k]] += t[k];
+    operator_apply(&b.op, b.problem.set, b.problem.set, z, 1, KLR_DOUBLE, u);
+    weigh(N, bias, u, wu);
+    for (size_t i = 0; i < N; i++) {
+        wu[i] += z[i] - root[i] * in[i];
+        product += root[i] * in[i] * u[i];
+    }
+    operator_apply(&b.op, b.problem.set, b.problem.set, wu, 1, KLR_DOUBLE,
+                   rest);
+    for (size_t i = 0; i < N; i++)
+        worst = fmax(worst, fabs(rest[i]));
+    ok(worst < 1e-3 && fabs(norm / product - 1) < 1e-4,
+       "functions%s: off by %.2g, product %g", bias ? " with a bias" : "",
+       worst, product);
+    built_free(&b);
+}
+
 /* More examples than a strip and a group of rows have. */
 static void test_threads(void)
 {
@@ -360,6 +406,8 @@ int main(void)
     test_dense();
     test_definition();
     test_degenerate();
+    test_function(false);
+    test_function(true);
     test_threads();
     return done_testing();
 }

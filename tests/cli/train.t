@@ -144,6 +144,13 @@ for my $model ('klr', 'svm') {
     my @expected = map { $data[$_ - 1] =~ s/^\S+ //r =~ s/\s+$//r } @rows;
     is_deeply(\@text, \@expected, 'and they are the rows of the vectors');
     unlike(get("$dir/one"), qr/sv_indices/, 'only when asked for');
+    train('-q -s svm -b 1 --sv-indices heart i');
+    %lines = model_lines('i');
+    @rows = split / /, $lines{sv_indices};
+    my ($first) = split / /, $lines{nr_sv};
+    is_deeply(\@rows, [ map { sort { $a <=> $b } @$_ }
+            [ @rows[ 0 .. $first - 1 ] ], [ @rows[ $first .. $#rows ] ] ],
+        'which ascend in each class, where parts were held out, too');
 }
 
 # ---- -v ----

@@ -38,8 +38,8 @@
 /* ---- Labels ---- */
 
 /* Classes have labels, which are numbers. Where files have names in their place
- * (KLR_READ_NAMES), a label is the index of its name, from 0 in ascending order,
- * byte by byte. NULL: labels are the numbers of the files. */
+ * (KLR_READ_NAMES), a label is the index of its name, from 0 in ascending
+ * order, byte by byte. NULL: labels are the numbers of the files. */
 struct klr_names;
 
 /* How a label is written: its name, or the number into `number`. */

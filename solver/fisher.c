@@ -37,7 +37,8 @@
  *   (1 + u) (32 u^2 - 80 u + 98) = 99 + T_3(2 u - 1)
  *
  * is within 1 of 99, T_3 being the Chebyshev polynomial. So with p the second
- * factor, (S M^-1 S) S p S (S M^-1 S) is within 2 % of a multiple of the inverse.
+ * factor, (S M^-1 S) S p S (S M^-1 S) is within 2 % of a multiple of the
+ * inverse.
  *
  * Products of conjugate gradients are of float entries. The residual is carried
  * along in them, and formed anew from double ones, an anchor, before what they

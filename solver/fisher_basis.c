@@ -28,8 +28,8 @@
  * orthogonalised, and once more if little is left of it.
  *
  * U is the sum of two floats: both make some 48 bits, for what is taken; the
- * higher one serves fisher_candidates.c. Examples are divided into groups by n alone, and sums over them are added in
- * order: no bit depends on threads.
+ * higher one serves fisher_candidates.c. Examples are divided into groups by n
+ * alone, and sums over them are added in order: no bit depends on threads.
  */
 #include "solver/internal.h"
 

@@ -4,8 +4,8 @@
  * the last points of the path. Their products with K are known, so that it
  * takes none.
  *
- * With u_a = K beta_a, a point sum_a c_a beta_a and rho optimal there, P has the
- * slopes u_a'(beta - g) by c_a. The matrix of its second derivatives is
+ * With u_a = K beta_a, a point sum_a c_a beta_a and rho optimal there, P has
+ * the slopes u_a'(beta - g) by c_a. The matrix of its second derivatives is
  *
  *   H_ab = beta_a'u_b + sum_i W_i (u_ai - m_a) (u_bi - m_b)
  *

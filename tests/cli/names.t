@@ -231,7 +231,8 @@ SKIP: {
         'klr-plot: data of other names');
     like(run([ 'tools/klr-plot', 'surface', @named, '--predict',
             bin('klr-predict'), "$dir/m", "$dir/f" ])->{out},
-        qr/^a: class \+1.*^b: class 1,.*^c: class $other[2],/ms, 'klr-plot surface');
+        qr/^a: class \+1.*^b: class 1,.*^c: class $other[2],/ms,
+        'klr-plot surface');
     my @grid = ('tools/klr-grid', '--train', bin('klr-train'), '-q', '-v', 3,
         '-log2c', '0,2,2', '-log2g', '-1,1,2');
     is(run([ @grid, @named, "$dir/names3" ])->{out} =~ s/names3/numbers3/gr,

@@ -104,8 +104,9 @@ static void test_gaussian(void)
     }
 }
 
-/* What the loss itself estimates: the risk p loss(f) + (1 - p) loss(-f) is least
- * at f; or f alone, or what is left of it where the shift is taken back. */
+/* What the loss itself estimates: the risk p loss(f) + (1 - p) loss(-f) is
+ * least at f; or f alone, or what is left of it where the shift is taken back.
+ */
 static void test_link_of_loss(void)
 {
     struct klr_params params;

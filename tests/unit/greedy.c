@@ -327,8 +327,8 @@ static void test_picks(struct dense *d, int regularizer, int selection,
     greedy_free(&g);
 }
 
-/* What is known of kernels that were drawn, some of them once and again, is what
- * doubles tell of them beside as many functions. */
+/* What is known of kernels that were drawn, some of them once and again, is
+ * what doubles tell of them beside as many functions. */
 static void test_judgements(struct dense *d, int regularizer, double cost)
 {
     static double beta[MOST_ROWS];

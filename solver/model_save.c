@@ -47,6 +47,7 @@ static void save_probabilities(const struct klr_model *model,
 /* The classes. */
 static void save_labels(const struct klr_model *model, struct klr_output *out)
 {
+    char number[KLR_REAL_SIZE];
     if (!model->names) {
         save_reals(out, "label", model->label, model->k);
         return;
@@ -54,7 +55,7 @@ static void save_labels(const struct klr_model *model, struct klr_output *out)
     klr_puts(out, "names");
     for (size_t c = 0; c < model->k; c++) {
         klr_put(out, " ", 1);
-        klr_puts(out, klr_label_text(model->names, model->label[c], NULL));
+        klr_puts(out, klr_label_text(model->names, model->label[c], number));
     }
     klr_put(out, "\n", 1);
 }

@@ -676,7 +676,9 @@ static int loss_check(const struct loss *loss, const struct binary *problem,
  * dual is reached, for logistic losses. */
 static double loss_value(const struct loss *loss, double margin, double cost);
 static double loss_alpha(const struct loss *loss, double margin, double cost);
-/* 1/2 beta'u + sum_i loss_i(y_i (u_i - rho)), u = K beta, all (n). */
+/* sum_i loss_i(y_i (u_i - rho)), all (n); with 1/2 beta'u, u = K beta, P. */
+static double losses_sum(const struct loss *loss, size_t n, const double *y,
+                         const double *cost, const double *u, double rho);
 static double primal_value(const struct loss *loss, size_t n, const double *y,
                            const double *cost, const double *beta,
                            const double *u, double rho);

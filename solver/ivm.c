@@ -83,11 +83,10 @@ static double ivm_penalty(const struct ivm *ivm, double t)
 /* g, the roots of the weights, and the gradient w - B'g, at f. */
 static void ivm_gradient(struct ivm *ivm)
 {
-    for (size_t i = 0; i < ivm->n; i++) {
-        double y = ivm->problem->y[i], p = sigmoid(-y * ivm->f[i]);
-        ivm->g[i] = y * ivm->cost[i] * p;
-        ivm->root[i] = sqrt(ivm->cost[i] * p * sigmoid(y * ivm->f[i]));
-    }
+    loss_gradient(&ivm->loss, ivm->n, ivm->problem->y, ivm->cost, ivm->f, 0,
+                  ivm->g, ivm->root);
+    for (size_t i = 0; i < ivm->n; i++)
+        ivm->root[i] = sqrt(ivm->root[i]);
     for (size_t k = 0; k < ivm->h.rank; k++)
         ivm->slope[k] = (k < ivm->h.free ? 0 : ivm->w[k]) -
                         dot(ivm->n, ivm->basis + k * ivm->h.pitch, ivm->g);
@@ -521,7 +520,7 @@ static void ivm_coefficients(const struct ivm *ivm, double *beta)
 static void ivm_finish(struct ivm *ivm, struct solution *solution)
 {
     const struct binary *b = ivm->problem;
-    double *beta = solution->beta, *pair = ivm->row, conjugate = 0;
+    double *beta = solution->beta, *pair = ivm->row;
     double *u = ivm->row + 2 * ivm->n, *kg = u + ivm->n, *out = kg + ivm->n;
     double bias = ivm->h.free ? ivm->w[0] : 0;
     ivm_coefficients(ivm, beta);
@@ -530,13 +529,11 @@ static void ivm_finish(struct ivm *ivm, struct solution *solution)
     solution->rho =
         ivm->h.free ? best_rho(&ivm->loss, ivm->n, b->y, ivm->cost, u, -bias)
                     : 0;
+    struct loss_sums sums = loss_gradient(&ivm->loss, ivm->n, b->y, ivm->cost,
+                                          u, solution->rho, ivm->g, ivm->root);
     for (size_t i = 0; i < ivm->n; i++) {
-        double margin = b->y[i] * (u[i] - solution->rho);
-        double alpha = loss_alpha(&ivm->loss, margin, ivm->cost[i]);
-        conjugate -=
-            alpha * margin + loss_value(&ivm->loss, margin, ivm->cost[i]);
         pair[2 * i] = beta[i];
-        pair[2 * i + 1] = ivm->g[i] = b->y[i] * alpha;
+        pair[2 * i + 1] = ivm->g[i];
     }
     operator_apply(b->op, b->set, b->set, pair, 2, KLR_DOUBLE, out);
     for (size_t i = 0; i < ivm->n; i++) {
@@ -545,7 +542,7 @@ static void ivm_finish(struct ivm *ivm, struct solution *solution)
     }
     solution->primal = primal_value(&ivm->loss, ivm->n, b->y, ivm->cost, beta,
                                     u, solution->rho);
-    solution->dual = -0.5 * dot(ivm->n, ivm->g, kg) - conjugate;
+    solution->dual = -0.5 * dot(ivm->n, ivm->g, kg) - sums.conjugates;
     solution->iterations = ivm->progress.iterations;
     solution->precision = KLR_DOUBLE;
 }

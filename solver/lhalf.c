@@ -78,11 +78,10 @@ static double lhalf_objective(const struct lhalf *l, const double *beta,
                               const double *u, double *rho)
 {
     const struct binary *b = l->problem;
-    double sum = 0;
     *rho = l->h.free ? best_rho(&l->loss, l->n, b->y, l->cost, u, l->rho) : 0;
+    double sum = losses_sum(&l->loss, l->n, b->y, l->cost, u, *rho);
     for (size_t i = 0; i < l->n; i++)
-        sum += l->cost[i] * softplus(-b->y[i] * (u[i] - *rho)) +
-               sqrt(fabs(beta[i]));
+        sum += sqrt(fabs(beta[i]));
     return sum;
 }
 
@@ -95,12 +94,10 @@ static void lhalf_apply(struct lhalf *l, const double *v, double *out)
 /* g and the roots of W. */
 static void lhalf_weigh(struct lhalf *l)
 {
-    for (size_t i = 0; i < l->n; i++) {
-        double y = l->problem->y[i], margin = y * (l->u[i] - l->rho);
-        double p = sigmoid(-margin);
-        l->g[i] = y * l->cost[i] * p;
-        l->root[i] = sqrt(l->cost[i] * p * sigmoid(margin));
-    }
+    loss_gradient(&l->loss, l->n, l->problem->y, l->cost, l->u, l->rho, l->g,
+                  l->root);
+    for (size_t i = 0; i < l->n; i++)
+        l->root[i] = sqrt(l->root[i]);
 }
 
 static void lhalf_slope(struct lhalf *l)

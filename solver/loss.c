@@ -118,22 +118,15 @@ static size_t logistic_fill(struct logistic *l, const struct loss *loss,
     return count;
 }
 
-static double losses_svm(size_t n, const double *y, const double *cost,
-                         const double *u, double rho)
-{
-    double sum = 0;
-    for (size_t i = 0; i < n; i++)
-        sum += cost[i] * fmax(0, 1 - y[i] * (u[i] - rho));
-    return sum;
-}
-
 static double losses_sum(const struct loss *loss, size_t n, const double *y,
                          const double *cost, const double *u, double rho)
 {
     struct logistic l;
     double sum = 0;
+    for (size_t i = 0; i < n && loss->model == KLR_MODEL_SVM; i++)
+        sum += loss_value(loss, y[i] * (u[i] - rho), cost[i]);
     if (loss->model == KLR_MODEL_SVM)
-        return losses_svm(n, y, cost, u, rho);
+        return sum;
     for (size_t i = 0, count; i < n; i += count) {
         count = logistic_fill(&l, loss, n, i, y, u, rho, true);
         for (size_t k = 0; k < count; k++) {

@@ -79,12 +79,14 @@ static void trirls_evaluate(struct trirls *tr)
 /* ---- Algorithm 2: conjugate gradients ---- */
 
 /* g, W and g - beta at the present point. */
-static void trirls_reweight(struct trirls *tr)
+static struct loss_sums trirls_reweight(struct trirls *tr)
 {
-    loss_gradient(&tr->loss, tr->n, tr->problem->y, tr->cost, tr->u, 0, tr->g,
-                  tr->weight);
+    struct loss_sums sums =
+        loss_gradient(&tr->loss, tr->n, tr->problem->y, tr->cost, tr->u, 0,
+                      tr->g, tr->weight);
     for (size_t i = 0; i < tr->n; i++)
         tr->rest[i] = tr->g[i] - tr->beta[i];
+    return sums;
 }
 
 /* One step along d; false where the curvature is not positive. */
@@ -202,15 +204,11 @@ static enum klr_status trirls_descend(struct trirls *tr)
 /* The dual objective of |g|, and what is to be told of the point. */
 static void trirls_finish(struct trirls *tr, struct solution *solution)
 {
-    const double *y = tr->problem->y;
-    trirls_reweight(tr);
+    struct loss_sums sums = trirls_reweight(tr);
     trirls_product(tr, tr->rest, KLR_DOUBLE, tr->r);
-    solution->dual = 0;
-    for (size_t i = 0; i < tr->n; i++) {
-        double margin = y[i] * tr->u[i], kg = tr->u[i] + tr->r[i];
-        solution->dual += y[i] * tr->g[i] * margin - 0.5 * tr->g[i] * kg +
-                          loss_value(&tr->loss, margin, tr->cost[i]);
-    }
+    solution->dual = -sums.conjugates;
+    for (size_t i = 0; i < tr->n; i++)
+        solution->dual -= 0.5 * tr->g[i] * (tr->u[i] + tr->r[i]);
     memcpy(solution->beta, tr->beta, tr->n * sizeof *tr->beta);
     solution->rho = 0;
     solution->primal = tr->primal;

@@ -267,7 +267,7 @@ static void newton_return(struct newton *nt)
     newton_look(nt);
 }
 
-/* Newton steps at the present costs until the relative gap reaches the target.
+/* From an evaluated point: Newton steps at the present costs until the relative gap reaches the target.
  * Where it takes many, the preconditioner is too weak for conjugate gradients
  * to come near the Newton point: more rank, and more accuracy. Where no step
  * lowers P, or K seems indefinite, float products have led astray: double ones
@@ -281,7 +281,6 @@ static enum klr_status newton_descend(struct newton *nt)
     nt->last_precision = KLR_FLOAT;
     nt->settled = 0;
     double before = INFINITY;
-    newton_evaluate(nt);
     for (int step = 1; step <= NEWTON_STEPS; step++) {
         newton_look(nt);
         if (newton_lost(nt)) {
@@ -368,6 +367,15 @@ static enum klr_status newton_clock(struct newton *nt)
                        newton_gap, nt);
 }
 
+/* At the present costs. */
+static enum klr_status newton_minimise(struct newton *nt)
+{
+    span_start(nt);
+    enum klr_status status = newton_descend(nt);
+    span_keep(nt);
+    return status;
+}
+
 /* Through smaller C to that of `to`; a stop on the way leaves what was reached,
  * as a point of the problem at that C. */
 static enum klr_status newton_approach(struct newton *nt, double cost,
@@ -379,22 +387,16 @@ static enum klr_status newton_approach(struct newton *nt, double cost,
     for (; cost < 0.99 * to->cost && status == KLR_CONVERGED;
          cost *= NEWTON_FACTOR) {
         newton_set(nt, cost, from, to);
-        span_start(nt);
-        newton_descend(nt);
-        span_keep(nt);
+        newton_minimise(nt);
         status =
             nt->direction.indefinite ? KLR_PRECISION_LIMIT : newton_clock(nt);
     }
     newton_set(nt, to->cost, from, to);
     nt->progress.target = nt->eps;
-    if (status != KLR_CONVERGED) {
-        newton_evaluate(nt);
-        newton_look(nt);
-        return status;
-    }
-    span_start(nt);
-    status = newton_descend(nt);
-    span_keep(nt);
+    if (status == KLR_CONVERGED)
+        return newton_minimise(nt);
+    newton_evaluate(nt);
+    newton_look(nt);
     return status;
 }
 

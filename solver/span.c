@@ -19,7 +19,7 @@ enum { SPAN_STEPS = 20 };
 
 struct span {
     double slope[NEWTON_KNOWN];
-    double h[NEWTON_KNOWN][NEWTON_KNOWN]; /* H; then L of L L' */
+    double h[NEWTON_KNOWN][NEWTON_KNOWN]; /* H above the diagonal; its factor */
     double step[NEWTON_KNOWN];
 };
 
@@ -58,7 +58,7 @@ static void span_form(const struct newton *nt, struct span *span)
         const double *u = nt->known[a].u;
         span->slope[a] = dot(nt->size, u, nt->e);
         for (size_t b = 0; b <= a; b++)
-            span->h[a][b] = dot(nt->size, nt->known[b].beta, u);
+            span->h[b][a] = dot(nt->size, nt->known[b].beta, u);
         for (size_t c = 0; c < nt->columns; c++) {
             double mean = span_mean(nt, u, c);
             for (size_t b = 0; b <= a; b++) {
@@ -66,40 +66,30 @@ static void span_form(const struct newton *nt, struct span *span)
                 for (size_t i = c; i < nt->size; i += nt->columns)
                     sum +=
                         nt->s[i] * nt->s[i] * (u[i] - mean) * nt->known[b].u[i];
-                span->h[a][b] += sum;
+                span->h[b][a] += sum;
             }
         }
     }
 }
 
-/* step = -H^-1 slope; false where H is not positive definite, as of points that
- * hardly differ. */
+/* step = -H^-1 slope. H of points that hardly differ is not singular: it is
+ * that of a diagonal larger by a few roundings. */
 static bool span_solve(struct span *span, size_t count)
 {
-    const double least = 1e-12;
+    double pivot[NEWTON_KNOWN];
+    struct hessian h = {.rank = count,
+                        .free = count,
+                        .room = NEWTON_KNOWN,
+                        .factor = *span->h,
+                        .pivot = pivot};
     for (size_t a = 0; a < count; a++) {
-        double pivot = span->h[a][a];
-        for (size_t b = 0; b <= a; b++) {
-            for (size_t k = 0; k < b; k++)
-                span->h[a][b] -= span->h[a][k] * span->h[b][k];
-            if (b < a)
-                span->h[a][b] /= span->h[b][b];
-        }
-        if (!(span->h[a][a] > least * pivot))
-            return false;
-        span->h[a][a] = sqrt(span->h[a][a]);
-    }
-    for (size_t a = 0; a < count; a++) {
+        span->h[a][a] *= 1 + 1e-12;
         span->step[a] = -span->slope[a];
-        for (size_t k = 0; k < a; k++)
-            span->step[a] -= span->h[a][k] * span->step[k];
-        span->step[a] /= span->h[a][a];
     }
-    for (size_t a = count; a-- > 0;) {
-        for (size_t k = a + 1; k < count; k++)
-            span->step[a] -= span->h[k][a] * span->step[k];
-        span->step[a] /= span->h[a][a];
-    }
+    if (!hessian_factor(&h, 0))
+        return false;
+    hessian_forward(&h, span->step);
+    hessian_backward(&h, span->step);
     return true;
 }
 
@@ -128,14 +118,16 @@ static bool span_move(struct newton *nt, const struct span *span)
     return false;
 }
 
-/* The present point moves to where P is least in the span, or about so. */
+/* The present point moves to where P is least in the span, or about so, and is
+ * evaluated. */
 static void span_start(struct newton *nt)
 {
     const double enough = 1e-3; /* of P */
     struct span span;
     double fall = INFINITY;
     newton_evaluate(nt);
-    for (int step = 0; step < SPAN_STEPS && fall > enough * fabs(nt->primal);
+    for (int step = 0; nt->known_count > 0 && step < SPAN_STEPS &&
+                       fall > enough * fabs(nt->primal);
          step++) {
         nt->functions->gradient(nt);
         span_form(nt, &span);

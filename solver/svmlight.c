@@ -394,19 +394,19 @@ static int problem_reserve(struct klr_problem *problem,
     return 0;
 }
 
-/* The label of row i. */
-static int problem_add_label(struct klr_problem *problem, size_t i,
+/* The label of the next row. */
+static int problem_add_label(struct klr_problem *problem,
                              const struct klr_row *row, int flags,
                              struct klr_error *err)
 {
+    double *label = &problem->label[problem->n];
     size_t index = 0;
-    int code = 0;
-    problem->label[i] = row->has_label ? row->label : 0;
-    if (row->has_label && (flags & KLR_READ_NAMES)) {
-        code = names_add(&problem->names, row->label_text, row->label_length,
+    *label = row->has_label ? row->label : 0;
+    if (!row->has_label || !(flags & KLR_READ_NAMES))
+        return 0;
+    int code = names_add(&problem->names, row->label_text, row->label_length,
                          &index, err);
-        problem->label[i] = (double)index;
-    }
+    *label = (double)index;
     return code;
 }
 
@@ -432,22 +432,20 @@ static int problem_fill(struct klr_problem *problem, struct klr_reader *reader,
 {
     struct problem_room room = {0};
     struct klr_row row;
-    int got = 0;
+    int got = 0, code = 0;
     do {
-        int code =
+        code =
             problem_reserve(problem, &room, reader->flags & KLR_READ_KEEP, err);
         if (code)
             return code;
         problem->start[0] = 0;
         got = reader_append(reader, &row, err);
-        if (got != 1)
-            break;
-        code = problem_add_label(problem, problem->n, &row, reader->flags, err);
-        if (code)
-            return code;
-        problem_add(problem, &row, reader->rows.count);
-    } while (got == 1);
-    return -got;
+        if (got == 1)
+            code = problem_add_label(problem, &row, reader->flags, err);
+        if (got == 1 && !code)
+            problem_add(problem, &row, reader->rows.count);
+    } while (got == 1 && !code);
+    return code ? code : -got;
 }
 
 int klr_problem_read(struct klr_problem *problem, const char *path, int flags,

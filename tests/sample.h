@@ -24,6 +24,18 @@ struct sample {
     int index[MOST * FEATURES];
 };
 
+/* The problem of the n rows that are there. */
+static void sample_close(struct sample *s, size_t n)
+{
+    s->start[n] = n * FEATURES;
+    s->problem = (struct klr_problem){.n = n,
+                                      .dimension = FEATURES,
+                                      .label = s->label,
+                                      .start = s->start,
+                                      .index = s->index,
+                                      .value = s->value};
+}
+
 static void sample_make(struct sample *s, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -36,13 +48,7 @@ static void sample_make(struct sample *s, size_t n)
                 2 * uniform() - 1 + 0.4 * y * (d == 0);
         }
     }
-    s->start[n] = n * FEATURES;
-    s->problem = (struct klr_problem){.n = n,
-                                      .dimension = FEATURES,
-                                      .label = s->label,
-                                      .start = s->start,
-                                      .index = s->index,
-                                      .value = s->value};
+    sample_close(s, n);
 }
 
 /* The rows of the problem that are in fold f of the layout, or all others, in
@@ -66,13 +72,7 @@ static inline void sample_fold(struct sample *part,
                    FEATURES * sizeof *part->value);
             n++;
         }
-    part->start[n] = n * FEATURES;
-    part->problem = (struct klr_problem){.n = n,
-                                         .dimension = FEATURES,
-                                         .label = part->label,
-                                         .start = part->start,
-                                         .index = part->index,
-                                         .value = part->value};
+    sample_close(part, n);
 }
 
 static double kernel_of(const struct klr_kernel *kernel, const double *a,
@@ -194,6 +194,32 @@ static struct solution solve(const struct sample *s,
                              const struct klr_params *params, double *beta)
 {
     return solve_within(s, params, 0, beta);
+}
+
+/* output (n): decision values of the rows in fold f of a layout of two classes,
+ * in double by a solution for the others, whose violation is returned. */
+static inline double sample_decide(const struct klr_problem *problem,
+                                   const struct layout *layout, size_t f,
+                                   const struct klr_params *params,
+                                   double *output)
+{
+    static struct sample rest;
+    static double beta[MOST];
+    struct klr_kernel kernel = params_kernel(params, FEATURES);
+    sample_fold(&rest, problem, layout, f, false);
+    struct solution solution = solve(&rest, params, beta);
+    struct truth truth = evaluate(&rest, beta, solution.rho, params, &kernel);
+    for (size_t c = 0; c < 2; c++)
+        for (size_t p = layout->begin[c * layout->folds + f];
+             p < layout->begin[c * layout->folds + f + 1]; p++) {
+            size_t i = layout->order[p];
+            output[i] = -solution.rho;
+            for (size_t j = 0; j < rest.problem.n; j++)
+                output[i] +=
+                    beta[j] * kernel_of(&kernel, problem->value + i * FEATURES,
+                                        rest.value + j * FEATURES);
+        }
+    return truth.violation;
 }
 
 #endif

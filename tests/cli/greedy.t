@@ -49,6 +49,9 @@ train('j1', @greedy, qw(-j 1));
 train('j3', @greedy, qw(-j 3));
 is(get("$dir/j1"), get("$dir/j3"),
     'the same bytes by one and by three threads');
+train("w$_", @greedy, '--window', $_) for 1, 5;
+is(get("$dir/j1"), get("$dir/w5"), 'improvements are averaged over five steps');
+isnt(get("$dir/j1"), get("$dir/w1"), '... and not taken from one');
 train('s2', @greedy, qw(--seed 2));
 isnt(get("$dir/j1"), get("$dir/s2"), 'another seed draws others');
 my $worst = train('i', @greedy, qw(--selection infeasibility -e 0.1));

@@ -131,32 +131,6 @@ static void test_link_of_loss(void)
     ok(link_log_odds(&link, 2) == 2 - 0.25, "sigma, less an excess");
 }
 
-/* Decision values of the rows in fold f, by the model of the others. */
-static void decide_fold(const struct klr_problem *problem,
-                        const struct layout *layout, size_t f,
-                        const struct klr_params *params, double *output)
-{
-    static struct sample rest;
-    static double beta[MOST];
-    struct klr_kernel kernel = {.type = KLR_RBF,
-                                .gamma = params->gamma.value[0]};
-    sample_fold(&rest, problem, layout, f, false);
-    struct solution solution = solve(&rest, params, beta);
-    struct truth truth = evaluate(&rest, beta, solution.rho, params, &kernel);
-    ok(truth.violation < 1e-7, "without fold %zu: solved to %g", f,
-       truth.violation);
-    for (size_t c = 0; c < 2; c++)
-        for (size_t p = layout->begin[c * layout->folds + f];
-             p < layout->begin[c * layout->folds + f + 1]; p++) {
-            size_t i = layout->order[p];
-            output[i] = -solution.rho;
-            for (size_t j = 0; j < rest.problem.n; j++)
-                output[i] +=
-                    beta[j] * kernel_of(&kernel, problem->value + i * FEATURES,
-                                        rest.value + j * FEATURES);
-        }
-}
-
 /* A link is fitted on decision values of the parts, of all or of the first
  * alone, by models of the others. */
 static void test_held_out(const struct klr_problem *problem, int calibration)
@@ -182,7 +156,8 @@ static void test_held_out(const struct klr_problem *problem, int calibration)
         printf("Bail out! %s\n", err.message);
     params.link = KLR_LINK_NONE;
     for (size_t fold = 0; fold < folds; fold++) {
-        decide_fold(problem, &layout, fold, &params, out);
+        double violation = sample_decide(problem, &layout, fold, &params, out);
+        ok(violation < 1e-7, "without fold %zu: solved to %g", fold, violation);
         for (size_t c = 0; c < 2; c++)
             for (size_t p = layout.begin[c * layout.folds + fold];
                  p < layout.begin[c * layout.folds + fold + 1]; p++, n++) {

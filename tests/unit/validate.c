@@ -99,6 +99,31 @@ static void test_validation(const struct klr_problem *problem, const char *name,
     layout_free(&layout);
 }
 
+/* Where coefficients are large, products of floats would show. */
+static void test_large(const struct klr_problem *problem)
+{
+    struct klr_error err;
+    struct klr_params params = path_params(KLR_MODEL_SVM, 1e-11);
+    struct klr_validation v;
+    struct layout layout;
+    static double found[MOST];
+    double most = 0, worst = 0;
+    params.cost = klr_reals_of(1e5);
+    if (klr_cross_validate(problem, &params, true, &v, &err) ||
+        layout_create(&layout, problem, NULL,
+                      (struct deal){FOLDS, 1, (uint64_t)params.seed, NULL},
+                      &err))
+        printf("Bail out! %s\n", err.message);
+    for (size_t f = 0; f < FOLDS; f++)
+        worst = fmax(worst, sample_decide(problem, &layout, f, &params, found));
+    for (size_t i = 0; i < N; i++)
+        most = fmax(most, fabs(found[i] - v.held_out.decision[i]));
+    ok(worst < 1e-7, "C = 1e5: solved to %g", worst);
+    ok(most < 2e-6, "C = 1e5: decision values within %.1e", most);
+    layout_free(&layout);
+    klr_validation_free(&v);
+}
+
 /* The objectives along the path are, up to the gap, those that the definitions
  * give for the solution at each C alone. */
 static void test_path(const struct sample *s)
@@ -363,6 +388,7 @@ int main(void)
     shrunk.link = KLR_LINK_SHRUNK;
     test_validation(&s.problem, "sklr", shrunk);
     test_validation(&s.problem, "svm", path_params(KLR_MODEL_SVM, 1e-9));
+    test_large(&s.problem);
     test_shrunk_link(&s.problem);
     test_grid(&s.problem);
     test_stopped_grid(&s.problem);

@@ -11,6 +11,8 @@
 #ifndef KLR_TESTS_FISHER_H
 #define KLR_TESTS_FISHER_H
 
+#include "tests/eliminate.h"
+
 /* A data set with weights, its kernel in long double, and the truth. */
 struct dense {
     size_t n;
@@ -78,33 +80,6 @@ static void dense_free(struct dense *d)
     klr_free(d->f);
 }
 
-/* Gauss with row pivots; the solution is left in the last column. */
-static void eliminate(size_t m, long double *a)
-{
-    size_t wide = m + 1;
-    for (size_t k = 0; k < m; k++) {
-        size_t best = k;
-        for (size_t i = k + 1; i < m; i++)
-            if (fabsl(a[i * wide + k]) > fabsl(a[best * wide + k]))
-                best = i;
-        for (size_t j = k; j < wide; j++) {
-            long double swap = a[k * wide + j];
-            a[k * wide + j] = a[best * wide + j];
-            a[best * wide + j] = swap;
-        }
-        for (size_t i = k + 1; i < m; i++) {
-            long double factor = a[i * wide + k] / a[k * wide + k];
-            for (size_t j = k; j < wide; j++)
-                a[i * wide + j] -= factor * a[k * wide + j];
-        }
-    }
-    for (size_t k = m; k-- > 0;) {
-        for (size_t j = k + 1; j < m; j++)
-            a[k * wide + m] -= a[k * wide + j] * a[j * wide + m];
-        a[k * wide + m] /= a[k * wide + k];
-    }
-}
-
 /* What -v_i is of the unknowns a, b, l+, l-, but for w_i y_i, over w_i. */
 static long double dense_effect(const struct dense *d, size_t i, size_t j)
 {
@@ -155,7 +130,7 @@ static void dense_solve(struct dense *d, double c, bool coef)
     size_t n = d->n, m = n + 3, wide = m + 1;
     const long double *x = d->system + m;
     dense_fill(d, c, coef);
-    eliminate(m, d->system);
+    eliminate(m, wide, d->system, wide, d->system + m);
     d->objective = dense_norm(d, x, wide, coef) / (2 * c);
     for (size_t i = 0; i < n; i++) {
         d->f[i] = 0;

@@ -6,6 +6,7 @@
  */
 #include "solver.c"
 
+#include "tests/eliminate.h"
 #include "tests/tap.h"
 
 /* ---- a problem, and its matrices ---- */
@@ -74,36 +75,6 @@ static struct binary dense_binary(struct dense *d,
 
 /* ---- the definition ---- */
 
-/* (m, m) x = b by elimination with partial pivoting; x replaces b. */
-static void eliminate(size_t m, long double (*a)[UNKNOWNS], long double *b)
-{
-    for (size_t c = 0; c < m; c++) {
-        size_t pivot = c;
-        for (size_t i = c + 1; i < m; i++)
-            if (fabsl(a[i][c]) > fabsl(a[pivot][c]))
-                pivot = i;
-        for (size_t j = 0; j < m; j++) {
-            long double swap = a[c][j];
-            a[c][j] = a[pivot][j];
-            a[pivot][j] = swap;
-        }
-        long double swap = b[c];
-        b[c] = b[pivot];
-        b[pivot] = swap;
-        for (size_t i = c + 1; i < m; i++) {
-            long double f = a[i][c] / a[c][c];
-            for (size_t j = c; j < m; j++)
-                a[i][j] -= f * a[c][j];
-            b[i] -= f * b[c];
-        }
-    }
-    for (size_t c = m; c-- > 0;) {
-        for (size_t j = c + 1; j < m; j++)
-            b[c] -= a[c][j] * b[j];
-        b[c] /= a[c][c];
-    }
-}
-
 /* x (m + 3): coefficients of the kernels, b and both multipliers, by the
  * stationarity of 1/2 sum_i w_i xi_i^2 + C/2 P(a) + mu_s'sum xi over class s
  * (weighted means are means, weights being the same within a class). */
@@ -137,7 +108,7 @@ static void kkt_solve(const struct dense *d, const struct klr_params *params,
     x[m] = weight[0] * count[0] - weight[1] * count[1];
     x[m + 1] = count[0];
     x[m + 2] = -count[1];
-    eliminate(m + 3, a, x);
+    eliminate(m + 3, UNKNOWNS, *a, 1, x);
 }
 
 /* 1/2 sum w xi^2 + C/2 P(a) */

@@ -6,6 +6,7 @@
  */
 #include "solver.c"
 
+#include "tests/eliminate.h"
 #include "tests/sample.h"
 #include "tests/tap.h"
 
@@ -54,36 +55,6 @@ static double brute_objective(const struct brute *b, const double *x)
     return sum;
 }
 
-/* a x = b, in long double, with row pivots. */
-static void eliminate(size_t n, long double a[WIDE][WIDE], long double *b)
-{
-    for (size_t k = 0; k < n; k++) {
-        size_t best = k;
-        for (size_t i = k; i < n; i++)
-            if (fabsl(a[i][k]) > fabsl(a[best][k]))
-                best = i;
-        for (size_t j = 0; j < n; j++) {
-            long double swap = a[k][j];
-            a[k][j] = a[best][j];
-            a[best][j] = swap;
-        }
-        long double swap = b[k];
-        b[k] = b[best];
-        b[best] = swap;
-        for (size_t i = k + 1; i < n; i++) {
-            long double ratio = a[i][k] / a[k][k];
-            for (size_t j = k; j < n; j++)
-                a[i][j] -= ratio * a[k][j];
-            b[i] -= ratio * b[k];
-        }
-    }
-    for (size_t k = n; k-- > 0;) {
-        for (size_t j = k + 1; j < n; j++)
-            b[k] -= a[k][j] * b[j];
-        b[k] /= a[k][k];
-    }
-}
-
 /* One Newton step of all coefficients; halved while it does not lower the
  * objective, if `safe`. */
 static void brute_step(const struct brute *b, struct fit *fit, bool safe)
@@ -110,7 +81,7 @@ static void brute_step(const struct brute *b, struct fit *fit, bool safe)
                     (long double)(b->cost * p * (1 - p) * row[k] * row[l]);
         }
     }
-    eliminate(n, hessian, slope);
+    eliminate(n, WIDE, *hessian, 1, slope);
     for (double t = 1; t > 1e-6; t /= 2) {
         struct fit next = *fit;
         for (size_t k = 0; k < n; k++)

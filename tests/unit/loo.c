@@ -6,6 +6,7 @@
  */
 #include "solver.c"
 
+#include "tests/eliminate.h"
 #include "tests/sample.h"
 #include "tests/tap.h"
 
@@ -22,31 +23,6 @@ static struct klr_params loo_params(double eps)
     return params;
 }
 
-/* a (m, m + 1), the right-hand side in its last column, becomes the solution
- * there: Gauss and Jordan, with row pivoting. */
-static void eliminate(size_t m, double *a)
-{
-    size_t w = m + 1;
-    for (size_t c = 0; c < m; c++) {
-        size_t best = c;
-        for (size_t i = c + 1; i < m; i++)
-            if (fabs(a[i * w + c]) > fabs(a[best * w + c]))
-                best = i;
-        for (size_t j = 0; j < w; j++) {
-            double swap = a[c * w + j];
-            a[c * w + j] = a[best * w + j];
-            a[best * w + j] = swap;
-        }
-        for (size_t i = 0; i < m; i++) {
-            double factor = a[i * w + c] / a[c * w + c];
-            for (size_t j = c + 1; j < w && i != c; j++)
-                a[i * w + j] -= factor * a[c * w + j];
-        }
-    }
-    for (size_t i = 0; i < m; i++)
-        a[i * w + m] /= a[i * w + i];
-}
-
 /* The examples of a machine: where the logistic loss of each has its slope and
  * curvature at f. */
 struct machine {
@@ -60,12 +36,12 @@ static double least_squares(const struct sample *s,
                             const struct klr_kernel *kernel,
                             const struct machine *m, size_t out, bool bias)
 {
-    static double a[(N + 1) * (N + 2)];
+    static long double a[(N + 1) * (N + 2)];
     size_t n = m->n, w = n + 2;
-    double answer;
+    long double answer;
     memset(a, 0, sizeof a);
     for (size_t i = 0; i < n; i++) {
-        double *line = a + i * w;
+        long double *line = a + i * w;
         const double *x = s->value + m->row[i] * FEATURES;
         for (size_t j = 0; j < n; j++)
             line[j] = kernel_of(kernel, x, s->value + m->row[j] * FEATURES);
@@ -78,14 +54,14 @@ static double least_squares(const struct sample *s,
         a[n * w + i] = bias && i != out;
     }
     a[n * w + n] = !bias;
-    eliminate(n + 1, a);
+    eliminate(n + 1, w, a, w, a + n + 1);
     answer = a[n * w + n + 1];
     for (size_t j = 0; j < n; j++)
         if (j != out)
             answer += a[j * w + n + 1] *
                       kernel_of(kernel, s->value + m->row[out] * FEATURES,
                                 s->value + m->row[j] * FEATURES);
-    return answer;
+    return (double)answer;
 }
 
 /* y of a row in the machine of classes a and b, or of a against the rest; 0: it

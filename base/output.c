@@ -282,6 +282,18 @@ void klr_put_real(struct klr_output *out, double value)
     klr_put(out, text, (size_t)klr_format_real(text, value));
 }
 
+void klr_put_reals(struct klr_output *out, const double *first, size_t count,
+                   size_t step)
+{
+    const char *place = (const char *)first;
+    for (size_t i = 0; i < count; i++, place += step) {
+        double value;
+        memcpy(&value, place, sizeof value);
+        klr_put(out, " ", 1);
+        klr_put_real(out, value);
+    }
+}
+
 void klr_putf(struct klr_output *out, const char *format, ...)
 {
     char text[1024];

@@ -24,6 +24,10 @@ int klr_output_open(struct klr_output **out, const char *path,
 void klr_put(struct klr_output *out, const char *text, size_t length);
 void klr_puts(struct klr_output *out, const char *text);
 void klr_put_real(struct klr_output *out, double value); /* klr_format_real */
+/* A blank and the number for each of `count`, `step` bytes from one to the
+ * next: sizeof(double), or the size of the structures that they are in. */
+void klr_put_reals(struct klr_output *out, const double *first, size_t count,
+                   size_t step);
 void klr_putf(struct klr_output *out, const char *format, ...)
     KLR_PRINTF(2, 3); /* at most 1023 bytes a call */
 

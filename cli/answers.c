@@ -51,11 +51,9 @@ void cli_write_answer(struct klr_output *out, const struct cli_answers *answers,
                       const double *decision, size_t decisions)
 {
     klr_puts(out, cli_label_text(answers, label));
-    for (size_t c = 0; probability && c < answers->classes; c++)
-        klr_putf(out, " %.9g", probability[c]);
-    for (size_t d = 0; decision && d < decisions; d++) {
-        klr_puts(out, " ");
-        klr_put_real(out, decision[d]);
-    }
+    if (probability)
+        klr_put_reals(out, probability, answers->classes, sizeof *probability);
+    if (decision)
+        klr_put_reals(out, decision, decisions, sizeof *decision);
     klr_puts(out, "\n");
 }

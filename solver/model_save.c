@@ -6,42 +6,31 @@
  */
 #include "solver/internal.h"
 
-static void save_reals(struct klr_output *out, const char *key,
-                       const double *value, size_t count)
+static void save_fields(struct klr_output *out, const char *key,
+                        const double *first, size_t count, size_t step)
 {
     klr_puts(out, key);
-    for (size_t i = 0; i < count; i++) {
-        klr_put(out, " ", 1);
-        klr_put_real(out, value[i]);
-    }
+    klr_put_reals(out, first, count, step);
     klr_put(out, "\n", 1);
 }
 
-/* probA, probB or probC: the member at that offset of every link. */
-static void save_links(struct klr_output *out, const char *key,
-                       const struct klr_model *model, size_t offset)
+static void save_reals(struct klr_output *out, const char *key,
+                       const double *value, size_t count)
 {
-    klr_puts(out, key);
-    for (size_t m = 0; m < model->machines; m++) {
-        const char *link = (const char *)&model->link[m];
-        double value;
-        memcpy(&value, link + offset, sizeof value);
-        klr_put(out, " ", 1);
-        klr_put_real(out, value);
-    }
-    klr_put(out, "\n", 1);
+    save_fields(out, key, value, count, sizeof *value);
 }
 
 static void save_probabilities(const struct klr_model *model,
                                struct klr_output *out)
 {
-    enum link_kind kind = model->link->kind;
+    const struct link *link = model->link;
+    enum link_kind kind = link->kind;
     if (kind != LINK_LOGISTIC)
         klr_putf(out, "link %s\n", model_link_names[kind]);
-    save_links(out, "probA", model, offsetof(struct link, a));
-    save_links(out, "probB", model, offsetof(struct link, b));
+    save_fields(out, "probA", &link->a, model->machines, sizeof *link);
+    save_fields(out, "probB", &link->b, model->machines, sizeof *link);
     if (kind != LINK_LOGISTIC)
-        save_links(out, "probC", model, offsetof(struct link, c));
+        save_fields(out, "probC", &link->c, model->machines, sizeof *link);
 }
 
 /* The classes. */
@@ -190,17 +179,11 @@ static void save_scaling(const struct klr_scaling *scaling,
     klr_puts(out, "scaling_index");
     for (size_t c = 0; c < scaling->columns; c++)
         klr_putf(out, " %d", scaling->column[c].index);
-    klr_puts(out, "\nscaling_from");
-    for (size_t c = 0; c < scaling->columns; c++) {
-        klr_put(out, " ", 1);
-        klr_put_real(out, scaling->column[c].from);
-    }
-    klr_puts(out, "\nscaling_to");
-    for (size_t c = 0; c < scaling->columns; c++) {
-        klr_put(out, " ", 1);
-        klr_put_real(out, scaling->column[c].to);
-    }
     klr_puts(out, "\n");
+    save_fields(out, "scaling_from", &scaling->column->from, scaling->columns,
+                sizeof *scaling->column);
+    save_fields(out, "scaling_to", &scaling->column->to, scaling->columns,
+                sizeof *scaling->column);
 }
 
 static void save_record(const struct klr_model *model, struct klr_output *out,

@@ -169,7 +169,7 @@ for my $link (qw(platt fitted gaussian none)) {
         "$dir/m");
     $answer = predicted();
     my $sums = grep { my $s = 0; $s += $_ for @$_[1 .. $#$_];
-                      abs($s - 1) < 1e-8 } @$answer;
+                      abs($s - 1) < 1e-12 } @$answer;
     is($sums, $link eq 'none' ? 0 : $n, "$link: probabilities sum to 1");
 }
 my %seen;

@@ -211,13 +211,18 @@ struct tile_work {
     unsigned long long evaluations;
 };
 
-/* The lower triangle of K in square tiles of KLR_TILE positions, row by row;
- * the first `stored` of them are kept once they have been computed. */
+/* The first tiles, which are kept once they have been computed. */
+struct kept {
+    size_t stored;
+    char *tile;            /* (stored, KLR_TILE, KLR_TILE) entries */
+    unsigned char *filled; /* (stored) */
+};
+
+/* The lower triangle of K in square tiles of KLR_TILE positions, row by row. */
 struct tiles {
     const struct klr_points *points;
-    size_t n, blocks, stored, threads;
-    float *tile;            /* (stored, KLR_TILE, KLR_TILE) */
-    unsigned char *filled;  /* (stored) */
+    size_t n, blocks, threads;
+    struct kept kept[2];    /* of floats, and of doubles */
     struct tile_work *work; /* (threads) */
     klr_tile_multiply *multiply;
 };
@@ -230,8 +235,9 @@ static void tiles_divide(const struct tiles *tiles, struct klr_set set,
                          struct piece *piece);
 static size_t tiles_size(const struct tiles *tiles, size_t i, size_t j);
 /* Compute the tile of blocks i >= j, if it is one to be kept and is not yet. */
-static void tiles_fill(struct tiles *tiles, size_t i, size_t j, size_t thread);
-/* The entries of row i in the columns, all of `block`, if their tile is
+static void tiles_fill(struct tiles *tiles, enum klr_precision precision,
+                       size_t i, size_t j, size_t thread);
+/* The float entries of row i in the columns, all of `block`, if their tile is
  * filled. */
 static bool tiles_copy_row(const struct tiles *tiles, size_t i, size_t block,
                            struct klr_set cols, float *out);

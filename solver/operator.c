@@ -122,8 +122,8 @@ static void product_fill(const struct product *p, size_t i, size_t j,
                          size_t used, size_t thread)
 {
     struct tiles *tiles = &p->op->tiles;
-    if (p->precision == KLR_FLOAT && used >= tiles_size(tiles, i, j) / 2)
-        tiles_fill(tiles, i, j, thread);
+    if (used >= tiles_size(tiles, i, j) / 2)
+        tiles_fill(tiles, p->precision, i, j, thread);
 }
 
 /* ---- products with rows = columns ---- */
@@ -265,7 +265,7 @@ static void product_general(struct product *p, size_t blocks)
 {
     struct klr_operator *op = p->op;
     size_t threads = klr_pool_size(op->pool);
-    if (!p->left && op->tiles.stored)
+    if (!p->left && op->tiles.kept[p->precision].stored)
         klr_pool_run(op->pool, op->tiles.blocks, fill_turn, p);
     p->height = KLR_STRIP;
     while (threads > 1 && p->height > 8 &&
@@ -462,13 +462,13 @@ static void rows_turn(void *context, size_t turn, size_t thread)
     const struct row_group *r = context;
     struct tiles *tiles = &r->op->tiles;
     struct tile_work *work = &tiles->work[thread];
-    size_t element = r->precision == KLR_FLOAT ? sizeof(float) : sizeof(double);
+    size_t element = element_size(r->precision);
     size_t missing[KLR_STRIP], left = 0, offset = 0;
     char *to[KLR_STRIP], *from = work->strip;
     struct klr_set set = rows_columns(r, turn, thread, &offset);
     for (size_t q = 0; q < r->count && set.size; q++) {
         char *row = (char *)r->out[q] + offset * element;
-        if (tiles->stored && r->precision == KLR_FLOAT &&
+        if (tiles->kept[KLR_FLOAT].stored && r->precision == KLR_FLOAT &&
             tiles_copy_row(tiles, r->i[q], turn, set, (float *)(void *)row))
             continue;
         missing[left] = r->i[q];
@@ -492,7 +492,7 @@ static void operator_rows_to(struct klr_operator *op, const size_t *i,
         r.out = out + first;
         r.count = count - first < KLR_STRIP ? count - first : KLR_STRIP;
         r.blocks = KLR_STRIP / r.count;
-        if (op->tiles.stored)
+        if (op->tiles.kept[KLR_FLOAT].stored)
             r.blocks = 1;
         else if (r.blocks > KLR_SPAN)
             r.blocks = KLR_SPAN;
@@ -507,7 +507,7 @@ static void operator_rows(struct klr_operator *op, const size_t *i,
                           enum klr_precision precision, void *out,
                           size_t stride)
 {
-    size_t element = precision == KLR_FLOAT ? sizeof(float) : sizeof(double);
+    size_t element = element_size(precision);
     void *row[KLR_STRIP];
     for (size_t first = 0, now; first < count; first += now) {
         now = count - first < KLR_STRIP ? count - first : KLR_STRIP;

@@ -2,7 +2,7 @@
  *
  * The Gram matrix in tiles: positions are divided into blocks of KLR_TILE, and
  * of the lower triangle of tiles the first ones, row by row, are kept while the
- * budget lasts. Work goes by strips of a tile's rows, which point into a tile
+ * budget lasts: of floats, and of doubles where all of those fit. Work goes by strips of a tile's rows, which point into a tile
  * that is kept, or are gathered from it where a set leaves positions out, or
  * are computed. All three give the same entries, and what is done with a strip
  * does not depend on which it was: so neither the budget nor what has been
@@ -11,6 +11,8 @@
  * A tile is filled by one thread before others read it; see operator.c.
  */
 #include "solver/internal.h"
+
+enum { TILE_AREA = KLR_TILE * KLR_TILE };
 
 /* ---- tiles kept ---- */
 
@@ -28,17 +30,34 @@ static bool tile_work_create(struct tile_work *work,
                                    sizeof *work->cols, err));
 }
 
+static size_t element_size(enum klr_precision precision)
+{
+    return precision == KLR_FLOAT ? sizeof(float) : sizeof(double);
+}
+
+/* Of `all` tiles as many as there is room for; the budget becomes what is left.
+ * They are resident only as they are filled. */
+static bool kept_create(struct kept *kept, enum klr_precision precision,
+                        size_t all, size_t *budget, struct klr_error *err)
+{
+    const size_t bytes = TILE_AREA * element_size(precision);
+    size_t room = *budget / bytes;
+    kept->stored = room < all ? room : all;
+    *budget -= kept->stored * bytes;
+    return !kept->stored ||
+           ((kept->tile = klr_alloc(kept->stored, bytes, err)) &&
+            (kept->filled = klr_zalloc(kept->stored, 1, err)));
+}
+
 static int tiles_create(struct tiles *tiles, const struct klr_points *points,
                         size_t threads, size_t budget, struct klr_error *err)
 {
-    const size_t bytes = (size_t)KLR_TILE * KLR_TILE * sizeof(float);
     size_t n = klr_points_count(points), blocks = (n + KLR_TILE - 1) / KLR_TILE;
     size_t all = blocks * (blocks + 1) / 2;
     *tiles = (struct tiles){
         .points = points,
         .n = n,
         .blocks = blocks,
-        .stored = budget / bytes < all ? budget / bytes : all,
         .threads = threads,
         .multiply = klr_tile_multiplier(),
     };
@@ -48,11 +67,10 @@ static int tiles_create(struct tiles *tiles, const struct klr_points *points,
     for (size_t t = 0; t < threads; t++)
         if (!tile_work_create(&tiles->work[t], points, err))
             return KLR_E_MEMORY;
-    /* resident only as tiles are filled */
-    if (tiles->stored &&
-        (!(tiles->tile = klr_alloc(tiles->stored, bytes, err)) ||
-         !(tiles->filled = klr_zalloc(tiles->stored, 1, err))))
-        return KLR_E_MEMORY;
+    for (int p = KLR_FLOAT; p <= KLR_DOUBLE; p++)
+        if (!kept_create(&tiles->kept[p], (enum klr_precision)p, all, &budget,
+                         err))
+            return KLR_E_MEMORY;
     return 0;
 }
 
@@ -66,8 +84,10 @@ static void tiles_free(struct tiles *tiles)
         klr_free(tiles->work[t].cols);
     }
     tiles->work = klr_free(tiles->work);
-    tiles->tile = klr_free(tiles->tile);
-    tiles->filled = klr_free(tiles->filled);
+    for (int p = KLR_FLOAT; p <= KLR_DOUBLE; p++) {
+        tiles->kept[p].tile = klr_free(tiles->kept[p].tile);
+        tiles->kept[p].filled = klr_free(tiles->kept[p].filled);
+    }
 }
 
 static size_t tile_number(size_t i, size_t j)
@@ -75,14 +95,20 @@ static size_t tile_number(size_t i, size_t j)
     return i * (i + 1) / 2 + j;
 }
 
-static bool tiles_keeps(const struct tiles *tiles, size_t i, size_t j)
+static bool tiles_filled(const struct tiles *tiles,
+                         enum klr_precision precision, size_t i, size_t j)
 {
-    return tile_number(i, j) < tiles->stored;
+    const struct kept *kept = &tiles->kept[precision];
+    size_t number = tile_number(i, j);
+    return number < kept->stored && kept->filled[number];
 }
 
-static bool tiles_filled(const struct tiles *tiles, size_t i, size_t j)
+/* Where the tile is, one that is kept. */
+static char *tiles_at(const struct tiles *tiles, enum klr_precision precision,
+                      size_t i, size_t j)
 {
-    return tiles_keeps(tiles, i, j) && tiles->filled[tile_number(i, j)];
+    return tiles->kept[precision].tile +
+           tile_number(i, j) * TILE_AREA * element_size(precision);
 }
 
 static struct klr_range block_range(const struct tiles *tiles, size_t block)
@@ -97,18 +123,20 @@ static size_t tiles_size(const struct tiles *tiles, size_t i, size_t j)
     return (rows.end - rows.begin) * (cols.end - cols.begin);
 }
 
-static void tiles_fill(struct tiles *tiles, size_t i, size_t j, size_t thread)
+static void tiles_fill(struct tiles *tiles, enum klr_precision precision,
+                       size_t i, size_t j, size_t thread)
 {
-    if (!tiles_keeps(tiles, i, j) || tiles_filled(tiles, i, j))
-        return;
+    const struct kept *kept = &tiles->kept[precision];
     size_t number = tile_number(i, j);
+    if (number >= kept->stored || kept->filled[number])
+        return;
     struct klr_range rows = block_range(tiles, i), cols = block_range(tiles, j);
     struct klr_set set = set_of(&cols, 1);
-    klr_gram(tiles->points, rows, tiles->points, set, KLR_FLOAT,
-             tiles->tile + number * KLR_TILE * KLR_TILE, KLR_TILE,
+    klr_gram(tiles->points, rows, tiles->points, set, precision,
+             tiles_at(tiles, precision, i, j), KLR_TILE,
              tiles->work[thread].gram);
     tiles->work[thread].evaluations += (rows.end - rows.begin) * set.size;
-    tiles->filled[number] = 1;
+    kept->filled[number] = 1;
 }
 
 /* ---- sets in blocks ---- */
@@ -158,27 +186,28 @@ static struct klr_set cut_ranges(struct cut cut, struct klr_range *range)
 
 /* Entries of a tile, whose first positions are row and col. */
 static struct strip strip_gather(struct klr_set rows, struct klr_set cols,
-                                 const float *tile, size_t row, size_t col,
-                                 float *room)
+                                 enum klr_precision precision, const char *tile,
+                                 size_t row, size_t col, char *room)
 {
-    struct strip strip = {tile, KLR_FLOAT, KLR_TILE, rows.size, cols.size};
+    struct strip strip = {tile, precision, KLR_TILE, rows.size, cols.size};
+    size_t element = element_size(precision), pitch = KLR_TILE * element;
     if (rows.count == 1 && cols.count == 1) {
-        strip.entry = tile + (rows.range[0].begin - row) * KLR_TILE +
-                      (cols.range[0].begin - col);
+        strip.entry = tile + (rows.range[0].begin - row) * pitch +
+                      (cols.range[0].begin - col) * element;
         return strip;
     }
     strip.entry = room;
     for (size_t r = 0; r < rows.count; r++)
         for (size_t i = rows.range[r].begin; i < rows.range[r].end; i++) {
-            float *to = room;
+            char *to = room;
             for (size_t q = 0; q < cols.count; q++) {
                 size_t begin = cols.range[q].begin;
-                size_t width = cols.range[q].end - begin;
-                memcpy(to, tile + (i - row) * KLR_TILE + (begin - col),
-                       width * sizeof *to);
+                size_t width = (cols.range[q].end - begin) * element;
+                memcpy(to, tile + (i - row) * pitch + (begin - col) * element,
+                       width);
                 to += width;
             }
-            room += KLR_TILE;
+            room += pitch;
         }
     return strip;
 }
@@ -188,7 +217,7 @@ static struct strip strip_compute(struct tiles *tiles, struct tile_work *work,
                                   struct klr_set rows, struct klr_set cols,
                                   enum klr_precision precision)
 {
-    size_t element = precision == KLR_FLOAT ? sizeof(float) : sizeof(double);
+    size_t element = element_size(precision);
     char *to = work->strip;
     for (size_t r = 0; r < rows.count; r++) {
         struct klr_range range = rows.range[r];
@@ -209,11 +238,10 @@ static struct strip tiles_strip(struct tiles *tiles, size_t thread,
     struct klr_set row_set = cut_ranges(rows, work->rows);
     struct klr_set col_set = cut_ranges(cols, work->cols);
     size_t i = rows.block, j = cols.block;
-    if (!left && precision == KLR_FLOAT && i >= j && tiles_filled(tiles, i, j))
-        return strip_gather(row_set, col_set,
-                            tiles->tile +
-                                tile_number(i, j) * KLR_TILE * KLR_TILE,
-                            i * KLR_TILE, j * KLR_TILE, work->strip);
+    if (!left && i >= j && tiles_filled(tiles, precision, i, j))
+        return strip_gather(row_set, col_set, precision,
+                            tiles_at(tiles, precision, i, j), i * KLR_TILE,
+                            j * KLR_TILE, work->strip);
     return strip_compute(tiles, work, left ? left : tiles->points, row_set,
                          col_set, precision);
 }
@@ -228,11 +256,11 @@ static bool tiles_copy_row(const struct tiles *tiles, size_t i, size_t block,
         high = block;
         low = own;
     }
-    if (!tiles_filled(tiles, high, low))
+    if (!tiles_filled(tiles, KLR_FLOAT, high, low))
         return false;
-    const float *row = tiles->tile +
-                       tile_number(high, low) * KLR_TILE * KLR_TILE +
-                       in * (own < block ? 1 : KLR_TILE);
+    const float *row =
+        (const float *)(const void *)tiles_at(tiles, KLR_FLOAT, high, low) +
+        in * (own < block ? 1 : KLR_TILE);
     for (size_t q = 0; q < cols.count; q++)
         for (size_t j = cols.range[q].begin; j < cols.range[q].end; j++)
             *out++ = row[(j - begin) * row_step];

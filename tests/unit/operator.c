@@ -13,7 +13,7 @@
 
 #include "tests/tap.h"
 
-enum { N = 1050, D = 6, M = 5, LEFT = 531, BLOCKS = 5, VARIANTS = 9 };
+enum { N = 1050, D = 6, M = 5, LEFT = 531, BLOCKS = 5, VARIANTS = 12 };
 
 static double x[N * D];
 static int feature[N * D];
@@ -45,12 +45,14 @@ static struct klr_features make_features(bool sparse)
     return (struct klr_features){N, D, start, feature, x};
 }
 
-/* No tile, some tiles, all of them; with one, two and three threads. */
+/* No tile, some tiles of floats, all of them and some of doubles, all; with one,
+ * two and three threads. */
 static bool make_variants(const struct klr_kernel *kernel,
                           const struct klr_features *features)
 {
     const size_t tile = (size_t)KLR_TILE * KLR_TILE * sizeof(float);
-    const size_t budget[3] = {tile - 1, 7 * tile + 5, SIZE_MAX};
+    const size_t budget[] = {tile - 1, 7 * tile + 5, (15 + 2 * 3) * tile + 7,
+                             SIZE_MAX};
     bool right = true;
     for (size_t t = 0; t < VARIANTS; t++)
         right = !operator_create(&variant[t], kernel, features, NULL,
@@ -179,17 +181,22 @@ static void test_counts(void)
     const struct klr_range all = {0, N};
     const unsigned long long triangle = /* and the rest of the diagonal */
         (unsigned long long)(N - 1024) * N + 256 * 256 * (BLOCKS * 2);
-    for (size_t t = 0; t < VARIANTS; t++) {
-        unsigned long long before = variant[t].evaluations, computed;
-        operator_apply(&variant[t], set_of(&all, 1), set_of(&all, 1), v, 1,
-                       KLR_FLOAT, out);
-        computed = variant[t].evaluations - before;
-        ok(t < 3   ? computed == triangle
-           : t < 6 ? computed == triangle - 7 * 256 * 256
-                   : computed == 0,
-           "%llu entries computed with %zu tiles kept", computed,
-           variant[t].tiles.stored);
-    }
+    const unsigned long long tile = 256 * 256; /* the first ones are whole */
+    for (size_t t = 0; t < VARIANTS; t++)
+        for (int p = 0; p < 2; p++) {
+            const size_t kept[2][VARIANTS / 3] = {{0, 7, 15, 15},
+                                                  {0, 0, 3, 15}};
+            unsigned long long before = variant[t].evaluations, computed;
+            operator_apply(&variant[t], set_of(&all, 1), set_of(&all, 1), v, 1,
+                           p ? KLR_DOUBLE : KLR_FLOAT, out);
+            computed = variant[t].evaluations - before;
+            ok(variant[t].tiles.kept[p].stored == kept[p][t / 3] &&
+                   computed == (kept[p][t / 3] == 15
+                                    ? 0
+                                    : triangle - kept[p][t / 3] * tile),
+               "%llu %s computed with %zu tiles kept", computed,
+               p ? "doubles" : "floats", kept[p][t / 3]);
+        }
 }
 
 static bool rows_right(struct klr_operator *op, struct klr_set set)
@@ -237,7 +244,7 @@ static bool many_rows_right(struct klr_operator *op, struct klr_set set)
     for (size_t q = 0; q < MANY; q++)
         for (size_t j = 0; j < set.size; j++)
             right = right && ((float *)to[q])[j] == single[row[q] * N + col[j]];
-    if (op->tiles.stored == 0)
+    if (op->tiles.kept[KLR_FLOAT].stored == 0)
         right = right && op->evaluations - before == MANY * set.size;
     return right;
 }
@@ -249,7 +256,8 @@ static void test_entries(void)
         ok(rows_right(&variant[t], set_of(odd, 3)) &&
                many_rows_right(&variant[t], set_of(odd, 3)),
            "rows and diagonal with %zu tiles kept, %zu threads",
-           variant[t].tiles.stored, klr_pool_size(variant[t].pool));
+           variant[t].tiles.kept[KLR_FLOAT].stored,
+           klr_pool_size(variant[t].pool));
 }
 
 /* The first rows as other examples, all at once or one by one. */

@@ -383,7 +383,7 @@ static int run(struct predict *predict, const char *const *operand)
     predict->output = operand[2] ? operand[2] : "-";
     if (check_options(predict, &err))
         return cli_fail(predict->program, NULL, &err);
-    if (klr_output_check(predict->output, &err))
+    if (klr_output_check(predict->output, operand, 2, &err))
         return cli_fail(predict->program, cli_output_name(predict->output),
                         &err);
     int status = load(predict);

@@ -491,7 +491,7 @@ static int run(struct scale *scale, struct klr_error *err)
     int code = settle_options(scale, err);
     if (!code && options->save) {
         scale->file = options->save;
-        code = klr_output_check(options->save, err);
+        code = klr_output_check(options->save, &scale->data, 1, err);
     }
     if (!code) {
         scale->file = scale->data;

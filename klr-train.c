@@ -255,10 +255,12 @@ static int prepare(struct cli_train *train, const struct cli_program *program,
         code = name_model(train, operand[1], t, &err);
     if (code)
         return cli_fail(program, NULL, &err);
-    if (cv_out && klr_output_check(cv_out, &err))
+    const char *const other[] = {train->data, train->options.weights,
+                                 train->options.folds_file, cv_out};
+    if (cv_out && klr_output_check(cv_out, other, 3, &err))
         return cli_fail(program, cv_out, &err);
     for (size_t t = 0; t < train->models; t++)
-        if (klr_output_check(train->path[t], &err))
+        if (klr_output_check(train->path[t], other, 4, &err))
             return cli_fail(program, cli_output_name(train->path[t]), &err);
     return -1;
 }

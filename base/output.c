@@ -146,11 +146,32 @@ static int place_find(struct place *place, const char *path)
     return place->direct ? 0 : folder_writable(place->target);
 }
 
-int klr_output_check(const char *path, struct klr_error *err)
+/* The same file, or the same name of one that is not there yet. */
+static bool place_is(const struct place *place, const char *path)
+{
+    struct stat here, there;
+    char target[PATH_MAX];
+    if (place->exists)
+        return !stat(place->target, &here) && !stat(path, &there) &&
+               here.st_dev == there.st_dev && here.st_ino == there.st_ino;
+    return !resolve(path, target) && strcmp(place->target, target) == 0;
+}
+
+int klr_output_check(const char *path, const char *const *others, size_t count,
+                     struct klr_error *err)
 {
     struct place place;
-    int fault = strcmp(path, "-") ? place_find(&place, path) : 0;
-    return fault ? io_error(err, fault) : 0;
+    if (strcmp(path, "-") == 0)
+        return 0;
+    int fault = place_find(&place, path);
+    if (fault)
+        return io_error(err, fault);
+    for (size_t i = 0; i < count && !place.direct; i++)
+        if (others[i] && strcmp(others[i], "-") && place_is(&place, others[i]))
+            return klr_fail(err, KLR_E_USAGE,
+                            "the same file is named twice, and would be "
+                            "replaced");
+    return 0;
 }
 
 /* ---- Opening ---- */

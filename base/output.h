@@ -15,8 +15,11 @@
 struct klr_output; /* opaque; freed by klr_output_commit or _abandon */
 
 /* Tells, before any work is done, whether `path` could be written: its folder
- * exists and is writable, it is no folder itself. Creates nothing. KLR_E_IO. */
-int klr_output_check(const char *path, struct klr_error *err);
+ * exists and is writable, it is no folder itself: KLR_E_IO. And whether it
+ * would replace one of `others` (count), of which NULL and "-" are none:
+ * KLR_E_USAGE. Creates nothing. */
+int klr_output_check(const char *path, const char *const *others, size_t count,
+                     struct klr_error *err);
 
 int klr_output_open(struct klr_output **out, const char *path,
                     struct klr_error *err);

@@ -118,7 +118,7 @@ static void refused(const char *path, int fault)
     char expected[128];
     snprintf(expected, sizeof expected, "cannot write: %s", strerror(fault));
     err.message[0] = '\0';
-    ok(klr_output_check(path, &err) == KLR_E_IO &&
+    ok(klr_output_check(path, NULL, 0, &err) == KLR_E_IO &&
            !strcmp(err.message, expected),
        "check refuses '%s': %s", path, err.message);
     err.message[0] = '\0';
@@ -141,10 +141,34 @@ static void test_refusals(void)
         refused("fixed", EACCES);
     }
     int before = entries(".");
-    ok(!klr_output_check("fresh", &err) && !klr_output_check("new", &err) &&
-           !klr_output_check("-", &err) && !klr_output_check("/dev/null", &err),
+    ok(!klr_output_check("fresh", NULL, 0, &err) &&
+           !klr_output_check("new", NULL, 0, &err) &&
+           !klr_output_check("-", NULL, 0, &err) &&
+           !klr_output_check("/dev/null", NULL, 0, &err),
        "check accepts what can be written");
     ok(entries(".") == before, "and makes nothing");
+}
+
+static bool replaces(const char *path, const char *other)
+{
+    const char *const others[] = {NULL, "-", other};
+    return klr_output_check(path, others, 3, &err) == KLR_E_USAGE;
+}
+
+static void test_replaced(void)
+{
+    spit("read", "x");
+    ok(!symlink("read", "name") && !symlink("later", "earlier"), "links");
+    ok(replaces("read", "read") && replaces("./read", "read") &&
+           replaces("name", "read") && replaces("read", "name"),
+       "a file that is read would be replaced, whatever its name");
+    ok(!replaces("read", "fresh") && !replaces("fresh", "read"),
+       "another one would not");
+    ok(replaces("later", "later") && replaces("earlier", "later") &&
+           !replaces("later", "latest"),
+       "nor would two results go to one file that is not there yet");
+    ok(!replaces("/dev/null", "/dev/null") && !replaces("-", "-"),
+       "devices and streams are not replaced");
 }
 
 static void test_direct(void)
@@ -269,6 +293,7 @@ int main(void)
     test_files();
     test_links();
     test_refusals();
+    test_replaced();
     test_direct();
     test_nonblocking();
     test_handler();

@@ -163,7 +163,9 @@ static struct link link_fit_platt(const struct sides *s, bool intercept)
 }
 
 /* The log-odds of two normal densities times the priors, of which the positive
- * side has `prior`, or its share of the examples if that is NaN. */
+ * side has `prior`, or its share of the examples if that is NaN. Means in the
+ * wrong order, of few examples held out, leave the priors; a side without a
+ * variance, of one example, has that of the other. */
 static struct link link_fit_gaussian(const struct sides *s, double prior)
 {
     double size[2] = {0, 0}, mean[2] = {0, 0}, var[2] = {0, 0};
@@ -177,10 +179,15 @@ static struct link link_fit_gaussian(const struct sides *s, double prior)
         double d = s->f[i] - mean[s->y[i] > 0];
         var[s->y[i] > 0] += s->weight[i] * d * d;
     }
+    double odds = isnan(prior) ? size[1] / size[0] : prior / (1 - prior);
+    if (!(mean[1] > mean[0]))
+        return (struct link){LINK_GAUSSIAN, 0, -log(odds), 0};
     double least = 1e-12 * (mean[1] - mean[0]) * (mean[1] - mean[0]) + 1e-300;
     for (int side = 0; side < 2; side++)
-        var[side] = fmax(var[side] / size[side], least);
-    double odds = isnan(prior) ? size[1] / size[0] : prior / (1 - prior);
+        var[side] /= size[side];
+    for (int side = 0; side < 2; side++)
+        if (!(var[side] > least))
+            var[side] = fmax(var[!side], least);
     double b = log(odds) - 0.5 * log(var[1] / var[0]) -
                mean[1] * mean[1] / (2 * var[1]) +
                mean[0] * mean[0] / (2 * var[0]);

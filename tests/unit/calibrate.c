@@ -104,6 +104,31 @@ static void test_gaussian(void)
     }
 }
 
+/* Sides that have no densities to speak of. */
+static void test_few(void)
+{
+    double f[4] = {0.5, -1, -2, -1.5}, weight[4] = {1, 2, 1, 1};
+    const double y[4] = {1, -1, -1, -1};
+    struct sides sides = {4, f, y, weight};
+    struct link link = link_fit_gaussian(&sides, NAN);
+    double mean = -5.5 / 4, var = 0.171875;
+    ok(fabs(link.c) < 1e-15 &&
+           fabs(link_log_odds(&link, (0.5 + mean) / 2) - log(0.25)) < 1e-12 &&
+           fabs(link.a + (0.5 - mean) / var) < 1e-12,
+       "a single example has the variance of the other side");
+    sides.n = 2;
+    link = link_fit_gaussian(&sides, NAN);
+    ok(link_log_odds(&link, 0.4) > 1e6 && link_log_odds(&link, -0.9) < -1e6,
+       "two of them are told apart between them");
+    f[0] = -3;
+    sides.n = 4;
+    for (int given = 0; given < 2; given++) {
+        link = link_fit_gaussian(&sides, given ? 0.2 : NAN);
+        ok(link.a == 0 && link.c == 0 && fabs(link.b - log(4)) < 1e-15,
+           "means in the wrong order say nothing but the prior");
+    }
+}
+
 /* What the loss itself estimates: the risk p loss(f) + (1 - p) loss(-f) is
  * least at f; or f alone, or what is left of it where the shift is taken back.
  */
@@ -182,6 +207,7 @@ int main(void)
     test_log_odds();
     test_platt();
     test_gaussian();
+    test_few();
     sample_make(&s, N);
     test_held_out(&s.problem, KLR_CALIBRATION_CV);
     test_held_out(&s.problem, KLR_CALIBRATION_HOLDOUT);

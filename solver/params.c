@@ -130,7 +130,7 @@ const struct klr_option klr_train_options[] = {
      .argument = "LABEL",
      .offset = KLR_PARAM(positive),
      .help = "the first class of two (default: the larger label, or the name "
-             "that comes first)"},
+             "that comes last)"},
     {.type = KLR_CHOICE,
      .letter = 'b',
      .name = "probability",

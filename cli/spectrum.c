@@ -27,12 +27,13 @@ void cli_print_spectrum(const struct klr_spectrum *s, bool json)
         print_json(s);
         return;
     }
-    printf("kernel matrix: %s; smallest eigenvalue %.6g, on vectors of sum 0 "
-           "%.6g ",
-           klr_definiteness_names[s->kind], s->whole.least, s->centred.least);
+    printf("kernel matrix: %s; smallest eigenvalue %.6g",
+           klr_definiteness_names[s->kind], s->whole.least);
+    if (s->n > 1)
+        printf(", on vectors of sum 0 %.6g", s->centred.least);
     if (s->exact)
-        printf("(all %zu by tridiagonalisation, %zu negative)\n", s->n,
+        printf(" (all %zu by tridiagonalisation, %zu negative)\n", s->n,
                s->negative);
     else
-        printf("(estimates by %lld Lanczos steps)\n", s->steps);
+        printf(" (estimates by %lld Lanczos steps)\n", s->steps);
 }

@@ -17,6 +17,8 @@
  * estimate. Copies of eigenvalues, which appear as orthogonality is lost, do
  * not change the extremes.
  */
+#include <float.h>
+
 #include "solver/internal.h"
 
 enum {
@@ -192,7 +194,8 @@ static void spectrum_reduce(struct spectrum *s)
         s->d[i] = s->a[i * n + i];
 }
 
-/* Rounding moves eigenvalues by some n 2^-53 times the largest. */
+/* Rounding moves eigenvalues by some n 2^-53 times the largest; and the zeros
+ * of a zero matrix are not negative either. */
 static void spectrum_exact(struct spectrum *s)
 {
     struct klr_spectrum *out = s->out;
@@ -201,7 +204,8 @@ static void spectrum_exact(struct spectrum *s)
         return;
     struct tridiagonal whole = {s->op.n, s->d, s->e};
     struct tridiagonal centred = {s->op.n - 1, s->d + 1, s->e + 1};
-    out->tolerance = ldexp((double)s->op.n * tridiagonal_bound(&whole), -52);
+    out->tolerance =
+        ldexp((double)s->op.n * tridiagonal_bound(&whole), -52) + DBL_MIN;
     out->whole = tridiagonal_extremes(&whole);
     out->centred = tridiagonal_extremes(&centred);
     out->negative = tridiagonal_count(&whole, -out->tolerance);

@@ -50,6 +50,17 @@ is($json->{method}, 'lanczos', 'many examples: estimates');
 is($json->{kernel_matrix}, 'indefinite', 'many examples: indefinite');
 cmp_ok($json->{least}, '<', -1, 'many examples: smallest eigenvalue');
 
+# No vector of one element sums to 0; no zero is negative.
+my $one = put("$dir/one", "1 1:2\n");
+is(run(['klr-train', '--check-kernel', '-t', 0, $one])->{out},
+    'kernel matrix: positive definite; smallest eigenvalue 4 (all 1 by '
+        . "tridiagonalisation, 0 negative)\n", 'one example');
+my $zeros = put("$dir/zeros", "1\n2\n2\n");
+is(run(['klr-train', '--check-kernel', '-t', 0, $zeros])->{out},
+    'kernel matrix: positive semidefinite; smallest eigenvalue 0, on vectors '
+        . "of sum 0 0 (all 3 by tridiagonalisation, 0 negative)\n",
+    'a matrix of zeros');
+
 for my $wrong (["$heart $dir/m", 'there is no model'],
     ["-v 5 $heart", 'there is nothing to validate (-v)']) {
     my ($arguments, $message) = @$wrong;

@@ -98,6 +98,10 @@ static int take_weight(const char *name, const char *value, void *context,
     struct klr_params *params = &train->params;
     struct klr_weight weight = {.label = name + 1};
     char quoted[KLR_QUOTED_SIZE];
+    if (!*weight.label)
+        return klr_fail(err, KLR_E_USAGE,
+                        "option -w: the label stands right behind it: -wLABEL "
+                        "WEIGHT");
     if (!klr_read_real(value, &weight.weight))
         return klr_fail(err, KLR_E_USAGE, "option -%.40s: %s is not a number",
                         name, klr_quote(quoted, value));

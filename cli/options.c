@@ -72,10 +72,12 @@ static int fail_unknown(const struct parse *parse, const char *text)
     char quoted[KLR_QUOTED_SIZE], name[KLR_QUOTED_SIZE], hint[80] = "";
     snprintf(name, sizeof name, "%.*s", (int)strcspn(text, "="), text);
     const char *near = suggest(parse->program, name);
-    bool one = text[1] != '-' && text[2]; /* "-c1" */
+    const struct klr_option *one = NULL; /* "-c1" */
+    if (text[1] != '-' && text[2])
+        one = find(parse->program, text[1], NULL, 0).option;
     if (near)
         snprintf(hint, sizeof hint, " (did you mean --%s?)", near);
-    else if (one && find(parse->program, text[1], NULL, 0).option)
+    else if (one && one->type != KLR_FLAG)
         snprintf(hint, sizeof hint, " (did you mean -%c %.40s?)", text[1],
                  text + 2);
     klr_quote(quoted, name);

@@ -349,8 +349,8 @@ static int metric_check(enum klr_metric metric, size_t k, bool probable,
 {
     if (metric_table[metric].probable && !probable)
         return klr_fail(err, KLR_E_USAGE,
-                        "option --metric: %s needs probabilities, which the "
-                        "model has not",
+                        "option --metric: %s needs probabilities, which -b 1 "
+                        "or --link gives a model",
                         klr_metric_names[metric]);
     if (metric == KLR_METRIC_AUC && k != 2)
         return klr_fail(err, KLR_E_USAGE,

@@ -242,12 +242,13 @@ my @values = (
     ['--seed 9223372036854775808',
      "option --seed: '9223372036854775808' is too large"],
     ['--positive yes', "option --positive: 'yes' is not a number$hint"],
-    ['--string-labels -w 1', "option -w: '' is not a name"],
+    ['--string-labels -w 1', 'option -w: the label stands right behind it: '
+        . '-wLABEL WEIGHT'],
     ['-w1 -3', 'option -w1: must be greater than 0, got -3'],
     ['-w1 0', 'option -w1: must be greater than 0, got 0'],
     ['-w1 a', "option -w1: 'a' is not a number"],
     ['-wx 1', "option -w: 'x' is not a number$hint"],
-    ['-w 1', "option -w: '' is not a number$hint"],
+    ['-w 1', 'option -w: the label stands right behind it: -wLABEL WEIGHT'],
     ['--gama 1', 'unknown option --gama (did you mean --gamma?)'],
     ['-gamma 1', 'unknown option -gamma (did you mean --gamma?)'],
     ['--max_iter=5', 'unknown option --max_iter (did you mean --max-iter?)'],
@@ -256,7 +257,7 @@ my @values = (
     ['-c10', 'unknown option -c10 (did you mean -c 10?)'],
     ['-n 0.5', 'unknown option -n'],
     ['-p 0.1', 'unknown option -p'],
-    ['-qq', 'unknown option -qq (did you mean -q q?)'],
+    ['-qq', 'unknown option -qq'],
     ['--json=1', 'option --json takes no value'],
 );
 for my $value (@values) {
@@ -283,8 +284,8 @@ refused('--metrics without -v', ['klr-train', '--metrics', 'd'], {}, 2,
     'klr-train: option --metrics: only validation (-v) has them');
 refused('a metric without probabilities',
     ['klr-train', '-v', '2', '-s', 'svm', '--metric', 'brier', 'd'], {}, 2,
-    'klr-train: option --metric: brier needs probabilities, which the model has'
-        . ' not');
+    'klr-train: option --metric: brier needs probabilities, which -b 1 or '
+        . '--link gives a model');
 refused('AUC of three classes',
     ['klr-train', '-v', '2', '--metric', 'auc', 'three'],
     { three => join '', map { $_ % 3 . " 1:$_\n" } 1 .. 9 }, 2,

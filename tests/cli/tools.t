@@ -184,6 +184,11 @@ is(subset('heart_scale', $_)->{exit}, 2, "size $_: wrong usage")
     for qw(0 -1 x 1.5);
 is(subset('heart_scale', 3, "$dir/x", "$dir/x")->{exit}, 2,
     'one file for both');
+my $kept = put("$dir/kept", "1 1:1\n2 1:2\n3 1:3\n");
+for my $files ([$kept], ["$dir/./kept"], ['-', $kept]) {
+    is(subset($kept, 3, @$files)->{exit}, 2, "the data in place of @$files");
+}
+is(get($kept), "1 1:1\n2 1:2\n3 1:3\n", 'stay');
 is(check('', "$dir/none")->{err},
     "klr-check: $dir/none: No such file or directory\n",
         'klr-check of no file');
@@ -194,7 +199,7 @@ SKIP: {
         $run = run([ "tools/$command->[0]", @$command[ 1 .. $#$command ] ],
             stdout_file => '/dev/full');
         like("$run->{exit} $run->{err}",
-            qr/\A1 $command->[0]: .*: No space left on device\n\z/,
+            qr/\A1 $command->[0]: output: No space left on device\n\z/,
             "$command->[0] on a full disk");
     }
 }

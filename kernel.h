@@ -167,6 +167,10 @@ struct klr_dense {
     void (*gram)(size_t inner, const void *a, const void *b,
                  enum klr_precision precision, size_t pitch, size_t rows,
                  size_t cols, double *out);
+    /* x (rows, cols; to) = R^-T x for an upper triangle R (rows, rows; pitch)
+     * of at most KLR_BAND rows. */
+    void (*divide)(size_t rows, const double *r, size_t pitch, size_t cols,
+                   double *x, size_t to);
     /* out (cols) += A'x and out (rows) = A w for A (rows, cols), cols a
      * multiple of 8: the same bits everywhere. */
     void (*project)(size_t rows, size_t cols, const float *a, size_t pitch,

@@ -26,6 +26,7 @@
 #include "solver/smo_shrink.c" /* examples set aside, */
 #include "solver/smo.c"        /* and the method; */
 #include "solver/smo1.c"       /* its outer loop, to first order */
+#include "solver/triangle.c"   /* dense triangles, factored: for the next, */
 #include "solver/precond.c"    /* low rank, weighted: for the next */
 #include "solver/cholesky.c"   /* of full rank, float: for discriminants */
 #include "solver/direction.c"  /* the step of the Newton method, */

@@ -176,6 +176,53 @@ static TARGET void NAME(dense_gram)(size_t inner, const void *a, const void *b,
     }
 }
 
+/* ---- doubles: x = R^-T x ---- */
+
+/* DENSE_WIDE columns in registers, row by row, for left (rows, KLR_BAND) = -R',
+ * whose diagonal is not used. */
+LOCAL void NAME(divide_block)(size_t rows, const double *left,
+                              const double *pivot, double *x)
+{
+    enum { VECTORS = DENSE_WIDE / LANES_OF };
+    for (size_t i = 0; i < rows; i++) {
+        doubles *to = (doubles *)(x + i * DENSE_WIDE), sum[VECTORS];
+        memcpy(sum, to, sizeof sum);
+        for (size_t k = 0; k < i; k++) {
+            const doubles *from = (const doubles *)(x + k * DENSE_WIDE);
+            doubles u = left[i * KLR_BAND + k] - (doubles){0};
+#pragma GCC unroll 8
+            for (size_t c = 0; c < VECTORS; c++)
+                sum[c] = FMA_DOUBLE(u, from[c], sum[c]);
+        }
+#pragma GCC unroll 8
+        for (size_t c = 0; c < VECTORS; c++)
+            to[c] = sum[c] / pivot[i];
+    }
+}
+
+static TARGET void NAME(dense_divide)(size_t rows, const double *r,
+                                      size_t pitch, size_t cols, double *x,
+                                      size_t to)
+{
+    double left[KLR_BAND * KLR_BAND], pivot[KLR_BAND];
+    _Alignas(64) double block[KLR_BAND * DENSE_WIDE] = {0};
+    for (size_t k = 0; k < rows; k++) {
+        pivot[k] = r[k * pitch + k];
+        for (size_t i = k + 1; i < rows; i++)
+            left[i * KLR_BAND + k] = -r[k * pitch + i];
+    }
+    for (size_t c = 0; c < cols; c += DENSE_WIDE) {
+        size_t width = cols - c < DENSE_WIDE ? cols - c : DENSE_WIDE;
+        for (size_t i = 0; i < rows; i++)
+            memcpy(block + i * DENSE_WIDE, x + i * to + c,
+                   width * sizeof *block);
+        NAME(divide_block)(rows, left, pivot, block);
+        for (size_t i = 0; i < rows; i++)
+            memcpy(x + i * to + c, block + i * DENSE_WIDE,
+                   width * sizeof *block);
+    }
+}
+
 /* ---- sweeps: a matrix of floats, vectors of doubles ---- */
 
 /* Several rows at once, of some hundred columns maybe, are no stream that the
@@ -245,8 +292,8 @@ static TARGET void NAME(dense_expand)(size_t rows, size_t cols, const float *a,
 }
 
 static const struct klr_dense NAME(dense_products) = {
-    NAME(dense_panel), NAME(dense_slim), NAME(dense_gram), NAME(dense_project),
-    NAME(dense_expand)};
+    NAME(dense_panel),  NAME(dense_slim),    NAME(dense_gram),
+    NAME(dense_divide), NAME(dense_project), NAME(dense_expand)};
 
 #undef LOCAL
 #undef WIDE

@@ -122,42 +122,6 @@ static void update_turn(void *context, size_t turn, size_t thread)
                             tile + p * CHOLESKY_STRIP);
 }
 
-static bool block_factor(size_t n, size_t pitch, double *a)
-{
-    for (size_t k = 0; k < n; k++) {
-        double *restrict row = a + k * pitch;
-        if (!(row[k] > 0.5))
-            return false;
-        double f = 1 / sqrt(row[k]);
-        for (size_t j = k; j < n; j++)
-            row[j] *= f;
-        for (size_t i = k + 1; i < n; i++) {
-            double *restrict to = a + i * pitch, g = row[i];
-            for (size_t j = i; j < n; j++)
-                to[j] -= g * row[j];
-        }
-    }
-    return true;
-}
-
-/* inverse = L^-1 = R'^-1, lower triangle, row by row. */
-static void block_invert(size_t n, const double *a, double *inverse)
-{
-    memset(inverse, 0, CHOLESKY_AREA * sizeof *inverse);
-    for (size_t i = 0; i < n; i++) {
-        double *restrict to = inverse + i * KLR_TILE;
-        to[i] = 1;
-        for (size_t k = 0; k < i; k++) {
-            const double *restrict from = inverse + k * KLR_TILE;
-            double f = a[k * KLR_TILE + i];
-            for (size_t j = 0; j <= k; j++)
-                to[j] -= f * from[j];
-        }
-        for (size_t j = 0; j <= i; j++)
-            to[j] /= a[i * KLR_TILE + i];
-    }
-}
-
 /* The tile of the diagonal becomes the inverse of its factor; the first tile of
  * m->panel that inverse transposed, in panels. */
 static bool cholesky_diagonal(struct cholesky *m)
@@ -170,9 +134,10 @@ static bool cholesky_diagonal(struct cholesky *m)
             a[r * KLR_TILE + c] = /* of the lower triangle */
                 (double)tile[r / KLR_PANEL * CHOLESKY_STRIP + c * KLR_PANEL +
                              r % KLR_PANEL];
-    if (!block_factor(n, KLR_TILE, a))
+    if (!triangle_factor(m->dense, n, KLR_TILE, a, 0.5))
         return false;
-    block_invert(n, a, inverse);
+    memset(inverse, 0, CHOLESKY_AREA * sizeof *inverse);
+    triangle_invert(m->dense, n, KLR_TILE, a, inverse);
     for (size_t r = 0; r < KLR_TILE; r++)
         for (size_t c = 0; c < KLR_TILE; c++) {
             float value = (float)inverse[r * KLR_TILE + c];

@@ -456,6 +456,21 @@ struct system {
 static const struct system *system_of(const struct klr_params *params,
                                       struct klr_error *err);
 
+/* ---- dense triangles: see triangle.c ---- */
+
+/* In place, upper triangle of a (n, n; pitch): a = R'R, with pivots raised to
+ * the least one where they are smaller; false if one was. */
+static bool triangle_factor(const struct klr_dense *dense, size_t n,
+                            size_t pitch, double *a, double least);
+/* inverse (n, n; pitch), zeros at first, = R^-T, a lower triangle. */
+static void triangle_invert(const struct klr_dense *dense, size_t n,
+                            size_t pitch, const double *r, double *inverse);
+/* to (rows, cols; pitch), at most KLR_BAND each, -= A'B for A (inner, rows) and
+ * B (inner, cols); where they are one matrix, its upper triangle. */
+static void band_reduce(const struct klr_dense *dense, size_t inner,
+                        const double *a, const double *b, size_t pitch,
+                        size_t rows, size_t cols, double *to);
+
 /* ---- the preconditioner of the Newton method: see precond.c ---- */
 
 struct precond {
@@ -574,9 +589,6 @@ static bool cholesky_factor(struct cholesky *m, const struct binary *problem,
 /* x[c] (n) = the inverse of I + S K S applied to it, c < count <=
  * CHOLESKY_VECTORS. */
 static void cholesky_solve(struct cholesky *m, size_t count, double *const *x);
-/* In place, upper triangle of a (n, n; pitch): a = R'R; false where a pivot is
- * too small for I and a positive semidefinite matrix. */
-static bool block_factor(size_t n, size_t pitch, double *a);
 
 /* ---- the step of the Newton method: see direction.c ---- */
 

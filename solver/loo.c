@@ -149,29 +149,18 @@ static void loo_fill(struct loo *l, size_t block)
         panel[(first + c) * KLR_BAND + c] += 1;
 }
 
-/* t (KLR_BAND, width) = R_II^-T t for a block r of the diagonal. */
-static void loo_divide(const double *r, size_t width, double *t)
-{
-    for (size_t i = 0; i < KLR_BAND; i++) {
-        double *from = t + i * width, pivot = r[i * KLR_BAND + i];
-        for (size_t c = 0; c < width; c++)
-            from[c] /= pivot;
-        for (size_t k = i + 1; k < KLR_BAND; k++) {
-            double *restrict to = t + k * width, f = r[i * KLR_BAND + k];
-            for (size_t c = 0; c < width; c++)
-                to[c] -= f * from[c];
-        }
-    }
-}
-
 /* to (LOO_AREA) -= A'B for A and B (rows, KLR_BAND). */
 static void loo_reduce(const struct loo *l, size_t rows, const double *a,
                        const double *b, double *to)
 {
-    double out[LOO_AREA];
-    l->dense->gram(rows, a, b, KLR_DOUBLE, KLR_BAND, KLR_BAND, KLR_BAND, out);
-    for (size_t e = 0; e < LOO_AREA; e++)
-        to[e] -= out[e];
+    band_reduce(l->dense, rows, a, b, KLR_BAND, KLR_BAND, KLR_BAND, to);
+}
+
+/* to (KLR_BAND, cols) = R_II^-T to for a block r of the diagonal. */
+static void loo_divide(const struct loo *l, const double *r, size_t cols,
+                       double *to)
+{
+    l->dense->divide(KLR_BAND, r, KLR_BAND, cols, to, cols);
 }
 
 /* The block of R at row l->at and the turn-th column behind the diagonal. */
@@ -183,7 +172,7 @@ static void loo_row_turn(void *context, size_t turn, size_t thread)
     double *to = panel + l->at * LOO_AREA;
     (void)thread;
     loo_reduce(l, l->at * KLR_BAND, diagonal, panel, to);
-    loo_divide(diagonal + l->at * LOO_AREA, KLR_BAND, to);
+    loo_divide(l, diagonal + l->at * LOO_AREA, KLR_BAND, to);
 }
 
 static enum klr_status loo_clock(struct loo *l)
@@ -205,7 +194,7 @@ static enum klr_status loo_factor(struct loo *l, bool *definite)
         double *panel = loo_panel(l, i), *block = panel + i * LOO_AREA;
         l->at = i;
         loo_reduce(l, i * KLR_BAND, panel, panel, block);
-        *definite = block_factor(KLR_BAND, KLR_BAND, block);
+        *definite = triangle_factor(l->dense, KLR_BAND, KLR_BAND, block, 0.5);
         if (!*definite)
             return KLR_CONVERGED;
         klr_pool_run(l->training->op->pool, l->blocks - i - 1, loo_row_turn, l);
@@ -231,7 +220,7 @@ static void loo_column_turn(void *context, size_t turn, size_t thread)
         const double *panel = loo_panel(l, i);
         double *to = column + (i - j) * LOO_AREA;
         loo_reduce(l, (i - j) * KLR_BAND, panel + j * LOO_AREA, column, to);
-        loo_divide(panel + i * LOO_AREA, KLR_BAND, to);
+        loo_divide(l, panel + i * LOO_AREA, KLR_BAND, to);
         for (size_t e = 0; e < LOO_AREA; e++)
             h[e % KLR_BAND] += to[e] * to[e];
     }
@@ -248,7 +237,7 @@ static void loo_solve(struct loo *l)
         for (size_t k = 0; k < i * KLR_BAND; k++)
             for (size_t c = 0; c < KLR_BAND; c++)
                 to[c] -= panel[k * KLR_BAND + c] * x[k];
-        loo_divide(panel + i * LOO_AREA, 1, to);
+        loo_divide(l, panel + i * LOO_AREA, 1, to);
     }
     for (size_t i = l->blocks; i-- > 0;) {
         const double *panel = loo_panel(l, i);

@@ -458,43 +458,13 @@ static void precond_gram(struct precond *m)
     m->flops += (double)m->n * (double)m->rank * (double)m->rank;
 }
 
-/* Rows a .. a + rows - 1 of the factor less what the rows above contribute. */
-static void factor_band(struct precond *m, size_t a, size_t rows)
-{
-    double tile[KLR_BAND * KLR_BAND];
-    for (size_t b = a; b < m->rank; b += KLR_BAND) {
-        size_t cols = m->rank - b < KLR_BAND ? m->rank - b : KLR_BAND;
-        m->dense->gram(a, m->factor + a, m->factor + b, KLR_DOUBLE, m->stride,
-                       rows, cols, tile);
-        for (size_t k = 0; k < rows; k++)
-            for (size_t j = a == b ? k : 0; j < cols; j++)
-                m->factor[(a + k) * m->stride + b + j] -=
-                    tile[k * KLR_BAND + j];
-    }
-}
-
 /* In place: the upper Cholesky factor R, R'R = I + L'L, which has no pivot
  * below 1. */
 static void precond_factor(struct precond *m)
 {
-    size_t r = m->rank, rows;
-    for (size_t a = 0; a < r; a += rows) {
-        rows = r - a < KLR_BAND ? r - a : KLR_BAND;
-        factor_band(m, a, rows);
-        for (size_t k = a; k < a + rows; k++) {
-            double *restrict to = m->factor + k * m->stride;
-            for (size_t l = a; l < k; l++) {
-                const double *restrict row = m->factor + l * m->stride;
-                double f = row[k];
-                for (size_t j = k; j < r; j++)
-                    to[j] -= f * row[j];
-            }
-            double f = 1 / sqrt(fmax(to[k], 1));
-            for (size_t j = k; j < r; j++)
-                to[j] *= f;
-        }
-    }
-    m->flops += (double)r * (double)r * (double)r / 3;
+    double r = (double)m->rank;
+    triangle_factor(m->dense, m->rank, m->stride, m->factor, 1);
+    m->flops += r * r * r / 3;
 }
 
 static void precond_columns(struct precond *m, const struct binary *problem,

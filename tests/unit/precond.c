@@ -128,6 +128,46 @@ static void test_gram(const char *set)
     ok(worst < 1e-13, "%s: A'B in doubles: %g", set, worst);
 }
 
+static double diagonal[KLR_BAND];
+
+/* |R'X - B| for X = R^-T B, (rows, cols) of `wide`, whose upper triangle with a
+ * larger diagonal is R; and what became of elements that are not X's. */
+static double divide_error(const struct klr_dense *dense, size_t rows,
+                           size_t cols)
+{
+    static double out[KLR_BAND * K];
+    double worst = 0;
+    memcpy(out, wide, sizeof out);
+    for (size_t i = 0; i < rows; i++)
+        wide[i * K + i] = 20;
+    dense->divide(rows, wide, K, cols, out, K);
+    for (size_t i = 0; i < KLR_BAND; i++)
+        for (size_t j = 0; j < K; j++) {
+            long double sum = i < rows && j < cols ? 0 : out[i * K + j];
+            for (size_t k = 0; k <= i && i < rows && j < cols; k++)
+                sum += (long double)wide[k * K + i] * out[k * K + j];
+            double before = i == j ? diagonal[i] : wide[i * K + j];
+            worst = fmax(worst, fabs((double)sum - before));
+        }
+    for (size_t i = 0; i < rows; i++)
+        wide[i * K + i] = diagonal[i];
+    return worst;
+}
+
+static void test_divide(const char *set)
+{
+    static const size_t rows[] = {0, 1, 5, KLR_BAND - 1, KLR_BAND};
+    static const size_t cols[] = {0, 1, 15, 16, 17, K};
+    const struct klr_dense *dense = klr_dense();
+    double worst = 0;
+    for (size_t i = 0; i < KLR_BAND; i++)
+        diagonal[i] = wide[i * K + i];
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
+        for (size_t c = 0; c < sizeof cols / sizeof *cols; c++)
+            worst = fmax(worst, divide_error(dense, rows[r], cols[c]));
+    ok(worst < 1e-14, "%s: R^-T X: %g", set, worst);
+}
+
 /* bits: (K + H) of the two sweeps, from the first set on the same. */
 static void test_sweeps(const char *set, double *bits, bool first)
 {
@@ -170,9 +210,75 @@ static void test_dense(void)
         test_panel(sets[set]);
         test_slim(sets[set]);
         test_gram(sets[set]);
+        test_divide(sets[set]);
         test_sweeps(sets[set], bits, set == 0);
     }
     unsetenv("KLR_CPU");
+}
+
+/* ---- triangles ---- */
+
+/* A'A + shift I, its upper triangle, from the first n rows of `wide`. */
+static void definite(size_t n, double shift, double *a)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < K; j++) {
+            double sum = i == j ? shift : 0;
+            for (size_t k = 0; j < n && k < n; k++)
+                sum += wide[k * K + i] * wide[k * K + j];
+            a[i * K + j] = j < i ? NAN : sum;
+        }
+}
+
+/* |R'R - A| / |A|, and |L R' - I|, the largest elements of each. */
+static void check_triangle(size_t n)
+{
+    static double a[K * K], r[K * K], inverse[K * K];
+    double worst = 0, off = 0;
+    definite(n, 1, a);
+    memcpy(r, a, sizeof r);
+    memset(inverse, 0, sizeof inverse);
+    ok(triangle_factor(klr_dense(), n, K, r, 0.5), "%zu rows: definite", n);
+    triangle_invert(klr_dense(), n, K, r, inverse);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++) {
+            long double sum = 0, one = 0;
+            for (size_t k = 0; k <= i && i <= j; k++)
+                sum += (long double)r[k * K + i] * r[k * K + j];
+            for (size_t k = j; k <= i; k++)
+                one += (long double)inverse[i * K + k] * r[j * K + k];
+            worst =
+                i <= j ? fmax(worst, fabs((double)sum - a[i * K + j])) : worst;
+            off = fmax(off, fabs((double)one - (i == j)));
+        }
+    ok(worst < 1e-13, "%zu rows: R'R: %g", n, worst);
+    ok(off < 1e-13, "%zu rows: R^-T: %g", n, off);
+}
+
+/* A small pivot among others, in any band. */
+static void check_pivots(size_t small)
+{
+    static double a[K * K];
+    const size_t n = 100;
+    memset(a, 0, sizeof a);
+    for (size_t i = 0; i < n; i++)
+        a[i * K + i] = i == small ? 0.25 : 4;
+    ok(triangle_factor(klr_dense(), n, K, a, 0.125), "pivots above the least");
+    ok(a[small * K + small] == 0.5, "the root of a pivot");
+    a[small * K + small] = 0.25;
+    ok(!triangle_factor(klr_dense(), n, K, a, 1), "a pivot below the least");
+    ok(a[small * K + small] == 1, "... is raised to it");
+    a[small * K + small] = NAN;
+    ok(!triangle_factor(klr_dense(), n, K, a, 1), "no number is below");
+}
+
+static void test_triangle(void)
+{
+    check_triangle(1);
+    check_triangle(KLR_BAND);
+    check_triangle(2 * KLR_BAND + 5);
+    check_pivots(3);
+    check_pivots(70);
 }
 
 /* ---- the preconditioner ---- */
@@ -404,6 +510,7 @@ static void test_threads(void)
 int main(void)
 {
     test_dense();
+    test_triangle();
     test_definition();
     test_degenerate();
     test_function(false);

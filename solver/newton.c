@@ -15,10 +15,12 @@
  * is g + S v, with v of direction.c. K is linear along the line to the Newton
  * point, so the line search needs no product.
  *
- * C is reached along a path, warm started: from zero at a large C the steps
- * would shrink to nothing. Shift and box grow with C. Products are summed in
- * double over float entries; u and q, and with them the gap, are formed from
- * double entries as soon as floats could spoil a tenth of the gap to reach.
+ * The first steps are those of a quarter of the examples: see subset.c. Where
+ * that has no use, C is reached along a path, warm started: from zero at a
+ * large C the steps would shrink to nothing. Shift and box grow with C.
+ * Products are summed in double over float entries; u and q, and with them the
+ * gap, are formed from double entries as soon as floats could spoil a tenth of
+ * the gap to reach.
  *
  * The answer is the dual point g where its own gap is small enough: 0 < |g_i| <
  * C_i and sum g = 0 hold exactly; else beta. At a large C and for K of fast
@@ -267,11 +269,12 @@ static void newton_return(struct newton *nt)
     newton_look(nt);
 }
 
-/* From an evaluated point: Newton steps at the present costs until the relative gap reaches the target.
- * Where it takes many, the preconditioner is too weak for conjugate gradients
- * to come near the Newton point: more rank, and more accuracy. Where no step
- * lowers P, or K seems indefinite, float products have led astray: double ones
- * from then on. */
+/* From an evaluated point: Newton steps at the present costs until the relative
+ * gap reaches the target. Where it takes many, the preconditioner is too weak
+ * for conjugate gradients to come near the Newton point: more rank, and more
+ * accuracy; of that more, too, where a step near the optimum gains little.
+ * Where no step lowers P, or K seems indefinite, float products have led
+ * astray: double ones from then on. */
 static enum klr_status newton_descend(struct newton *nt)
 {
     struct direction *d = &nt->direction;
@@ -293,11 +296,11 @@ static enum klr_status newton_descend(struct newton *nt)
         if (newton_settled(nt))
             return KLR_CONVERGED;
         bool late = step % NEWTON_PATIENCE == 0;
-        bool slow = nt->progress.violation > 0.1 * before;
+        bool slow = nt->progress.violation > 0.1 * before, near = before < 0.1;
         before = nt->progress.violation;
         if (d->steps > NEWTON_LONG || (late && slow))
             direction_raise(d);
-        if (late)
+        if (late || (slow && near))
             d->accuracy = fmax(0.1 * d->accuracy, 1e-8);
         enum klr_status status = direction_solve(d, nt->s, nt->e, nt->q);
         if (status != KLR_CONVERGED)
@@ -376,8 +379,6 @@ static enum klr_status newton_minimise(struct newton *nt)
     return status;
 }
 
-/* Through smaller C to that of `to`; a stop on the way leaves what was reached,
- * as a point of the problem at that C. */
 static enum klr_status newton_approach(struct newton *nt, double cost,
                                        const struct place *from,
                                        const struct place *to)
@@ -425,25 +426,43 @@ static void newton_finish(const struct newton *nt, size_t t,
     solution[0][t].flops = direction_flops(&nt->direction);
 }
 
-static void newton_path(struct newton *nt, struct solution *const *solution)
+/* One column alone has a start from a subset. */
+static int newton_begin(struct newton *nt, const struct place *to, double *cost,
+                        struct klr_error *err)
+{
+    bool served = false;
+    int code = nt->columns > 1 ? 0 : subset_start(nt, to, &served, err);
+    *cost = served ? to->cost : newton_first_cost(nt, to->cost, nt->x);
+    return code;
+}
+
+static int newton_path(struct newton *nt, struct solution *const *solution,
+                       struct klr_error *err)
 {
     const struct klr_params *params = nt->problem->params;
-    struct place from = {0}, to;
-    double cost = newton_first_cost(nt, params->cost.value[0], nt->x);
+    struct place from = {0}, to = {0};
+    double cost = 0;
     for (size_t t = 0; t < params->cost.count; t++, from = to) {
         to.cost = params->cost.value[t];
         to.loss = loss_of(params, to.cost);
+        int code = t == 0 ? newton_begin(nt, &to, &cost, err) : 0;
+        if (code)
+            return code;
         enum klr_status status = newton_approach(nt, cost, &from, &to);
         newton_finish(nt, t, status, solution);
         cost = to.cost * NEWTON_FACTOR;
     }
+    return 0;
 }
 
 /* ---- start and end ---- */
 
+/* Subsets, of subsets again, are half as large each. Their preconditioners are
+ * gone before that of all examples is built. */
 static double newton_bytes(size_t n)
 {
-    return (double)n * NEWTON_VECTORS * sizeof(double) + direction_bytes(n, 1);
+    double vectors = (double)n * NEWTON_VECTORS * sizeof(double);
+    return 2 * (vectors + subset_bytes(n)) + direction_bytes(n, 1);
 }
 
 static int newton_create(struct newton *nt, const struct binary *problem,
@@ -492,7 +511,9 @@ static void newton_free(struct newton *nt)
 static int newton_run(struct newton *nt, struct solution *const *solution,
                       struct klr_error *err)
 {
-    newton_path(nt, solution);
+    int code = newton_path(nt, solution, err);
+    if (code)
+        return code;
     if (nt->direction.indefinite || newton_gap(nt) < -1e-4)
         return klr_fail(
             err, KLR_E_DATA, "the kernel matrix is not positive semidefinite%s",

@@ -84,6 +84,23 @@ static double newton_value(const struct newton *nt, const double *beta,
                            const double *u, double *rho);
 /* rho and P for the present beta, u and costs. */
 static void newton_evaluate(struct newton *nt);
+/* The problem at C, between `from` and `to`. */
+static void newton_set(struct newton *nt, double cost, const struct place *from,
+                       const struct place *to);
+/* A start for the path to `to`, and the C of its first point. */
+static int newton_begin(struct newton *nt, const struct place *to, double *cost,
+                        struct klr_error *err);
+/* From C = cost, between those of `from` and `to`, to that of `to`; a stop on
+ * the way leaves what was reached, as a point of the problem there. */
+static enum klr_status newton_approach(struct newton *nt, double cost,
+                                       const struct place *from,
+                                       const struct place *to);
+/* beta, u and rho of a start at `to`, from a subset of the examples, if one
+ * serves: see subset.c. */
+static int subset_start(struct newton *nt, const struct place *to, bool *served,
+                        struct klr_error *err);
+/* What it allocates for n examples, its vectors of the method aside. */
+static double subset_bytes(size_t n);
 /* Thresholds. */
 static void newton_copy(const struct newton *nt, double *to,
                         const double *from);

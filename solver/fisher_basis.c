@@ -276,7 +276,8 @@ static int basis_judge_exact(const struct basis *basis, struct candidates *c,
     *judgement = (struct judgement){.norm = norm,
                                     .residual = norm,
                                     .gradient = mean[0] - mean[1],
-                                    .known = true};
+                                    .known = true,
+                                    .exact = true};
     if (basis->count > 0)
         basis_reduce(basis, c, u, NULL, false);
     for (size_t k = 0; k < basis->count; k++)

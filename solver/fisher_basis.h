@@ -83,6 +83,7 @@ struct judgement {
     double gradient;       /* mean+ k - mean- k - l'z */
     size_t count;          /* the functions */
     bool known;            /* false at first, all else being 0 */
+    bool exact;            /* of doubles alone */
 };
 
 static void basis_create(struct basis *basis, const struct binary *problem,
@@ -127,7 +128,11 @@ static void judgement_meet(const struct basis *basis, size_t kernel, size_t k,
  * many stand side by side. */
 static int candidates_judge(struct candidates *c, const struct basis *basis,
                             struct judgement *judgement, struct klr_error *err);
-/* False if floats cannot tell. */
+/* False if floats cannot tell enough. */
 static bool judgement_is_clear(const struct judgement *j);
+/* The same with the least residual and the steepest gradient that the kernel
+ * may have if floats cannot tell. */
+static struct judgement judgement_promise(const struct basis *basis,
+                                          const struct judgement *j);
 
 #endif

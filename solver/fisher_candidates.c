@@ -276,6 +276,7 @@ static int candidates_judge(struct candidates *c, const struct basis *basis,
             c->work + q / KLR_PANEL * JUDGING_PANEL_SUMS + q % KLR_PANEL;
         if (!of->known)
             judgement_begin(basis, c, q, of);
+        of->exact = of->exact && of->count == basis->count;
         for (size_t k = of->count; k < basis->count; k++)
             judgement_meet(basis, c->index[q], k,
                            line[k / KLR_BAND * JUDGING_BAND_SUMS +
@@ -287,5 +288,15 @@ static int candidates_judge(struct candidates *c, const struct basis *basis,
 
 static bool judgement_is_clear(const struct judgement *j)
 {
-    return j->residual > 1e-4 * j->norm;
+    return j->exact || j->residual > 1e-4 * j->norm;
+}
+
+static struct judgement judgement_promise(const struct basis *basis,
+                                          const struct judgement *j)
+{
+    const double blur = 0x1p-19; /* three times the most that was met */
+    struct judgement promise = *j;
+    promise.residual = fmax(j->residual - blur * j->norm, 0);
+    promise.gradient = fabs(j->gradient) + blur * sqrt(j->norm * basis->sum);
+    return promise;
 }

@@ -78,19 +78,26 @@ struct greedy {
 
 /* ---- choosing ---- */
 
+/* What it gains by the rule of selection. */
+static double greedy_value(const struct greedy *g, const struct judgement *j)
+{
+    double value = fabs(j->gradient);
+    if (g->params->selection != KLR_SELECTION_OBJECTIVE)
+        return value;
+    return j->residual > 0 ? value * value / j->residual : INFINITY;
+}
+
 /* The kernel becomes the best if it is better than the best so far. */
 static void greedy_consider(const struct greedy *g, struct greedy_machine *m,
                             size_t kernel, const struct judgement *j)
 {
-    double value = fabs(j->gradient);
     if (m->gone[kernel])
         return;
     if (!basis_adds(j->residual, j->norm)) {
         m->gone[kernel] = 1;
         return;
     }
-    if (g->params->selection == KLR_SELECTION_OBJECTIVE)
-        value *= value / j->residual;
+    double value = greedy_value(g, j);
     if (!m->best.found || value > m->best.value)
         m->best = (struct greedy_choice){true, kernel, value, j->gradient};
 }
@@ -108,19 +115,40 @@ static int greedy_judge_again(struct greedy *g, struct greedy_machine *m,
     return code;
 }
 
+/* Of the candidates that floats do not tell enough of, the one that promises
+ * most; false if that is not more than what the best has. */
+static bool greedy_doubts(const struct greedy *g,
+                          const struct greedy_machine *m, size_t *kernel)
+{
+    const struct candidates *c = &g->candidates;
+    double most = m->best.found ? m->best.value : -1;
+    bool doubts = false;
+    for (size_t q = 0; q < c->count; q++) {
+        const struct judgement *j = &m->judgement[c->index[q]];
+        if (m->gone[c->index[q]] || judgement_is_clear(j))
+            continue;
+        struct judgement promise = judgement_promise(&m->basis, j);
+        if (greedy_value(g, &promise) > most) {
+            most = greedy_value(g, &promise);
+            *kernel = c->index[q];
+            doubts = true;
+        }
+    }
+    return doubts;
+}
+
 /* Judge the candidates loaded. */
 static int greedy_judge(struct greedy *g, struct greedy_machine *m,
                         struct klr_error *err)
 {
     struct candidates *c = &g->candidates;
+    size_t kernel;
     int code = candidates_judge(c, &m->basis, m->judgement, err);
-    for (size_t q = 0; !code && q < c->count; q++) {
-        size_t kernel = c->index[q];
-        if (judgement_is_clear(&m->judgement[kernel]))
-            greedy_consider(g, m, kernel, &m->judgement[kernel]);
-        else if (!m->gone[kernel])
-            code = greedy_judge_again(g, m, kernel, err);
-    }
+    for (size_t q = 0; !code && q < c->count; q++)
+        if (judgement_is_clear(&m->judgement[c->index[q]]))
+            greedy_consider(g, m, c->index[q], &m->judgement[c->index[q]]);
+    while (!code && greedy_doubts(g, m, &kernel))
+        code = greedy_judge_again(g, m, kernel, err);
     return code;
 }
 

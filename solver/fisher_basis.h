@@ -9,7 +9,7 @@
 #include "solver/internal.h"
 
 enum {
-    CANDIDATES = 2 * KLR_PANEL, /* judged together, at most */
+    CANDIDATES = 4 * KLR_SLIM, /* judged together, at most */
     BASIS_STRIP = 128, /* examples whose part of U stays in the nearer caches */
     BASIS_BLOCK = KLR_BAND * BASIS_STRIP
 };
@@ -26,11 +26,11 @@ struct candidates {
     struct klr_operator *op;
     struct klr_set set;
     size_t n, groups;        /* of examples that are summed over together */
-    size_t count, panels;    /* loaded as floats; panels of KLR_PANEL, */
+    size_t count, panels;    /* loaded as floats; panels of KLR_SLIM, */
     const size_t *index;     /* (count) the caller's: which */
     float *row;              /* (CANDIDATES, n) */
     float shift[CANDIDATES]; /* the mean of each */
-    float *column;           /* (panels, n, KLR_PANEL) rows less shift */
+    float *column;           /* (panels, n, KLR_SLIM) rows less shift */
     struct moment *moment;   /* (groups) */
     double *exact;           /* (CANDIDATES or machines, and one, n) */
     double *work;            /* sums by group; first of all groups: U'k of those

@@ -13,8 +13,8 @@
 
 enum {
     JUDGING_CHUNK = 2 * BASIS_STRIP, /* examples that float sums run over */
-    JUDGING_PANELS = CANDIDATES / KLR_PANEL,
-    JUDGING_PANEL_SUMS = KLR_BAND * KLR_PANEL,
+    JUDGING_PANELS = CANDIDATES / KLR_SLIM,
+    JUDGING_PANEL_SUMS = KLR_BAND * KLR_SLIM,
     JUDGING_BAND_SUMS = JUDGING_PANELS * JUDGING_PANEL_SUMS,
     JUDGING_ROWS = 12 /* functions that a product takes at once */
 };
@@ -97,8 +97,8 @@ static void candidates_turn(void *context, size_t group, size_t thread)
     end = end < c->n ? end : c->n;
     for (size_t panel = 0; panel < c->panels; panel++)
         for (size_t i = begin; i < end; i++) {
-            float *to = c->column + (panel * c->n + i) * KLR_PANEL;
-            for (size_t k = 0, q = panel * KLR_PANEL; k < KLR_PANEL; k++, q++)
+            float *to = c->column + (panel * c->n + i) * KLR_SLIM;
+            for (size_t k = 0, q = panel * KLR_SLIM; k < KLR_SLIM; k++, q++)
                 to[k] = q < c->count ? c->row[q * c->n + i] - c->shift[q] : 0;
         }
 }
@@ -108,7 +108,7 @@ static void candidates_load(struct candidates *c, const size_t *index,
 {
     c->index = index;
     c->count = count;
-    c->panels = (count + KLR_PANEL - 1) / KLR_PANEL;
+    c->panels = (count + KLR_SLIM - 1) / KLR_SLIM;
     candidates_fetch(c, index, count, KLR_FLOAT, c->row);
     klr_pool_run(c->op->pool, count, candidates_shift, c);
     klr_pool_run(c->op->pool, c->groups, candidates_turn, c);
@@ -134,14 +134,14 @@ static void judging_moments(const struct judging *j, size_t panel, size_t begin,
                             size_t end, struct moment *moment)
 {
     const struct binary *problem = j->basis->problem;
-    const float *column = j->c->column + panel * j->c->n * KLR_PANEL;
+    const float *column = j->c->column + panel * j->c->n * KLR_SLIM;
     for (size_t i = begin; i < end; i++) {
-        const float *restrict from = column + i * KLR_PANEL;
+        const float *restrict from = column + i * KLR_SLIM;
         double *restrict sum =
-            moment->sum[basis_class(j->basis, i)] + panel * KLR_PANEL;
-        double *restrict square = moment->square + panel * KLR_PANEL;
+            moment->sum[basis_class(j->basis, i)] + panel * KLR_SLIM;
+        double *restrict square = moment->square + panel * KLR_SLIM;
         double w = problem->weight[i];
-        for (size_t q = 0; q < KLR_PANEL; q++) {
+        for (size_t q = 0; q < KLR_SLIM; q++) {
             double x = (double)from[q], wx = w * x;
             sum[q] += wx;
             square[q] += wx * x;
@@ -162,20 +162,20 @@ static void judging_products(const struct judging *j, size_t t, size_t panel,
                              size_t begin, size_t end, double *out)
 {
     const struct basis *basis = j->basis;
-    const float *column = j->c->column + panel * j->c->n * KLR_PANEL;
+    const float *column = j->c->column + panel * j->c->n * KLR_SLIM;
     size_t met = j->met[panel], top = t * KLR_BAND;
     size_t from = met > top ? (met - top) / JUDGING_ROWS * JUDGING_ROWS : 0;
     size_t rows =
         (basis->count - top + JUDGING_ROWS - 1) / JUDGING_ROWS * JUDGING_ROWS;
     _Alignas(64) float sum[JUDGING_PANEL_SUMS];
     rows = (rows < KLR_BAND ? rows : KLR_BAND) - from;
-    memset(sum, 0, rows * KLR_PANEL * sizeof *sum);
+    memset(sum, 0, rows * KLR_SLIM * sizeof *sum);
     for (size_t i = begin; i < end; i += BASIS_STRIP)
-        j->dense->panel(rows, end - i < BASIS_STRIP ? end - i : BASIS_STRIP,
-                        basis_block(basis, t, i) + from * BASIS_STRIP,
-                        BASIS_STRIP, column + i * KLR_PANEL, sum);
-    out += from * KLR_PANEL;
-    for (size_t k = 0; k < rows * KLR_PANEL; k++)
+        j->dense->slim(rows, end - i < BASIS_STRIP ? end - i : BASIS_STRIP,
+                       basis_block(basis, t, i) + from * BASIS_STRIP,
+                       BASIS_STRIP, false, column + i * KLR_SLIM, sum);
+    out += from * KLR_SLIM;
+    for (size_t k = 0; k < rows * KLR_SLIM; k++)
         out[k] += (double)sum[k];
 }
 
@@ -253,7 +253,7 @@ static struct judging judging_of(const struct basis *basis,
         j.met[panel] = basis->count;
     for (size_t q = 0; q < c->count; q++) {
         const struct judgement *old = &judgement[c->index[q]];
-        size_t panel = q / KLR_PANEL;
+        size_t panel = q / KLR_SLIM;
         j.met[panel] = old->count < j.met[panel] ? old->count : j.met[panel];
         j.fresh[panel] = j.fresh[panel] || !old->known;
     }
@@ -273,14 +273,14 @@ static int candidates_judge(struct candidates *c, const struct basis *basis,
     for (size_t q = 0; q < c->count; q++) {
         struct judgement *of = &judgement[c->index[q]];
         const double *line =
-            c->work + q / KLR_PANEL * JUDGING_PANEL_SUMS + q % KLR_PANEL;
+            c->work + q / KLR_SLIM * JUDGING_PANEL_SUMS + q % KLR_SLIM;
         if (!of->known)
             judgement_begin(basis, c, q, of);
         of->exact = of->exact && of->count == basis->count;
         for (size_t k = of->count; k < basis->count; k++)
             judgement_meet(basis, c->index[q], k,
                            line[k / KLR_BAND * JUDGING_BAND_SUMS +
-                                k % KLR_BAND * KLR_PANEL],
+                                k % KLR_BAND * KLR_SLIM],
                            of);
     }
     return 0;

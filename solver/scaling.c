@@ -157,3 +157,52 @@ int klr_problem_scale(struct klr_problem *problem, enum klr_scale how,
     scaling_free(scaling);
     return code;
 }
+
+/* ---- Problems that want it ---- */
+
+/* |u - v|^2, or |u - v|_1, of the rows i and j. */
+static double row_distance(const struct klr_features *x, size_t i, size_t j,
+                           bool squared)
+{
+    size_t u = x->start[i], v = x->start[j];
+    double sum = 0;
+    while (u < x->start[i + 1] || v < x->start[j + 1]) {
+        int64_t left = u < x->start[i + 1] ? x->index[u] : INT64_MAX;
+        int64_t right = v < x->start[j + 1] ? x->index[v] : INT64_MAX;
+        double d = left <= right ? x->value[u++] : 0;
+        d -= right <= left ? x->value[v++] : 0;
+        sum += squared ? d * d : fabs(d);
+    }
+    return sum;
+}
+
+/* Of `count` rows over the whole set, but for row i. */
+static double row_nearest(const struct klr_features *x, size_t i, size_t count,
+                          bool squared)
+{
+    double nearest = HUGE_VAL;
+    for (size_t k = 0; k < count; k++) {
+        size_t j = k * x->n / count;
+        if (j != i)
+            nearest = fmin(nearest, row_distance(x, i, j, squared));
+    }
+    return nearest;
+}
+
+bool klr_problem_wants_scaling(const struct klr_problem *problem,
+                               const struct klr_params *params)
+{
+    enum { ROWS = 20, OTHERS = 1000, FAR = 5 };
+    struct klr_features x = problem_features(problem);
+    struct klr_kernel kernel = params_kernel(params, x.dimension);
+    bool squared = kernel.type == KLR_RBF;
+    size_t others = x.n < OTHERS ? x.n : OTHERS, far = 0;
+    if (params->gamma.value[0] > 0 || x.n < ROWS ||
+        !(squared || kernel.type == KLR_LAPLACIAN))
+        return false;
+    for (size_t k = 0; k < ROWS; k++) {
+        double nearest = row_nearest(&x, k * (x.n / ROWS), others, squared);
+        far += kernel.gamma * nearest > FAR;
+    }
+    return far > ROWS / 2;
+}

@@ -230,6 +230,41 @@ static void test_wide(void)
     klr_problem_free(&p);
 }
 
+/* Every second row h, 3 h, 5 h ... of the first of two features, the others 2 h,
+ * 4 h ... of the second one: the nearest of a row is at 2 h. */
+static bool lonely(size_t n, double h, enum klr_kernel_type kernel,
+                   double gamma)
+{
+    enum { ROOM = 2000 };
+    static size_t start[ROOM + 1];
+    static int index[ROOM];
+    static double value[ROOM];
+    struct klr_problem p = {
+        .n = n, .dimension = 2, .start = start, .index = index, .value = value};
+    struct klr_params params;
+    klr_params_init(&params);
+    params.kernel = kernel;
+    params.gamma = klr_reals_of(gamma);
+    for (size_t i = 0; i < n; i++) {
+        index[i] = 1 + i % 2;
+        value[i] = h * (double)(i + 1);
+        start[i + 1] = i + 1;
+    }
+    return klr_problem_wants_scaling(&p, &params);
+}
+
+static void test_neighbours(void)
+{
+    ok(lonely(40, 1.6, KLR_RBF, 0) && !lonely(40, 1.56, KLR_RBF, 0),
+       "neighbours by the RBF kernel are at gamma |u - v|^2 up to 5");
+    ok(lonely(40, 5.1, KLR_LAPLACIAN, 0) && !lonely(40, 4.9, KLR_LAPLACIAN, 0),
+       "by the Laplacian kernel at gamma |u - v|_1 up to 5");
+    ok(lonely(1999, 1.6, KLR_RBF, 0), "many rows");
+    ok(!lonely(40, 9, KLR_RBF, 0.5) && !lonely(40, 9, KLR_LINEAR, 0) &&
+           !lonely(19, 9, KLR_RBF, 0),
+       "nothing is said of a given gamma, other kernels, and few examples");
+}
+
 int main(void)
 {
     (void)evaluate; /* nothing is solved here */
@@ -241,5 +276,6 @@ int main(void)
     test_model(KLR_SCALE_MINMAX);
     test_model(KLR_SCALE_STANDARD);
     test_wide();
+    test_neighbours();
     return done_testing();
 }

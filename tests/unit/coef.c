@@ -6,6 +6,7 @@
 #include "solver.c"
 
 #include "tests/sample.h"
+#include "tests/stop.h"
 #include "tests/tap.h"
 
 static struct klr_params coef_params(enum klr_solver_type solver, double cost)
@@ -248,13 +249,6 @@ static void test_path(const struct sample *s)
            "C = %g: gap %.2g", params.cost.value[t], report[t].gap);
         klr_model_free(model[t]);
     }
-}
-
-static int stop_at_once(const struct klr_progress *progress, void *context)
-{
-    (void)progress;
-    (void)context;
-    return 1;
 }
 
 static void test_stops(const struct sample *s, enum klr_solver_type solver)

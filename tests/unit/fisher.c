@@ -9,6 +9,7 @@
 #include "solver.c"
 
 #include "tests/sample.h"
+#include "tests/stop.h"
 #include "tests/tap.h"
 
 #include "tests/fisher.h"
@@ -179,13 +180,6 @@ static void test_machines(const struct sample *s)
 }
 
 /* ---- limits ---- */
-
-static int stop_at_once(const struct klr_progress *progress, void *context)
-{
-    (void)progress;
-    (void)context;
-    return 1;
-}
 
 /* However early the end, the constraints hold, and the bounds are bounds; what
  * has no time to go on factors nothing. */

@@ -7,6 +7,7 @@
 #include "solver.c"
 
 #include "tests/eliminate.h"
+#include "tests/stop.h"
 #include "tests/tap.h"
 
 /* ---- a problem, and its matrices ---- */
@@ -450,13 +451,6 @@ static void test_machines(struct dense *d, struct dense *threaded,
            "%s: machine %zu alone has %.12g of the objective", name_of(&params),
            k, off);
     }
-}
-
-static int stop_at_once(const struct klr_progress *progress, void *context)
-{
-    (void)progress;
-    (void)context;
-    return 1;
 }
 
 static void test_stops(struct dense *d)

@@ -8,6 +8,7 @@
 
 #include "tests/eliminate.h"
 #include "tests/sample.h"
+#include "tests/stop.h"
 #include "tests/tap.h"
 
 enum { N = 40, WIDE = N + 1 };
@@ -207,17 +208,11 @@ static void test_report(const struct sample *s, double cost)
        "C = %g: the optimum of klr lies between them", cost);
 }
 
-/* The context becomes the objective that was told. */
-static int stop_at_once(const struct klr_progress *progress, void *context)
-{
-    *(double *)context = progress->objective;
-    return 1;
-}
-
 static void test_stops(const struct sample *s)
 {
     struct klr_params params = ivm_params(10);
-    double beta[MOST], again[MOST], told = 0;
+    struct klr_progress told = {0};
+    double beta[MOST], again[MOST];
     size_t bytes = sizeof *beta * s->problem.n;
     params.max_iter = 3;
     struct solution solution = solve(s, &params, beta);
@@ -238,8 +233,8 @@ static void test_stops(const struct sample *s)
     solution = solve(s, &params, beta);
     ok(solution.status == KLR_INTERRUPTED && solution.primal > solution.dual,
        "interrupted, with a model");
-    ok(fabs(told - solution.primal) <= 1e-9 * solution.primal,
-       "which was told of: %g", told);
+    ok(fabs(told.objective - solution.primal) <= 1e-9 * solution.primal,
+       "which was told of: %g", told.objective);
 }
 
 /* Twice the same examples: their span is full before all are in. */

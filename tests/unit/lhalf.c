@@ -6,6 +6,7 @@
 #include "solver.c"
 
 #include "tests/sample.h"
+#include "tests/stop.h"
 #include "tests/tap.h"
 
 static struct klr_params lhalf_params(double cost)
@@ -135,17 +136,11 @@ static void test_nothing(const struct sample *s)
        "at a small C no coefficient pays");
 }
 
-/* The context becomes the objective that was told. */
-static int stop_at_once(const struct klr_progress *progress, void *context)
-{
-    *(double *)context = progress->objective;
-    return 1;
-}
-
 static void test_stops(const struct sample *s)
 {
     struct klr_params params = lhalf_params(10);
-    double beta[MOST], again[MOST], told = 0;
+    struct klr_progress told = {0};
+    double beta[MOST], again[MOST];
     solve(s, &params, beta);
     solve_within(s, &params, (size_t)1 << 30, again);
     ok(memcmp(beta, again, s->problem.n * sizeof *beta) == 0,
@@ -159,7 +154,7 @@ static void test_stops(const struct sample *s)
     params.context = &told;
     solution = solve(s, &params, beta);
     ok(solution.status == KLR_INTERRUPTED &&
-           fabs(told - solution.primal) <= 1e-9 * solution.primal,
+           fabs(told.objective - solution.primal) <= 1e-9 * solution.primal,
        "interrupted, having told the objective");
 }
 

@@ -8,6 +8,7 @@
 
 #include "tests/eliminate.h"
 #include "tests/sample.h"
+#include "tests/stop.h"
 #include "tests/tap.h"
 
 enum { N = 110, COSTS = 3 };
@@ -213,13 +214,6 @@ static void test_threads(const struct sample *s)
        "gammas side by side and one alone too");
     klr_validation_free(&v);
     klr_validation_free(&w);
-}
-
-static int stop_at_once(const struct klr_progress *progress, void *context)
-{
-    (void)progress;
-    (void)context;
-    return 1;
 }
 
 /* What is refused or given up, and an interruption, which the reports tell. */

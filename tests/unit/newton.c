@@ -6,6 +6,7 @@
 #include "solver.c"
 
 #include "tests/sample.h"
+#include "tests/stop.h"
 #include "tests/tap.h"
 
 /* ---- the preconditioner ---- */
@@ -167,13 +168,6 @@ static void test_linear(const struct sample *s)
     ok(truth.primal - truth.dual <= 1.1e-6 * truth.primal,
        "the linear kernel: gap %.2g",
        (truth.primal - truth.dual) / truth.primal);
-}
-
-static int stop_at_once(const struct klr_progress *progress, void *context)
-{
-    (void)progress;
-    (void)context;
-    return 1;
 }
 
 static void test_stops(const struct sample *s)

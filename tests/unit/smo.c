@@ -6,6 +6,7 @@
 #include "solver.c"
 
 #include "tests/sample.h"
+#include "tests/stop.h"
 #include "tests/tap.h"
 
 static const struct loss logistic = {.model = KLR_MODEL_KLR};
@@ -513,12 +514,6 @@ static void test_empty_box(const struct sample *s)
                (path.err.message[0] != 0) == (t > 0),
            "box %g: %s", box[t], path.err.message);
     }
-}
-
-static int stop_at_once(const struct klr_progress *progress, void *context)
-{
-    *(struct klr_progress *)context = *progress;
-    return 1;
 }
 
 static void test_stops(struct sample *s)

@@ -7,6 +7,7 @@
 #include "solver.c"
 
 #include "tests/sample.h"
+#include "tests/stop.h"
 #include "tests/tap.h"
 
 static struct klr_params smo1_params(double cost)
@@ -395,13 +396,6 @@ static void test_keep_bounded(const struct sample *s)
 }
 
 /* ---- stops, weights, bits ---- */
-
-static int stop_at_once(const struct klr_progress *progress, void *context)
-{
-    (void)progress;
-    (void)context;
-    return 1;
-}
 
 static void test_stops(const struct sample *s)
 {

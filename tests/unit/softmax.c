@@ -6,6 +6,7 @@
 #include "solver.c"
 
 #include "tests/sample.h"
+#include "tests/stop.h"
 #include "tests/tap.h"
 
 enum { CLASSES = 4, ROWS = 120 };
@@ -270,13 +271,6 @@ static void test_same_bits(const struct sample *s)
 }
 
 /* ---- stops and refusals ---- */
-
-static int stop_at_once(const struct klr_progress *progress, void *context)
-{
-    (void)progress;
-    (void)context;
-    return 1;
-}
 
 static void test_stops(const struct sample *s)
 {

@@ -6,6 +6,7 @@
 #include "solver.c"
 
 #include "tests/sample.h"
+#include "tests/stop.h"
 #include "tests/tap.h"
 
 static struct klr_params spectrum_params(enum klr_kernel_type kernel)
@@ -250,13 +251,6 @@ static void test_estimates(const struct sample *s, enum klr_kernel_type kernel,
             exact.kind == KLR_CONDITIONALLY_DEFINITE),
        "%s, then %s", klr_definiteness_names[found.kind],
        klr_definiteness_names[exact.kind]);
-}
-
-static int stop_at_once(const struct klr_progress *progress, void *context)
-{
-    (void)progress;
-    (void)context;
-    return 1;
 }
 
 int main(void)

@@ -7,6 +7,7 @@
 #include "solver.c"
 
 #include "tests/sample.h"
+#include "tests/stop.h"
 #include "tests/tap.h"
 
 enum { N = 60 };
@@ -415,13 +416,6 @@ static void test_rounding(const struct sample *s)
     params = trirls_params(KLR_PRECOMPUTED, 1, 1e-3);
     ok(klr_train(&problem, &params, &model, &report, &err) == KLR_E_DATA,
        "an eigenvalue of -2e-5: %s", err.message);
-}
-
-static int stop_at_once(const struct klr_progress *progress, void *context)
-{
-    (void)progress;
-    (void)context;
-    return 1;
 }
 
 static void test_stops(const struct sample *s)

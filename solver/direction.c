@@ -303,7 +303,7 @@ static enum klr_status direction_solve(struct direction *d, double *s,
     if (d->columns > 1)
         coupled_build(&d->coupled, d->problem, s);
     else
-        precond_build(&d->precond, d->problem, s);
+        precond_prepare(&d->precond, d->problem, s);
     d->functions = d->columns > 1 && d->precision == KLR_FLOAT;
     enum klr_status status = direction_descend(d);
     if (d->partial) {

@@ -483,6 +483,10 @@ struct precond {
     double *factor;        /* (rank, rank) R, upper, with R'R = I + L'L */
     const double *s;       /* (n) roots of the weights, the caller's */
     double *zs, szs;       /* (n) M^-1 s; s'M^-1 s */
+    double *root;          /* (n) S of L */
+    double *scale;         /* (n) D^-1: M is D (I + L L') D */
+    double *scaled;        /* (n) workspace */
+    bool built, stale;     /* there is an L to keep; for other weights */
     double *fs;            /* (rank) (I + L'L)^-1 L's */
     double *residual;      /* (n) diagonal of S K S - L L' */
     double *diagonal;      /* (n) K_ii */
@@ -505,11 +509,15 @@ static int precond_create_within(struct precond *m,
                                  const struct binary *problem, size_t most,
                                  struct klr_error *err);
 static double precond_bytes_within(size_t n, size_t most);
-/* Double the limit of the rank for the builds to come; more of it pays then. */
+/* Do not keep L. Was it built for the last weights, double the limit of the
+ * rank for the builds to come; more of it pays then. */
 static void precond_raise(struct precond *m);
 /* For the roots s (n) of the weights, which must stay until the next build. */
 static void precond_build(struct precond *m, const struct binary *problem,
                           const double *s);
+/* The same, but L may be kept for weights that differ little. */
+static void precond_prepare(struct precond *m, const struct binary *problem,
+                            const double *s);
 /* out = the inverse of M on the subspace s'out = 0, applied to in. */
 static void precond_solve(struct precond *m, const double *in, double *out);
 /* out = the inverse of M, applied to in. */

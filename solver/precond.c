@@ -15,6 +15,8 @@
  * Strips of rows, tiles of I + L'L and groups of rows in L'x are turns of the
  * pool; they follow from the size of L, so that no bit depends on threads.
  *
+ * While weights change by some factors only, L and I + L'L stay and are scaled.
+ *
  * The rank grows while a block of pivots is expected to save more in products
  * with K than it costs, or to a limit. Where the first limit does not do, the
  * solver raises it.
@@ -27,6 +29,9 @@ enum {
     PRECOND_GROUPS = 16,    /* partial sums of L'x, at most, */
     PRECOND_GROUP = 1 << 15 /* of so many entries, at least */
 };
+
+/* Of diagonal elements that matter, beside the 1 of I. */
+static const double PRECOND_LEAST = 1e-2;
 
 /* L takes 32 MB at most. */
 static size_t precond_most(size_t n)
@@ -44,6 +49,9 @@ static size_t precond_first(size_t n, size_t most)
 
 static void precond_raise(struct precond *m)
 {
+    m->built = false;
+    if (m->stale)
+        return;
     m->limit = 2 * m->limit < m->most ? 2 * m->limit : m->most;
     m->worth *= 4;
 }
@@ -59,7 +67,7 @@ static double precond_bytes_within(size_t n, size_t most)
 {
     size_t wide = precond_stride(most);
     return (double)n * (sizeof(float) * (double)(wide + KLR_PANEL) +
-                        3 * sizeof(double)) +
+                        6 * sizeof(double)) +
            sizeof(double) * (double)(most + PRECOND_GROUPS) * (double)wide +
            (sizeof(double) + sizeof(size_t)) * (double)most;
 }
@@ -91,6 +99,9 @@ static int precond_create_within(struct precond *m,
         !(m->lines = klr_alloc(most * KLR_PANEL, sizeof *m->lines, err)) ||
         !(m->residual = klr_alloc(n, sizeof *m->residual, err)) ||
         !(m->zs = klr_alloc(n, sizeof *m->zs, err)) ||
+        !(m->root = klr_alloc(n, sizeof *m->root, err)) ||
+        !(m->scale = klr_alloc(n, sizeof *m->scale, err)) ||
+        !(m->scaled = klr_alloc(n, sizeof *m->scaled, err)) ||
         !(m->column = klr_alloc(KLR_PANEL * n, sizeof *m->column, err)) ||
         !(m->diagonal = klr_alloc(n, sizeof *m->diagonal, err)))
         return KLR_E_MEMORY;
@@ -115,6 +126,9 @@ static void precond_free(struct precond *m)
     klr_free(m->lines);
     klr_free(m->residual);
     klr_free(m->zs);
+    klr_free(m->root);
+    klr_free(m->scale);
+    klr_free(m->scaled);
     klr_free(m->column);
     klr_free(m->diagonal);
 }
@@ -155,7 +169,7 @@ static void sweep_project(void *context, size_t group, size_t thread)
                       m->stride, sweep->in + begin, w);
 }
 
-/* out = in - L w */
+/* out = D^-1 (in - L w) */
 static void sweep_expand(void *context, size_t group, size_t thread)
 {
     const struct sweep *sweep = context;
@@ -166,7 +180,7 @@ static void sweep_expand(void *context, size_t group, size_t thread)
     m->dense->expand(end - begin, sweep->width, m->l + begin * m->stride,
                      m->stride, m->work, sweep->out + begin);
     for (size_t i = begin; i < end; i++)
-        sweep->out[i] = sweep->in[i] - sweep->out[i];
+        sweep->out[i] = (sweep->in[i] - sweep->out[i]) * m->scale[i];
 }
 
 /* w = (I + L'L)^-1 w = R^-1 R^-T w */
@@ -205,8 +219,11 @@ static void precond_project(struct precond *m, struct sweep *sweep)
 /* out = M^-1 in */
 static void precond_invert(struct precond *m, const double *in, double *out)
 {
-    struct sweep sweep = {m, precond_groups(m), precond_width(m), in, out};
+    struct sweep sweep = {m, precond_groups(m), precond_width(m), m->scaled,
+                          out};
     double n = (double)m->n, rank = (double)m->rank;
+    for (size_t i = 0; i < m->n; i++)
+        m->scaled[i] = in[i] * m->scale[i];
     precond_project(m, &sweep);
     precond_back(m);
     klr_pool_run(m->pool, sweep.groups, sweep_expand, &sweep);
@@ -515,17 +532,16 @@ static double precond_trace(const struct precond *m)
 /* Columns of L, block by block. */
 static void precond_grow(struct precond *m, const struct binary *problem)
 {
-    const double least = 1e-2;
     struct pivots p;
     double trace = precond_trace(m), fall = INFINITY, before;
     do {
         size_t room = m->limit - m->rank;
         p.count = 0;
         p.candidates = precond_candidates(
-            m, least, room < KLR_PANEL ? room : KLR_PANEL, p.row);
+            m, PRECOND_LEAST, room < KLR_PANEL ? room : KLR_PANEL, p.row);
         precond_columns(m, problem, &p);
         pivots_block(m, &p);
-        pivots_factor(&p, least);
+        pivots_factor(&p, PRECOND_LEAST);
         precond_append(m, &p);
         double left = precond_trace(m);
         before = fall;
@@ -535,21 +551,62 @@ static void precond_grow(struct precond *m, const struct binary *problem)
              precond_pays(m, fall, before));
 }
 
+/* What the subspace s'v = 0 takes. */
+static void precond_constrain(struct precond *m)
+{
+    precond_invert(m, m->s, m->zs);
+    memcpy(m->fs, m->work, m->rank * sizeof *m->fs);
+    m->szs = dot(m->n, m->s, m->zs);
+}
+
 static void precond_build(struct precond *m, const struct binary *problem,
                           const double *s)
 {
     m->s = s;
+    m->built = true;
+    m->stale = false;
     m->rank = 0;
     m->stride = precond_stride(m->limit);
-    for (size_t i = 0; i < m->n; i++)
+    for (size_t i = 0; i < m->n; i++) {
         m->residual[i] = s[i] * s[i] * m->diagonal[i];
+        m->root[i] = s[i];
+        m->scale[i] = 1;
+    }
     precond_grow(m, problem);
     for (size_t i = 0; i < m->n; i++)
         memset(m->l + i * m->stride + m->rank, 0,
                (precond_width(m) - m->rank) * sizeof *m->l);
     precond_gram(m);
     precond_factor(m);
-    precond_invert(m, s, m->zs);
-    memcpy(m->fs, m->work, m->rank * sizeof *m->fs);
-    m->szs = dot(m->n, s, m->zs);
+    precond_constrain(m);
+}
+
+/* M becomes D M D with D = S'/S for the roots S' of the present weights, but 1
+ * where both weights are too small to matter. Without rounding, I + S'K S' is
+ * between 1 / max(1, D^2) and 1 / min(1, D^2) times that. False if this is too
+ * far, or M is to be built anyway. */
+static bool precond_adapt(struct precond *m, const double *s)
+{
+    const double far = 4;
+    double low = 1, high = 1;
+    m->stale = m->built;
+    for (size_t i = 0; i < m->n && m->built; i++) {
+        double old = m->root[i] * m->root[i], now = s[i] * s[i];
+        bool matters = fmax(old, now) * m->diagonal[i] > PRECOND_LEAST;
+        m->scale[i] = matters ? m->root[i] / s[i] : 1;
+        low = matters ? fmin(low, now / old) : low;
+        high = matters ? fmax(high, now / old) : high;
+    }
+    return m->built && high <= far * low;
+}
+
+static void precond_prepare(struct precond *m, const struct binary *problem,
+                            const double *s)
+{
+    if (!precond_adapt(m, s)) {
+        precond_build(m, problem, s);
+        return;
+    }
+    m->s = s;
+    precond_constrain(m);
 }

@@ -286,6 +286,7 @@ static void test_triangle(void)
 enum { MOST = 1500, FEATURES = 5 };
 static const struct klr_kernel rbf = {.type = KLR_RBF, .gamma = 0.5};
 static double value[MOST * FEATURES], root[MOST], out[2][MOST];
+static double change[MOST]; /* D: of the roots since L was built */
 static size_t start[MOST + 1];
 static int feature[MOST * FEATURES];
 
@@ -324,6 +325,8 @@ static void built_create(struct built *b, const struct klr_features *features,
     while (b->m.limit < b->m.most && b->m.limit < rank)
         precond_raise(&b->m);
     precond_build(&b->m, &b->problem, root);
+    for (size_t i = 0; i < MOST; i++)
+        change[i] = 1;
 }
 
 static void built_free(struct built *b)
@@ -374,20 +377,21 @@ static double residual_error(struct built *b)
     return worst;
 }
 
-/* out = M^-1 in with s'out = 0: M out - in is a multiple of s. */
+/* out = M^-1 in, M = D (I + L L') D, with s'out = 0: M out - in is a multiple
+ * of s. */
 static double solve_error(struct precond *m, const double *in)
 {
     double *z = out[0], along = 0, norm = 0, multiple = 0, worst = 0;
     double *p = out[1];
     precond_solve(m, in, z);
     for (size_t i = 0; i < m->n; i++) {
-        p[i] = z[i] - in[i];
+        p[i] = change[i] * change[i] * z[i] - in[i];
         for (size_t j = 0; j < m->n; j++) {
             double sum = 0;
             for (size_t k = 0; k < m->rank; k++)
                 sum += (double)m->l[i * m->stride + k] *
                        (double)m->l[j * m->stride + k];
-            p[i] += sum * z[j];
+            p[i] += change[i] * sum * change[j] * z[j];
         }
         along += root[i] * z[i];
         norm += root[i] * root[i];
@@ -414,6 +418,49 @@ static void test_definition(void)
        b.m.flops);
     error = solve_error(&b.m, value);
     ok(error < 1e-9, "M z = in, s'z = 0: %g", error);
+    built_free(&b);
+}
+
+/* L is kept for weights that change little, those too small to matter by any
+ * factor. */
+static void test_kept(void)
+{
+    enum { N = 300 };
+    struct klr_features features = examples(N, N);
+    struct built b;
+    for (size_t i = 0; i < N; i++)
+        root[i] = i % 7 == 0 ? 0.01 : 1 + 10 * uniform();
+    built_create(&b, &features, 0, NULL);
+    size_t rank = b.m.rank, limit = b.m.limit;
+    double flops = b.m.flops;
+    for (size_t i = 0; i < N; i++) {
+        change[i] = 0.8 + 0.75 * uniform();
+        root[i] *= change[i];
+        if (i % 7 == 0) {
+            root[i] = i % 2 ? 0 : 0.09;
+            change[i] = 1;
+        }
+    }
+    precond_prepare(&b.m, &b.problem, root);
+    double error = solve_error(&b.m, value);
+    ok(b.m.rank == rank && b.m.flops - flops < flops / 10 && error < 1e-9,
+       "L is kept: M z = in, s'z = 0: %g", error);
+    precond_raise(&b.m);
+    precond_prepare(&b.m, &b.problem, root);
+    ok(b.m.limit == limit && b.m.flops > 1.5 * flops,
+       "it does not do: L is built once more");
+    precond_raise(&b.m);
+    precond_prepare(&b.m, &b.problem, root);
+    ok(b.m.limit == 2 * limit && b.m.rank > rank, "nor that: of rank %zu",
+       b.m.rank);
+    root[1] *= 2.1;
+    flops = b.m.flops;
+    precond_prepare(&b.m, &b.problem, root);
+    ok(b.m.flops > 1.5 * flops, "one weight has changed much");
+    root[1] = 0;
+    flops = b.m.flops;
+    precond_prepare(&b.m, &b.problem, root);
+    ok(b.m.flops > 1.2 * flops, "one is 0");
     built_free(&b);
 }
 
@@ -512,6 +559,7 @@ int main(void)
     test_dense();
     test_triangle();
     test_definition();
+    test_kept();
     test_degenerate();
     test_function(false);
     test_function(true);

@@ -42,7 +42,10 @@
 #include "solver/ivm.c"        /* the same loss on points chosen greedily */
 #include "solver/lhalf.c"      /* half thresholding: an l1/2 regularizer */
 #include "solver/fisher_threshold.c"  /* Fisher discriminants: thresholds, */
-#include "solver/fisher.c"            /* all kernels, */
+#include "solver/fisher_gap.c"        /* of all kernels: what e is worth, */
+#include "solver/fisher_inverse.c"    /* a preconditioner, */
+#include "solver/fisher_descent.c"    /* conjugate gradients, */
+#include "solver/fisher.c"            /* and the method; */
 #include "solver/fisher_basis.c"      /* bases of few kernels, */
 #include "solver/fisher_candidates.c" /* which may join them, */
 #include "solver/fisher_greedy.c"     /* and how they are chosen */

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Conjugate gradients for exact kernel Fisher discriminants, see fisher.c: all
+ * machines step together, so that a pass over K serves them all.
+ *
+ * Products of conjugate gradients are of float entries. The residual is carried
+ * along in them, and formed anew from double ones, an anchor, before what they
+ * spoil could be seen. How much that is the first anchor measures: errors grow
+ * with the way that was gone. Where R = |a|^2, K e is carried along as well: it
+ * is the solution, so that errors of it are none, but that K e - ke adds
+ * |K e - ke|^2 t^2 / (2c) to the gap.
+ */
+#include "solver/internal.h"
+
+#include "solver/fisher_exact.h"
+
+enum { FISHER_STEPS = 1000 }; /* before an anchor */
+
+/* y[i] = K x[i], (n) each. */
+static void fisher_product(struct fisher *f, size_t count, double *const *x,
+                           double *const *y, enum klr_precision precision)
+{
+    const struct binary *b = f->problem;
+    for (size_t c = 0; c < count; c++)
+        for (size_t i = 0; i < f->n; i++)
+            f->in[i * count + c] = x[c][i];
+    operator_apply(b->op, b->set, b->set, f->in, count, precision, f->out);
+    for (size_t c = 0; c < count; c++)
+        for (size_t i = 0; i < f->n; i++)
+            y[c][i] = f->out[i * count + c];
+    f->progress.iterations++;
+}
+
+/* ---- anchors ---- */
+
+/* e without a part that it must not have; what K is to be multiplied by, and
+ * where to. Of R = |a|^2 that are e and what K e is so far, of which K knows
+ * most already. */
+static size_t exact_columns(const struct fisher *f, struct exact *m, double **x,
+                            double **y)
+{
+    double sum = 0;
+    for (size_t i = 0; i < f->n; i++)
+        sum += m->e[i];
+    for (size_t i = 0; i < f->n; i++)
+        m->e[i] -= sum / (double)f->n;
+    x[0] = m->e;
+    y[0] = m->q;
+    if (!f->coef)
+        return 1;
+    x[1] = m->ke;
+    y[1] = m->kp;
+    return 2;
+}
+
+/* K K e from K e, in q, and K ke: their difference p is small, so that floats
+ * do for it. */
+static void fisher_square(struct fisher *f)
+{
+    double *p[FISHER_MACHINES], *q[FISHER_MACHINES];
+    for (size_t k = 0; k < f->machines; k++) {
+        struct exact *m = &f->machine[k];
+        for (size_t i = 0; i < f->n; i++) {
+            m->p[i] = m->q[i] - m->ke[i];
+            m->ke[i] = m->q[i];
+        }
+        p[k] = m->p;
+        q[k] = m->q;
+    }
+    fisher_product(f, f->machines, p, q, KLR_FLOAT);
+    for (size_t k = 0; k < f->machines; k++)
+        for (size_t i = 0; i < f->n; i++)
+            f->machine[k].q[i] += f->machine[k].kp[i];
+}
+
+/* The errors of r, given Q e as it should be. */
+static void exact_measure(const struct fisher *f, struct exact *m,
+                          const double *value)
+{
+    double square = 0, sum[2] = {0, 0}, weight[2] = {0, 0};
+    for (size_t i = 0; i < f->n; i++) {
+        size_t class = m->problem->y[i] > 0;
+        double w = m->problem->weight[i];
+        double off = value[i] - exact_value(f, m, i);
+        square += w * off * off;
+        sum[class] += w * off;
+        weight[class] += w;
+    }
+    square -= sum[0] * sum[0] / weight[0] + sum[1] * sum[1] / weight[1];
+    double most = ldexp(f->largest * m->way, -24);
+    m->noise = fmax(m->noise, 1.5 * sqrt(fmax(square, 0) / m->weight) / most);
+    m->noise = fmin(m->noise, 1);
+}
+
+/* r, from Q e in q. */
+static void exact_anchor(const struct fisher *f, struct exact *m)
+{
+    for (size_t i = 0; i < f->n; i++)
+        m->r[i] =
+            (m->problem->y[i] > 0) - m->q[i] - exact_penalty(f, m, i) * m->e[i];
+    m->shift = 0;
+    m->products += 1 + f->coef;
+    exact_judge(f, m);
+}
+
+static void fisher_anchor(struct fisher *f, enum klr_precision precision)
+{
+    double *x[2 * FISHER_MACHINES], *y[2 * FISHER_MACHINES];
+    bool exact = precision == KLR_DOUBLE;
+    size_t count = 0;
+    for (size_t k = 0; k < f->machines; k++)
+        count += exact_columns(f, &f->machine[k], x + count, y + count);
+    fisher_product(f, count, x, y, precision);
+    for (size_t k = 0; k < f->machines && exact && !f->measured; k++) {
+        struct exact *m = &f->machine[k];
+        exact_measure(f, m, f->coef ? m->kp : m->q);
+    }
+    f->measured = f->measured || exact;
+    if (f->coef)
+        fisher_square(f);
+    for (size_t k = 0; k < f->machines; k++) {
+        struct exact *m = &f->machine[k];
+        double way = exact ? 0 : sqrt(dot(f->n, m->e, m->e));
+        exact_anchor(f, m);
+        m->way_e = f->coef ? way : 0;
+        m->way = f->coef ? sqrt(dot(f->n, m->p, m->p)) : way;
+    }
+}
+
+/* ---- steps ---- */
+
+/* Along p, whose products are there. */
+static void exact_step(const struct fisher *f, struct exact *m)
+{
+    double curvature = 0;
+    for (size_t i = 0; i < f->n; i++) {
+        m->q[i] += exact_penalty(f, m, i) * m->p[i];
+        curvature += m->p[i] * m->q[i];
+    }
+    m->products += 1 + f->coef;
+    m->indefinite = curvature <= 0;
+    if (m->indefinite)
+        return;
+    double a = m->rz / curvature;
+    for (size_t i = 0; i < f->n; i++) {
+        m->e[i] += a * m->p[i];
+        m->r[i] -= a * m->q[i];
+    }
+    for (size_t i = 0; i < f->n && f->coef; i++)
+        m->ke[i] += a * m->kp[i];
+    double way = a * sqrt(dot(f->n, m->p, m->p));
+    m->way += f->coef ? a * sqrt(dot(f->n, m->kp, m->kp)) : way;
+    m->way_e += f->coef ? way : 0;
+    exact_judge(f, m);
+}
+
+/* Whether it is to go on until its gap is `target`, or what can be seen. */
+static bool exact_active(const struct fisher *f, const struct exact *m,
+                         double target)
+{
+    const double rounding = 1e-28;
+    return exact_gap(m) > fmax(target, exact_floor(f, m)) && !m->indefinite &&
+           m->rz > rounding * m->start;
+}
+
+static size_t fisher_active(struct fisher *f, double target,
+                            struct exact **active)
+{
+    size_t count = 0;
+    for (size_t k = 0; k < f->machines; k++)
+        if (exact_active(f, &f->machine[k], target))
+            active[count++] = &f->machine[k];
+    return count;
+}
+
+/* A step of all machines that are active; false: none is any more. */
+static bool fisher_step(struct fisher *f, double target)
+{
+    double *p[FISHER_MACHINES], *kp[FISHER_MACHINES], *q[FISHER_MACHINES];
+    double before[FISHER_MACHINES];
+    struct exact *active[FISHER_MACHINES];
+    size_t count = fisher_active(f, target, active);
+    for (size_t k = 0; k < count; k++) {
+        p[k] = active[k]->p;
+        q[k] = active[k]->q;
+        kp[k] = f->coef ? active[k]->kp : q[k];
+    }
+    fisher_product(f, count, p, kp, f->precision);
+    if (f->coef)
+        fisher_product(f, count, kp, q, f->precision);
+    for (size_t k = 0; k < count; k++)
+        exact_step(f, active[k]);
+    count = fisher_active(f, target, active);
+    for (size_t k = 0; k < count; k++)
+        before[k] = active[k]->rz;
+    if (count == 0)
+        return false;
+    fisher_precondition(f, count, active);
+    for (size_t k = 0; k < count; k++) {
+        struct exact *m = active[k];
+        for (size_t i = 0; i < f->n; i++)
+            m->p[i] = m->q[i] + m->rz / before[k] * m->p[i];
+    }
+    return fisher_active(f, target, active) > 0;
+}
+
+static enum klr_status fisher_check(struct fisher *f)
+{
+    f->progress.violation = fisher_gap(f);
+    return clock_check(f->problem->clock, f->problem->params, &f->progress,
+                       fisher_gap, f);
+}
+
+static enum klr_status fisher_descend(struct fisher *f, double target)
+{
+    enum klr_status status = KLR_CONVERGED;
+    struct exact *active[FISHER_MACHINES];
+    for (size_t k = 0; k < f->machines; k++)
+        f->machine[k].rz = f->machine[k].start = 1; /* until they are known */
+    size_t count = fisher_active(f, target, active);
+    bool more = count > 0;
+    fisher_precondition(f, count, active);
+    for (size_t k = 0; k < count; k++) {
+        active[k]->start = active[k]->rz;
+        memcpy(active[k]->p, active[k]->q, f->n * sizeof(double));
+    }
+    for (int step = 0; more && step < FISHER_STEPS; step++) {
+        more = fisher_step(f, target);
+        status = fisher_check(f);
+        if (status != KLR_CONVERGED)
+            break;
+    }
+    return status;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Exact kernel Fisher discriminants: what fisher_gap.c, fisher_inverse.c,
+ * fisher_descent.c and fisher.c share, with the letters of the latter's head.
+ */
+#ifndef KLR_SOLVER_FISHER_EXACT_H
+#define KLR_SOLVER_FISHER_EXACT_H
+
+#include "solver/internal.h"
+
+enum {
+    FISHER_MACHINES = 12, /* side by side, at most */
+    FISHER_FULL = 10000   /* examples with a preconditioner of full rank */
+};
+
+struct exact {
+    const struct binary *problem;
+    double *e;          /* (n) sum 0: the solution up to its scale */
+    double *ke;         /* (n) K e; of R = |a|^2 alone */
+    double *r;          /* (n) residual 1+ - shift - (Q + D) e */
+    double *p, *kp;     /* (n) direction, and K p */
+    double *q;          /* (n) Q p; then the residual preconditioned, z */
+    double weight;      /* of all examples */
+    double shift;       /* multiple of 1 taken out of r, which tends to mu */
+    double rz, start;   /* r'z, and at the last anchor */
+    double way, way_e;  /* from there, of what makes r: e, or ke; and of e
+                           where that makes ke */
+    double noise;       /* errors of floats, over 2^-24 max |K_ii| */
+    double scale, rho;  /* t, -b */
+    double primal, gap; /* of e */
+    double form;        /* e'Q e */
+    double anchored;    /* gap at the last anchor */
+    bool indefinite;    /* a direction of negative curvature was met */
+    long long products;
+};
+
+struct fisher {
+    const struct binary *problem; /* the first machine's */
+    size_t n, machines;
+    bool coef; /* R = |a|^2 */
+    double c;  /* of this step of the path */
+    double eps;
+    bool indefinite;              /* so it was in double, too */
+    enum klr_precision precision; /* of conjugate gradients */
+    bool measured;                /* noise is */
+    bool full;                    /* cholesky is what preconditions */
+    struct cholesky cholesky;     /* of few examples, or empty */
+    struct precond precond;
+    double largest;   /* |K_ii| */
+    double *s;        /* (n) S */
+    double *ones;     /* (n) N^-1 1, N the preconditioner */
+    double total;     /* 1'N^-1 1 */
+    double *in, *out; /* (n, columns) of products */
+    double *store;    /* all vectors */
+    struct exact machine[FISHER_MACHINES];
+    struct klr_progress progress;
+};
+
+/* ---- what e is worth: see fisher_gap.c ---- */
+
+/* D_ii */
+static double exact_penalty(const struct fisher *f, const struct exact *m,
+                            size_t i);
+/* (Q e)_i, which the residual tells. */
+static double exact_value(const struct fisher *f, const struct exact *m,
+                          size_t i);
+/* Scale, threshold and objectives. Where the means of Q e have not parted there
+ * are none. */
+static void exact_judge(const struct fisher *f, struct exact *m);
+/* Relative; the largest one of a struct fisher, for the clock. */
+static double exact_gap(const struct exact *m);
+static double fisher_gap(void *solver);
+/* What products of a way from the anchor may have done to an element, in the
+ * mean: entries err by some 2^-24 of the largest, independently of each other.
+ */
+static double exact_error(const struct fisher *f, const struct exact *m,
+                          double way);
+/* The part of P that this hides from the gap: errors of decision values, and
+ * K e - ke, which is not 0 any more. */
+static double exact_hidden(const struct fisher *f, const struct exact *m);
+/* The least gap that is worth while. */
+static double exact_floor(const struct fisher *f, const struct exact *m);
+
+/* ---- N^-1: see fisher_inverse.c ---- */
+
+/* At the present c. */
+static int fisher_prepare(struct fisher *f, struct klr_error *err);
+/* z = N^-1 r on 1'z = 0, into q. The part of r that this takes away stays away,
+ * or it would drown the rest. */
+static void fisher_precondition(struct fisher *f, size_t count,
+                                struct exact *const *machine);
+
+/* ---- anchors and steps: see fisher_descent.c ---- */
+
+/* r formed anew by products of that precision, and with it a new beginning. */
+static void fisher_anchor(struct fisher *f, enum klr_precision precision);
+/* Steps from where the residuals are, until all gaps are `target`. */
+static enum klr_status fisher_descend(struct fisher *f, double target);
+/* What the clock says. */
+static enum klr_status fisher_check(struct fisher *f);
+
+#endif

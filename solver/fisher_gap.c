@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What an e is worth, for exact kernel Fisher discriminants: scale, threshold,
+ * objectives and gap by its residual, and what the errors of products hide of
+ * the gap. See fisher.c.
+ */
+#include "solver/internal.h"
+
+#include "solver/fisher_exact.h"
+
+static double exact_penalty(const struct fisher *f, const struct exact *m,
+                            size_t i)
+{
+    return 1 / (f->c * m->problem->weight[i]);
+}
+
+static double exact_value(const struct fisher *f, const struct exact *m,
+                          size_t i)
+{
+    double positive = m->problem->y[i] > 0;
+    return positive - m->shift - m->r[i] - exact_penalty(f, m, i) * m->e[i];
+}
+
+/* The objectives for scale and threshold given; mean[y > 0] of the residual. */
+static void exact_objectives(const struct fisher *f, struct exact *m,
+                             const double *mean)
+{
+    double errors = 0, form = 0, gap = 0;
+    for (size_t i = 0; i < f->n; i++) {
+        double y = m->problem->y[i], w = m->problem->weight[i];
+        double value = exact_value(f, m, i), off = m->r[i] - mean[y > 0];
+        double xi = m->scale * value - m->rho - y;
+        errors += w * xi * xi;
+        form += f->coef ? m->ke[i] * m->ke[i] : m->e[i] * value;
+        gap += w * off * off;
+    }
+    double square = m->scale * m->scale;
+    m->primal = 0.5 * (errors + square * form / f->c);
+    m->gap = 0.5 * square * gap;
+    m->form = form;
+}
+
+static void exact_judge(const struct fisher *f, struct exact *m)
+{
+    double weight[2] = {0, 0}, value[2] = {0, 0}, mean[2] = {0, 0};
+    for (size_t i = 0; i < f->n; i++) {
+        size_t class = m->problem->y[i] > 0;
+        double w = m->problem->weight[i];
+        weight[class] += w;
+        value[class] += w * exact_value(f, m, i);
+        mean[class] += w * m->r[i];
+    }
+    for (size_t class = 0; class < 2; class ++) {
+        value[class] /= weight[class];
+        mean[class] /= weight[class];
+    }
+    m->primal = m->gap = INFINITY;
+    m->scale = m->rho = m->form = 0;
+    if (value[1] > value[0]) {
+        m->scale = 2 / (value[1] - value[0]);
+        m->rho = m->scale * value[1] - 1;
+        exact_objectives(f, m, mean);
+    }
+}
+
+static double exact_gap(const struct exact *m)
+{
+    return isinf(m->primal) ? INFINITY : m->gap / m->primal;
+}
+
+static double fisher_gap(void *solver)
+{
+    const struct fisher *f = solver;
+    double most = -INFINITY;
+    for (size_t k = 0; k < f->machines; k++)
+        most = fmax(most, exact_gap(&f->machine[k]));
+    return most;
+}
+
+static double exact_error(const struct fisher *f, const struct exact *m,
+                          double way)
+{
+    bool floats = f->precision == KLR_FLOAT;
+    double error = m->scale * way * (floats ? m->noise : 1);
+    return ldexp(f->largest * error, floats ? -24 : -53);
+}
+
+static double exact_hidden(const struct fisher *f, const struct exact *m)
+{
+    double value = exact_error(f, m, m->way);
+    double off = exact_error(f, m, m->way_e);
+    return 0.5 * (m->weight * value * value + (double)f->n / f->c * off * off) /
+           m->primal;
+}
+
+/* The first anchor is sure to come: that is what it will find with K e in place
+ * of ke. */
+static double exact_floor(const struct fisher *f, const struct exact *m)
+{
+    double spread = f->largest * sqrt((double)f->n);
+    double off = exact_error(f, m, m->way + spread * m->way_e);
+    return f->measured ? exact_hidden(f, m)
+                       : 0.5 * m->weight * off * off / m->primal;
+}

@@ -8,6 +8,7 @@ use strict;
 use warnings;
 use lib 'tests/cli/lib';
 use KLR;
+use Judge qw(uniform mixed);
 use JSON::PP;
 use Test::More;
 
@@ -15,13 +16,9 @@ my $dir = scratch();
 my $heart = get('heart_scale');
 put("$dir/heart", $heart);
 
-# Two and three classes around points of a plane, by a generator of our own.
+# Two and three classes around points of a plane.
 {
-    my $seed = 3;
-    my $random = sub {
-        $seed = ($seed * 16807) % 2147483647;
-        return $seed / 2147483647;
-    };
+    my $random = uniform(3);
     for my $k (2, 3) {
         put("$dir/classes$k", join '', map {
             my $y = $_ % $k;
@@ -256,18 +253,8 @@ for my $options ('-v 3 -c 0.1,1,10', '-c 0.1,1,10', '-s svm -v 3 -c 0.1,1,10') {
     }
 }
 
-# Classes that overlap wholly: there is no end to the last cost soon.
-{
-    my $seed = 1;
-    my $random = sub {
-        $seed = ($seed * 16807) % 2147483647;
-        return $seed / 2147483647;
-    };
-    put("$dir/long", join '', map {
-        my $y = $random->() < 0.5 ? 1 : -1;
-        join(' ', $y, map { sprintf '%d:%.6f', $_, $random->() } 1 .. 8) . "\n"
-    } 1 .. 3000);
-}
+# There is no end to the last cost soon.
+put("$dir/long", mixed());
 my @long = split " ", "klr-train -c 1e-3,1e6 -g 0.01 -e 1e-9";
 
 # Until stderr shows the pattern; the minutes only keep a broken program from

@@ -6,6 +6,7 @@ use strict;
 use warnings;
 use lib 'tests/cli/lib';
 use KLR;
+use Judge qw(mixed);
 use JSON::PP;
 use POSIX qw(mkfifo);
 use Test::More;
@@ -265,18 +266,7 @@ is(train('--version')->{out}, "klr-train 0.1.0\n", '--version');
 
 # ---- Signals ----
 
-# Two classes that overlap wholly: no solver is done with this soon.
-{
-    my $seed = 1;
-    my $random = sub {
-        $seed = ($seed * 16807) % 2147483647;
-        return $seed / 2147483647;
-    };
-    put("$dir/long", join '', map {
-        my $y = $random->() < 0.5 ? 1 : -1;
-        join(' ', $y, map { sprintf '%d:%.6f', $_, $random->() } 1 .. 8) . "\n"
-    } 1 .. 3000);
-}
+put("$dir/long", mixed());
 my @long = qw(klr-train -c 1e6 -g 0.01 -e 1e-9 long);
 
 # Until stderr shows the pattern: a sign, not a time. The minutes only keep a

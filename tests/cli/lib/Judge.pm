@@ -10,7 +10,7 @@ use JSON::PP ();
 use KLR;
 use Test::More;
 
-our @EXPORT = qw(uniform clusters scaled evaluate trained svm_cell klr_cell
+our @EXPORT = qw(uniform clusters mixed scaled evaluate trained svm_cell klr_cell
     sklr_cell logistic_cell kernel_options);
 
 # Numbers in (0, 1) by Park and Miller's generator, the same wherever Perl runs;
@@ -22,6 +22,17 @@ sub uniform
         $state = $state * 16807 % 2147483647;
         return $state / 2147483647;
     };
+}
+
+# Two classes that overlap wholly, 3000 examples of eight features in [0, 1]: at
+# a large C no solver is done with them soon. As text.
+sub mixed
+{
+    my $random = uniform(1);
+    return join '', map {
+        my $y = $random->() < 0.5 ? 1 : -1;
+        join(' ', $y, map { sprintf '%d:%.6f', $_, $random->() } 1 .. 8) . "\n"
+    } 1 .. 3000;
 }
 
 # Overlapping clusters around seeded centres: rows of `label`s, with features in

@@ -10,8 +10,8 @@ use JSON::PP ();
 use KLR;
 use Test::More;
 
-our @EXPORT = qw(uniform clusters mixed scaled evaluate trained svm_cell klr_cell
-    sklr_cell logistic_cell kernel_options);
+our @EXPORT = qw(uniform clusters mixed scaled evaluate trained svm_cell
+    klr_cell sklr_cell logistic_cell kernel_options);
 
 # Numbers in (0, 1) by Park and Miller's generator, the same wherever Perl runs;
 # Perl's own stays as it is, for File::Temp to choose names by.

@@ -137,14 +137,15 @@ static bool subset_serves(const struct subset *s, size_t n)
 
 /* ---- the start ---- */
 
-/* Its solution as a point of all examples; false where that has a larger P than
- * beta = 0, to which it returns then: what the subset says of others is
- * misleading. */
+/* Its solution as a point of all examples; false where P there is larger than at
+ * beta = 0, to which it returns then, or far above that of the subset: what it
+ * says of other examples is misleading. */
 static bool subset_spread(const struct subset *s, const struct newton *sub,
                           const struct place *to, struct newton *nt)
 {
     const struct binary *all = nt->problem, *p = &s->problem;
     const struct place from = {0};
+    const double far = 3;
     size_t bytes = nt->size * sizeof *nt->beta;
     nt->loss = to->loss;
     newton_set(nt, to->cost, &from, to);
@@ -156,7 +157,7 @@ static bool subset_spread(const struct subset *s, const struct newton *sub,
     newton_evaluate(nt);
     nt->progress.iterations = sub->progress.iterations + 1;
     nt->direction.precond.flops += sub->direction.precond.flops;
-    if (nt->primal < zero)
+    if (nt->primal < fmin(zero, far * sub->primal))
         return true;
     nt->loss = from.loss;
     memset(nt->beta, 0, bytes);

@@ -68,10 +68,12 @@ static double entropy(double alpha, double cost)
     return d > 0 && d < 1 ? cost * (d * log(d) + (1 - d) * log1p(-d)) : 0;
 }
 
-/* alpha within the box. */
+/* alpha within the box; fmin() and fmax() would be calls. */
 static double loss_cut(const struct loss *loss, double alpha, double cost)
 {
-    return fmin(fmax(alpha, loss->box), cost - loss->box);
+    double least = loss->box, most = cost - loss->box;
+    alpha = alpha < least ? least : alpha;
+    return alpha > most ? most : alpha;
 }
 
 static double loss_alpha(const struct loss *loss, double margin, double cost)
@@ -224,10 +226,10 @@ static void rho_bracket(const struct loss *loss, size_t n, const double *y,
     double weight[2] = {0, 0}, most = 0;
     *low = *high = u[0];
     for (size_t i = 0; i < n; i++) {
-        *low = fmin(*low, u[i]);
-        *high = fmax(*high, u[i]);
+        *low = u[i] < *low ? u[i] : *low;
+        *high = u[i] > *high ? u[i] : *high;
         weight[y[i] > 0] += cost[i];
-        most = fmax(most, cost[i]);
+        most = cost[i] > most ? cost[i] : most;
     }
     double room = 1 + loss->shift + fabs(log(weight[0] / weight[1]));
     if (loss->box > 0)

@@ -29,18 +29,24 @@ struct fixture {
     int index[2 * ALL];
 };
 
-/* Two classes that overlap, or labels which mean nothing. */
-static void fixture_make(struct fixture *f, bool noise, double gamma, double c,
-                         size_t budget)
+/* Two classes that overlap; labels which mean nothing; blocks of a class
+ * that are far from all others. */
+enum kind { OVERLAP, NOISE, APART };
+
+static void fixture_make(struct fixture *f, enum kind kind, double gamma,
+                         double c, size_t budget)
 {
     struct klr_error err;
     const struct klr_kernel kernel = {.type = KLR_RBF, .gamma = gamma};
     state = 20240607;
     for (size_t p = 0; p < ALL; p++) {
+        double shift = kind == OVERLAP && p < FIRST ? 0.4 : 0;
+        if (kind == APART)
+            shift = 9 * (double)(p / KLR_TILE) + (p < FIRST ? 4 : 0);
         f->start[p] = 2 * p;
         for (size_t d = 0; d < 2; d++) {
             f->index[2 * p + d] = (int)d + 1;
-            f->value[2 * p + d] = uniform() + (!noise && p < FIRST ? 0.4 : 0);
+            f->value[2 * p + d] = uniform() + shift;
         }
     }
     f->start[ALL] = (size_t)2 * ALL;
@@ -210,18 +216,21 @@ static void test_limit(struct fixture *f)
 
 int main(void)
 {
-    static struct fixture plain, kept, noise;
-    fixture_make(&plain, false, 5, 1, 0);
-    fixture_make(&kept, false, 5, 1, (size_t)1 << 30);
-    fixture_make(&noise, true, 300, 10000, (size_t)1 << 30);
+    static struct fixture plain, kept, noise, apart;
+    fixture_make(&plain, OVERLAP, 5, 1, 0);
+    fixture_make(&kept, OVERLAP, 5, 1, (size_t)1 << 30);
+    fixture_make(&noise, NOISE, 300, 10000, (size_t)1 << 30);
+    fixture_make(&apart, APART, 5, 100, (size_t)1 << 30);
     test_choice(&plain);
     test_few(&plain);
     test_start(&plain);
     test_tiles(&plain, &kept);
     test_misled(&noise);
+    test_misled(&apart);
     test_limit(&kept);
     operator_free(&plain.op);
     operator_free(&kept.op);
     operator_free(&noise.op);
+    operator_free(&apart.op);
     return done_testing();
 }

@@ -167,7 +167,8 @@ int klr_output_check(const char *path, const char *const *others, size_t count,
     if (fault)
         return io_error(err, fault);
     for (size_t i = 0; i < count && !place.direct; i++)
-        if (others[i] && strcmp(others[i], "-") && place_is(&place, others[i]))
+        if (others[i] && strcmp(others[i], "-") != 0 &&
+            place_is(&place, others[i]))
             return klr_fail(err, KLR_E_USAGE,
                             "the same file is named twice, and would be "
                             "replaced");

@@ -656,12 +656,12 @@ static void test_large_left_row(void)
     struct klr_kernel kernel = {KLR_SIGMOID, 0, 1, -0.125};
     struct klr_features base = {2, 3, start, index, z};
     struct klr_features left = {1, 3, start, index, x};
-    struct klr_range two = {0, 2}, one = {0, 1};
+    struct klr_range pair = {0, 2}, one = {0, 1};
     struct klr_points *p = NULL, *q = NULL;
     int code = klr_points_create(&p, &kernel, &base, NULL, NULL);
     ok(!code && !klr_points_create_like(&q, p, &left, NULL),
        "a large left row");
-    klr_gram(q, one, p, whole(&two), KLR_DOUBLE, out, 2, room_for(p));
+    klr_gram(q, one, p, whole(&pair), KLR_DOUBLE, out, 2, room_for(p));
     ok(fabs(out[0] - tanh(0.375)) < 1e-15 && fabs(out[1] - tanh(0.125)) < 1e-15,
        "its products do not cancel away: %g %g", out[0], out[1]);
     klr_points_free(p);
@@ -893,12 +893,14 @@ static void test_precomputed(void)
     static const double bare_value[] = {3, 1}, test_value[] = {0, 7, 8};
     struct klr_features sv = {2, 0, bare_start, bare_index, bare_value};
     struct klr_features test = {1, 3, test_start, test_index, test_value};
-    struct klr_range two = {0, 2};
+    struct klr_range pair = {0, 2};
     ok(!klr_points_create(&bare, &given, &sv, NULL, NULL), "serials alone");
     ok(!klr_points_create_like(&left, bare, &test, NULL), "a row to test");
-    klr_gram(left, row, bare, whole(&two), KLR_DOUBLE, gram, 2, room_for(bare));
+    klr_gram(left, row, bare, whole(&pair), KLR_DOUBLE, gram, 2,
+             room_for(bare));
     ok(gram[0] == 8 && gram[1] == 7, "its kernels with the support vectors");
-    klr_gram(bare, two, bare, whole(&two), KLR_DOUBLE, gram, 2, room_for(bare));
+    klr_gram(bare, pair, bare, whole(&pair), KLR_DOUBLE, gram, 2,
+             room_for(bare));
     ok(gram[0] == 0 && gram[3] == 0, "what is not there counts 0");
     klr_points_free(left);
     klr_points_free(bare);

@@ -2,11 +2,12 @@
  *
  * The Gram matrix in tiles: positions are divided into blocks of KLR_TILE, and
  * of the lower triangle of tiles the first ones, row by row, are kept while the
- * budget lasts: of floats, and of doubles where all of those fit. Work goes by strips of a tile's rows, which point into a tile
- * that is kept, or are gathered from it where a set leaves positions out, or
- * are computed. All three give the same entries, and what is done with a strip
- * does not depend on which it was: so neither the budget nor what has been
- * computed before changes a result.
+ * budget lasts: of floats, and of doubles where all of those fit. Work goes by
+ * strips of a tile's rows, which point into a tile that is kept, or are
+ * gathered from it where a set leaves positions out, or are computed. All three
+ * give the same entries, and what is done with a strip does not depend on which
+ * it was: so neither the budget nor what has been computed before changes a
+ * result.
  *
  * A tile is filled by one thread before others read it; see operator.c.
  */

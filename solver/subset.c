@@ -137,9 +137,9 @@ static bool subset_serves(const struct subset *s, size_t n)
 
 /* ---- the start ---- */
 
-/* Its solution as a point of all examples; false where P there is larger than at
- * beta = 0, to which it returns then, or far above that of the subset: what it
- * says of other examples is misleading. */
+/* Its solution as a point of all examples; false where P there is larger than
+ * at beta = 0, to which it returns then, or far above that of the subset: what
+ * it says of other examples is misleading. */
 static bool subset_spread(const struct subset *s, const struct newton *sub,
                           const struct place *to, struct newton *nt)
 {

@@ -45,8 +45,8 @@ static struct klr_features make_features(bool sparse)
     return (struct klr_features){N, D, start, feature, x};
 }
 
-/* No tile, some tiles of floats, all of them and some of doubles, all; with one,
- * two and three threads. */
+/* No tile, some tiles of floats, all of them and some of doubles, all; with
+ * one, two and three threads. */
 static bool make_variants(const struct klr_kernel *kernel,
                           const struct klr_features *features)
 {

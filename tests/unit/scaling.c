@@ -230,8 +230,8 @@ static void test_wide(void)
     klr_problem_free(&p);
 }
 
-/* Every second row h, 3 h, 5 h ... of the first of two features, the others 2 h,
- * 4 h ... of the second one: the nearest of a row is at 2 h. */
+/* Every second row h, 3 h, 5 h ... of the first of two features, the others
+ * 2 h, 4 h ... of the second one: the nearest of a row is at 2 h. */
 static bool lonely(size_t n, double h, enum klr_kernel_type kernel,
                    double gamma)
 {

@@ -359,7 +359,7 @@ static void print_metrics(struct predict *predict)
 static int finish(struct predict *predict)
 {
     struct klr_error err;
-    const char *data = strcmp(predict->data, "-") ? predict->data : "stdin";
+    const char *data = cli_input_name(predict->data);
     int code = klr_output_commit(predict->out, &err);
     predict->out = NULL;
     if (code)

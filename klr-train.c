@@ -313,7 +313,7 @@ static int read_data(struct cli_train *train, const struct cli_program *program)
     if (check_count(train, train->options.weights, train->weights.n, "weights",
                     &err))
         return cli_fail(program, train->options.weights, &err);
-    const char *name = strcmp(train->data, "-") == 0 ? "stdin" : train->data;
+    const char *name = cli_input_name(train->data);
     if (train->problem.has_qid)
         cli_warn(program, "%s: qid is ignored", name);
     if (klr_problem_wants_scaling(&train->problem, &train->params))

@@ -50,7 +50,9 @@ int cli_parse(const struct cli_program *program, int argc, char **argv,
  * "stdin"), and the exit status for the code: CLI_USAGE or CLI_FAILURE. */
 int cli_fail(const struct cli_program *program, const char *file,
              const struct klr_error *err);
-/* How messages call a file that is written: "-" is "stdout". */
+/* How messages call a file that is read, "-" being "stdin", and one that is
+ * written, "-" being "stdout". */
+const char *cli_input_name(const char *path);
 const char *cli_output_name(const char *path);
 void cli_warn(const struct cli_program *program, const char *format, ...)
     KLR_PRINTF(2, 3);

@@ -15,13 +15,18 @@ int cli_fail(const struct cli_program *program, const char *file,
 {
     fprintf(stderr, "%s: ", program->name);
     if (file)
-        fprintf(stderr, "%s:", strcmp(file, "-") == 0 ? "stdin" : file);
+        fprintf(stderr, "%s:", cli_input_name(file));
     if (file && err->line)
         fprintf(stderr, "%ld:", err->line);
     if (file && err->line && err->column)
         fprintf(stderr, "%ld:", err->column);
     fprintf(stderr, "%s%s\n", file ? " " : "", err->message);
     return err->code == KLR_E_USAGE ? CLI_USAGE : CLI_FAILURE;
+}
+
+const char *cli_input_name(const char *path)
+{
+    return strcmp(path, "-") == 0 ? "stdin" : path;
 }
 
 const char *cli_output_name(const char *path)

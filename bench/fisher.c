@@ -6,7 +6,7 @@
  * Beside it, with the same kernel and targets, bench/fisher.py.
  *
  *   make build/klr.a
- *   cc -D_GNU_SOURCE -O3 -I. -pthread bench/fisher.c build/klr.a -lm \
+ *   cc -D_GNU_SOURCE -O2 -I. -pthread bench/fisher.c build/klr.a -lm \
  *      -o build/fisher
  *   build/fisher DATA GAMMA C [THREADS [kernel|coef [RUNS]]]
  */

@@ -7,7 +7,7 @@
  * rows=N takes the first N examples.
  *
  *   make build/klr.a
- *   cc -D_GNU_SOURCE -O3 -I. -ffp-contract=off -pthread bench/greedy.c \
+ *   cc -D_GNU_SOURCE -O2 -I. -ffp-contract=off -pthread bench/greedy.c \
  *      build/klr.a -lm -o build/greedy
  *   build/greedy TRAIN [TEST] gamma=0.0078125 cost=1000 max-basis=500
  */

@@ -7,7 +7,7 @@
  * nanoseconds an entry. Medians of seven.
  *
  *   make build/klr.a
- *   cc -D_GNU_SOURCE -O3 -I. -pthread bench/product.c build/klr.a -lm \
+ *   cc -D_GNU_SOURCE -O2 -I. -pthread bench/product.c build/klr.a -lm \
  *      -o build/product
  *   build/product DATA [GAMMA [THREADS [VECTORS]]]
  */

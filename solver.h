@@ -122,11 +122,12 @@ extern const char *const klr_scale_names[]; /* "none", ..., NULL */
 int klr_problem_scale(struct klr_problem *problem, enum klr_scale how,
                       struct klr_error *err);
 
+struct klr_params;
+
 /* Whether examples have no neighbours by an RBF or Laplacian kernel with the
  * gamma that params leave open, 1 / dimension: of 20 examples more than half
  * have a kernel below e^-5 with each of 1000 others. Then the features want
  * scaling, or params another gamma. */
-struct klr_params;
 bool klr_problem_wants_scaling(const struct klr_problem *problem,
                                const struct klr_params *params);
 

@@ -125,10 +125,11 @@ static double losses_sum(const struct loss *loss, size_t n, const double *y,
 {
     struct logistic l;
     double sum = 0;
-    for (size_t i = 0; i < n && loss->model == KLR_MODEL_SVM; i++)
-        sum += loss_value(loss, y[i] * (u[i] - rho), cost[i]);
-    if (loss->model == KLR_MODEL_SVM)
+    if (loss->model == KLR_MODEL_SVM) {
+        for (size_t i = 0; i < n; i++)
+            sum += loss_value(loss, y[i] * (u[i] - rho), cost[i]);
         return sum;
+    }
     for (size_t i = 0, count; i < n; i += count) {
         count = logistic_fill(&l, loss, n, i, y, u, rho, true);
         for (size_t k = 0; k < count; k++) {

@@ -25,8 +25,8 @@ static bool band_factor(size_t rows, size_t pitch, double *a, double least)
     for (size_t k = 0; k < rows; k++) {
         double *row = a + k * pitch;
         definite = definite && row[k] > least;
-        double f = 1 / sqrt(fmax(row[k], least));
-        row[k] = 1 / f;
+        row[k] = sqrt(fmax(row[k], least));
+        double f = 1 / row[k];
         for (size_t j = k + 1; j < rows; j++)
             row[j] *= f;
         for (size_t i = k + 1; i < rows; i++)

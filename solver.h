@@ -195,12 +195,13 @@ struct klr_weight {
     double weight;     /* > 0: C of that class is cost * weight */
 };
 
+/* Of several binary problems, the last of theirs stands for all. */
 enum klr_status {
     KLR_CONVERGED,
+    KLR_PRECISION_LIMIT, /* eps is below what rounding allows */
     KLR_ITERATION_LIMIT,
     KLR_TIME_LIMIT,
-    KLR_INTERRUPTED,     /* progress() asked to stop */
-    KLR_PRECISION_LIMIT, /* eps is below what rounding allows */
+    KLR_INTERRUPTED, /* progress() asked to stop */
 };
 extern const char *const klr_status_names[]; /* "converged", ..., NULL */
 

@@ -4,9 +4,9 @@
  */
 #include "solver/internal.h"
 
-const char *const klr_status_names[] = {"converged",       "iteration_limit",
-                                        "time_limit",      "interrupted",
-                                        "precision_limit", NULL};
+const char *const klr_status_names[] = {"converged",       "precision_limit",
+                                        "iteration_limit", "time_limit",
+                                        "interrupted",     NULL};
 
 static void clock_start(struct clock *clock, size_t problems)
 {

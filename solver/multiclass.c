@@ -166,7 +166,7 @@ static void report_start(struct klr_report *report)
     report->lambda_bound = -INFINITY;
 }
 
-/* The first reason to stop early stands for all. With one class alone there is
+/* Of the reasons to stop, the last in their order stands for all. With one class alone there is
  * nothing to gain: both objectives are 0, and so is the gap. */
 static void report_add(struct klr_report *report,
                        const struct solution *solution)
@@ -174,7 +174,7 @@ static void report_add(struct klr_report *report,
     double gap = solution->primal - solution->dual;
     if (gap != 0)
         gap /= fabs(solution->primal);
-    if (report->status == KLR_CONVERGED)
+    if (report->status < solution->status)
         report->status = solution->status;
     report->primal += solution->primal;
     report->dual += solution->dual;

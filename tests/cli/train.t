@@ -239,6 +239,15 @@ is(printed_json(train('--json -q -a smo --max-iter 7 heart l'))->{iterations},
     7,
     '--max-iter is the number of iterations');
 
+# Two of three classes are solved at once, as well as doubles can.
+{
+    my $rows = join '', map { "2 1:$_ 2:" . $_ * $_ % 7 / 7 . "\n" } 1 .. 30;
+    put("$dir/three", "0 1:0 2:0\n1 1:1 2:1\n$rows");
+    my $run = train('--json -q -a smo -e 1e-18 --max-iter 9 three l');
+    is(printed_json($run)->{status}, 'iteration_limit',
+        'a limit outranks rounding errors');
+}
+
 # ---- Help ----
 
 for my $help ('--help', '-h', '-c 5 --help', '-h heart') {
@@ -266,8 +275,8 @@ is(train('--version')->{out}, "klr-train 0.1.0\n", '--version');
 
 # ---- Signals ----
 
-put("$dir/long", mixed());
-my @long = qw(klr-train -c 1e6 -g 0.01 -e 1e-9 long);
+put("$dir/long", mixed()); # minutes of steps
+my @long = qw(klr-train -a smo -c 1e6 -g 0.01 -e 1e-9 long);
 
 # Until stderr shows the pattern: a sign, not a time. The minutes only keep a
 # broken program from hanging the tests.

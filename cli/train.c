@@ -49,7 +49,8 @@ void cli_train_warn(const struct cli_train *train,
         cli_warn(program, "and %zu more like these", warnings - IN_FULL);
 }
 
-/* One model in three lines, several in one each. */
+/* One model in three lines, several in one each. What goes to /dev/null is not
+ * saved. */
 void cli_train_summary(const struct cli_train *train,
                        const struct cli_program *program)
 {
@@ -69,8 +70,11 @@ void cli_train_summary(const struct cli_train *train,
                 report->primal);
         if (isfinite(report->gap))
             fprintf(stderr, "relative duality gap %.2g, ", report->gap);
-        fprintf(stderr, "%zu support vectors%s%smodel saved to %s\n",
-                report->n_sv, end, name, cli_output_name(train->path[t]));
+        fprintf(stderr, "%zu support vectors", report->n_sv);
+        if (strcmp(train->path[t], "/dev/null") != 0)
+            fprintf(stderr, "%s%smodel saved to %s", end, name,
+                    cli_output_name(train->path[t]));
+        fputc('\n', stderr);
     }
 }
 

@@ -155,10 +155,8 @@ static struct link link_fit_platt(const struct sides *s, bool intercept)
         .intercept = intercept ? prior : 0,
     };
     platt_minimise(&p, intercept);
-    if (!(p.slope > 0)) {
-        p.slope = 0;
-        p.intercept = intercept ? prior : 0;
-    }
+    if (!(p.slope > 0))
+        return (struct link){LINK_LOGISTIC, 0, intercept ? -prior : 0, 0};
     return (struct link){LINK_LOGISTIC, -p.slope, -p.intercept, 0};
 }
 

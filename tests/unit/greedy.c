@@ -155,6 +155,10 @@ static long double kkt_violation(const struct dense *d,
 
 /* ---- tests ---- */
 
+/* Each step takes a kernel or forgets one: what goes on for longer never ends.
+ */
+enum { MOST_STEPS = MOST_ROWS + 2 };
+
 static struct klr_params greedy_params(double cost, int regularizer,
                                        int selection, long long candidates)
 {
@@ -168,6 +172,7 @@ static struct klr_params greedy_params(double cost, int regularizer,
     params.window = 5;
     params.cost.value[0] = cost;
     params.eps = 1e-300;
+    params.max_iter = MOST_STEPS;
     return params;
 }
 
@@ -372,7 +377,8 @@ static void test_choices(struct dense *d, double cost, int selection)
     params.max_basis = 80;
     greedy_create(&g, &binary, 1, 0, &all, &err);
     struct greedy_machine *m = g.machine;
-    for (g.progress.iterations = -1; greedy_goes_on(&g) && !err.code;
+    for (g.progress.iterations = -1;
+         g.progress.iterations < MOST_STEPS && greedy_goes_on(&g) && !err.code;
          g.progress.iterations++) {
         greedy_step(&g, &err);
         if (!m->best.found)
@@ -407,7 +413,9 @@ static void test_falls(struct dense *d)
     double last = 0;
     bool falls = true;
     greedy_create(&g, &binary, 1, 0, &all, &err);
-    while (greedy_goes_on(&g) && !greedy_step(&g, &err)) {
+    for (size_t step = 0;
+         step < MOST_STEPS && greedy_goes_on(&g) && !greedy_step(&g, &err);
+         step++) {
         falls = falls && g.machine->basis.sum >= last;
         last = g.machine->basis.sum;
     }

@@ -169,26 +169,29 @@ static void divide_turn(void *context, size_t turn, size_t thread)
                    KLR_PANEL * sizeof *tile);
 }
 
-static bool cholesky_factor(struct cholesky *m, const struct binary *problem,
-                            const double *s)
+/* Operations on the first columns of a matrix. */
+static double column_flops(const struct cholesky *m, size_t columns)
 {
-    size_t position[KLR_TILE];
+    double n = (double)m->n, first = (double)columns;
+    return first * first * (n - 2 * first / 3);
+}
+
+static bool cholesky_factor(struct cholesky *m, const struct binary *problem,
+                            const double *s, size_t j)
+{
+    size_t position[KLR_TILE], size = cholesky_size(m, j), at = j * KLR_TILE;
     m->s = s;
-    for (size_t j = 0; j < m->blocks; j++) {
-        size_t size = cholesky_size(m, j);
-        m->column = j;
-        for (size_t c = 0; c < size; c++)
-            position[c] = set_position(problem->set, j * KLR_TILE + c);
-        operator_rows(problem->op, position, size, problem->set, KLR_FLOAT,
-                      m->row, m->n);
-        klr_pool_run(m->pool, j, column_turn, m);
-        klr_pool_run(m->pool, m->blocks - j, update_turn, m);
-        if (!cholesky_diagonal(m))
-            return false;
-        klr_pool_run(m->pool, m->blocks - j - 1, divide_turn, m);
-    }
-    double n = (double)m->n;
-    m->flops += n * n * n / 3;
+    m->column = j;
+    for (size_t c = 0; c < size; c++)
+        position[c] = set_position(problem->set, at + c);
+    operator_rows(problem->op, position, size, problem->set, KLR_FLOAT, m->row,
+                  m->n);
+    klr_pool_run(m->pool, j, column_turn, m);
+    klr_pool_run(m->pool, m->blocks - j, update_turn, m);
+    m->flops += column_flops(m, at + size) - column_flops(m, at);
+    if (!cholesky_diagonal(m))
+        return false;
+    klr_pool_run(m->pool, m->blocks - j - 1, divide_turn, m);
     return true;
 }
 

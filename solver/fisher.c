@@ -174,8 +174,8 @@ static int fisher_path(struct fisher *f, struct solution *const *solution,
     for (size_t t = 0; t < cost->count && !code; t++) {
         fisher_set(f, cost->value[t]);
         enum klr_status status = fisher_check(f);
-        if (status == KLR_CONVERGED && (code = fisher_prepare(f, err)))
-            return code; /* factoring may take the longest */
+        if (status == KLR_CONVERGED && (code = fisher_prepare(f, &status, err)))
+            return code;
         status = fisher_solve_one(f, status);
         for (size_t k = 0; k < f->machines; k++)
             f->indefinite = f->indefinite || f->machine[k].form < 0;

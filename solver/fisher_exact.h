@@ -83,8 +83,10 @@ static double exact_floor(const struct fisher *f, const struct exact *m);
 
 /* ---- N^-1: see fisher_inverse.c ---- */
 
-/* At the present c. */
-static int fisher_prepare(struct fisher *f, struct klr_error *err);
+/* At the present c; unusable where the status is to stop, which the clock is
+ * asked for while it is factored. */
+static int fisher_prepare(struct fisher *f, enum klr_status *status,
+                          struct klr_error *err);
 /* z = N^-1 r on 1'z = 0, into q. The part of r that this takes away stays away,
  * or it would drown the rest. */
 static void fisher_precondition(struct fisher *f, size_t count,

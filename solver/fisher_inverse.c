@@ -105,16 +105,32 @@ static void fisher_precondition(struct fisher *f, size_t count,
     }
 }
 
+/* M of full rank, where there can be one. */
+static enum klr_status fisher_factor(struct fisher *f)
+{
+    enum klr_status status = KLR_CONVERGED;
+    f->full = f->cholesky.n > 0;
+    for (size_t j = 0; j < f->cholesky.blocks && f->full; j++) {
+        f->full = cholesky_factor(&f->cholesky, f->problem, f->s, j);
+        status = fisher_check(f);
+        if (status != KLR_CONVERGED)
+            break;
+    }
+    return status;
+}
+
 /* One of low rank follows where none of full rank can be had. */
-static int fisher_prepare(struct fisher *f, struct klr_error *err)
+static int fisher_prepare(struct fisher *f, enum klr_status *status,
+                          struct klr_error *err)
 {
     for (size_t i = 0; i < f->n; i++) {
         double s = sqrt(f->c * f->problem->weight[i]);
         f->s[i] = f->coef ? sqrt(s) : s;
         f->ones[i] = 1;
     }
-    f->full =
-        f->cholesky.n > 0 && cholesky_factor(&f->cholesky, f->problem, f->s);
+    *status = fisher_factor(f);
+    if (*status != KLR_CONVERGED)
+        return 0;
     if (!f->full && f->precond.n == 0) {
         int code = precond_create(&f->precond, f->problem, err);
         if (code)

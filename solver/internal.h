@@ -590,10 +590,10 @@ static int cholesky_create(struct cholesky *m, const struct binary *problem,
                            struct klr_error *err);
 static void cholesky_free(struct cholesky *m);
 static double cholesky_bytes(size_t n);
-/* For the roots s (n) of the weights; false: I + S K S does not seem positive
- * definite to floats. */
+/* Column j of tiles, all before it being there, for the roots s (n) of the
+ * weights; false: I + S K S does not seem positive definite to floats. */
 static bool cholesky_factor(struct cholesky *m, const struct binary *problem,
-                            const double *s);
+                            const double *s, size_t j);
 /* x[c] (n) = the inverse of I + S K S applied to it, c < count <=
  * CHOLESKY_VECTORS. */
 static void cholesky_solve(struct cholesky *m, size_t count, double *const *x);

@@ -18,6 +18,27 @@ static const struct klr_kernel rbf = {.type = KLR_RBF, .gamma = 0.5};
 
 /* ---- the preconditioner of full rank ---- */
 
+enum { TILES = 600 }; /* examples of several tiles, the last one not whole */
+
+static struct klr_problem tiles_make(void)
+{
+    static double label[TILES], value[TILES * FEATURES];
+    static int index[TILES * FEATURES];
+    static size_t start[TILES + 1];
+    for (size_t i = 0; i < TILES * FEATURES; i++) {
+        index[i] = (int)(i % FEATURES) + 1;
+        value[i] = 2 * uniform() - 1;
+        label[i / FEATURES] = value[i] > 0 ? 1 : -1;
+        start[i / FEATURES + 1] = i + 1;
+    }
+    return (struct klr_problem){.n = TILES,
+                                .dimension = FEATURES,
+                                .label = label,
+                                .start = start,
+                                .index = index,
+                                .value = value};
+}
+
 /* (I + S K S) z - in, at most, for z = the inverse of it applied to in. */
 static double cholesky_residual(const struct klr_problem *x, const double *root,
                                 const double *in, const double *z)
@@ -34,29 +55,27 @@ static double cholesky_residual(const struct klr_problem *x, const double *root,
     return worst;
 }
 
-/* Several tiles, the last one not whole; one vector and several. */
+static bool factor_all(struct cholesky *m, const struct binary *problem,
+                       const double *root)
+{
+    bool definite = true;
+    for (size_t j = 0; j < m->blocks && definite; j++)
+        definite = cholesky_factor(m, problem, root, j);
+    return definite;
+}
+
+/* One vector and several. */
 static void test_cholesky(void)
 {
-    enum { N = 600, VECTORS = 6 };
-    static double value[N * FEATURES], root[N], in[VECTORS][N], z[VECTORS][N];
+    enum { N = TILES, VECTORS = 6 };
+    static double root[N], in[VECTORS][N], z[VECTORS][N];
     static double again[N], *const to = again;
-    static int index[N * FEATURES];
-    static size_t start[N + 1];
-    struct klr_problem data = {.n = N,
-                               .dimension = FEATURES,
-                               .start = start,
-                               .index = index,
-                               .value = value};
+    struct klr_problem data = tiles_make();
     struct klr_features x = problem_features(&data);
     struct klr_range all = {0, N};
     struct klr_operator op;
     struct cholesky m;
     struct klr_error err;
-    for (size_t i = 0; i < N * FEATURES; i++) {
-        index[i] = (int)(i % FEATURES) + 1;
-        value[i] = 2 * uniform() - 1;
-        start[i / FEATURES + 1] = i + 1;
-    }
     struct binary problem = {.op = &op, .set = set_of(&all, 1), .n = N};
     if (operator_create(&op, &rbf, &x, NULL, NULL, 0, &err) ||
         cholesky_create(&m, &problem, &err))
@@ -66,7 +85,7 @@ static void test_cholesky(void)
         for (size_t c = 0; c < VECTORS; c++)
             z[c][i] = in[c][i] = uniform() - 0.5;
     }
-    ok(cholesky_factor(&m, &problem, root), "I + S K S is factored");
+    ok(factor_all(&m, &problem, root), "I + S K S is factored");
     double *const vector[] = {z[0], z[1], z[2], z[3], z[4], z[5]};
     cholesky_solve(&m, 1, vector);
     cholesky_solve(&m, VECTORS - 1, vector + 1);
@@ -77,7 +96,7 @@ static void test_cholesky(void)
     if (klr_pool_create(&m.pool, 3, &err))
         printf("Bail out! %s\n", err.message);
     memcpy(again, in[0], sizeof again);
-    cholesky_factor(&m, &problem, root);
+    factor_all(&m, &problem, root);
     cholesky_solve(&m, 1, &to);
     ok(memcmp(again, z[0], sizeof again) == 0,
        "the same bits from three threads");
@@ -210,6 +229,34 @@ static void test_stops(const struct sample *s)
            name[stop], solution.flops);
         klr_free(solution.beta);
     }
+    dense_free(&d);
+}
+
+/* At the first report, before anything is factored, the time is over. */
+static int time_out(const struct klr_progress *progress, void *context)
+{
+    (void)progress;
+    ((struct setting *)context)->params.time_limit = 1e-9;
+    return 0;
+}
+
+/* A factor is not waited for. */
+static void test_factoring(void)
+{
+    struct klr_problem data = tiles_make();
+    struct dense d = dense_create(&data, &rbf);
+    struct setting setting = setting_of(KLR_REGULARIZER_KERNEL, 100);
+    setting.params.progress = time_out;
+    setting.params.context = &setting;
+    struct solution solution = fisher_one(&setting, &data, &rbf, &d);
+    double n = TILES, all = n * n * n / 3, mean = compare(&d, &solution).mean;
+    ok(solution.status == KLR_TIME_LIMIT && solution.flops > 0 &&
+           solution.flops < 0.8 * all,
+       "the end of time while factoring, after %.0f %% of it",
+       100 * solution.flops / all);
+    ok(mean < 1e-10 && solution.dual < solution.primal,
+       "class means within %.1e, and bounds", mean);
+    klr_free(solution.beta);
     dense_free(&d);
 }
 
@@ -359,6 +406,7 @@ int main(void)
     test_copies(&sample);
     test_machines(&sample);
     test_stops(&sample);
+    test_factoring();
     test_threads(&sample);
     test_large(&sample);
     test_products(&sample);

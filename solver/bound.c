@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * How far lambda of an sklr makes sense: Consolo et al., Proposition 1. With
- * alpha(0) the solution for lambda = 0 and M the class of fewer examples, from
+ * alpha(0) the solution for lambda = 0 and M the class of fewer examples, all
+ * examples where both have as many, from
  *
  *   lambda = max over i in M of  y_i sum_j (C_j - box - alpha_j(0)) y_j K_ij
  *
@@ -16,20 +17,19 @@
 static double bound_at(const struct binary *problem, double c,
                        const double *beta, double *rest, double *product)
 {
-    size_t n = problem->n, positive = 0;
+    size_t n = problem->n, size[2] = {0, 0};
     double bound = -INFINITY;
     for (size_t j = 0; j < n; j++) {
-        positive += problem->y[j] > 0;
+        size[problem->y[j] > 0]++;
         rest[j] =
             problem->y[j] * (c * problem->weight[j] - problem->params->box) -
             beta[j];
     }
     operator_apply(problem->op, problem->set, problem->set, rest, 1, KLR_DOUBLE,
                    product);
-    double fewer = 2 * positive <= n ? 1 : -1;
     for (size_t i = 0; i < n; i++)
-        if (problem->y[i] == fewer)
-            bound = fmax(bound, fewer * product[i]);
+        if (2 * size[problem->y[i] > 0] <= n)
+            bound = fmax(bound, problem->y[i] * product[i]);
     return bound;
 }
 

@@ -347,12 +347,32 @@ static void test_gap(const struct sample *s, int model, int solver)
 
 /* ---- the box of sparse models ---- */
 
-/* Consolo (36) from alpha(0) of the Newton method. */
+/* Every third example is of the first class: two out of three, of both classes
+ * alike, with labels times `sign`. */
+static void sample_equal(struct sample *equal, const struct sample *s,
+                         double sign)
+{
+    size_t n = 0;
+    *equal = *s;
+    for (size_t i = 0; i < s->problem.n; i++) {
+        if (i % 3 == 2)
+            continue;
+        equal->label[n] = sign * s->label[i];
+        memcpy(equal->value + n * FEATURES, s->value + i * FEATURES,
+               FEATURES * sizeof *s->value);
+        n++;
+    }
+    sample_close(equal, n);
+}
+
+/* Consolo (36) from alpha(0) of the Newton method: over the class that has at
+ * most half of the examples. */
 static void test_lambda_bound(const struct sample *s, double cost)
 {
     struct klr_params params = smo1_params(cost);
     struct klr_kernel kernel = params_kernel(&params, FEATURES);
     double beta[MOST], largest = -INFINITY;
+    size_t size[2] = {0, 0};
     params.model = KLR_MODEL_SKLR;
     params.lambda_bound = 1;
     params.eps = 1e-7;
@@ -363,14 +383,16 @@ static void test_lambda_bound(const struct sample *s, double cost)
     params.lambda = klr_reals_of(0);
     params.eps = 1e-10;
     solve(s, &params, beta);
+    for (size_t i = 0; i < s->problem.n; i++)
+        size[s->label[i] > 0]++;
     for (size_t i = 0; i < s->problem.n; i++) {
         double sum = 0;
         for (size_t j = 0; j < s->problem.n; j++)
             sum += (s->label[j] * (cost - 1e-5) - beta[j]) *
                    kernel_of(&kernel, s->value + i * FEATURES,
                              s->value + j * FEATURES);
-        if (s->label[i] > 0) /* a third of them */
-            largest = fmax(largest, sum);
+        if (2 * size[s->label[i] > 0] <= s->problem.n)
+            largest = fmax(largest, s->label[i] * sum);
     }
     ok(fabs(bound - largest) < 1e-5 * cost, "C = %g: lambda bound %.9g, %.9g",
        cost, bound, largest);
@@ -514,6 +536,11 @@ int main(void)
     test_gap(&sample, KLR_MODEL_SVM, KLR_SOLVER_SMO);
     test_lambda_bound(&sample, 0.5);
     test_lambda_bound(&sample, 20);
+    for (int sign = -1; sign < 2; sign += 2) {
+        static struct sample equal;
+        sample_equal(&equal, &sample, sign);
+        test_lambda_bound(&equal, 20);
+    }
     test_keep_bounded(&sample);
     test_stops(&sample);
     test_same_bits(&sample);

@@ -324,13 +324,15 @@ sub table
         $head, [ '---', ('---:') x $#$head ], @rows;
 }
 
-# Put a section in the place of that with the same title, or at the end.
+# Put a section in the place of that with the same title, or at the end; it says
+# where the protocol stands.
 sub publish
 {
     my ($title, $text) = @_;
     my $path = quick() ? folder() . '/PAPERS.md' : 'docs/PAPERS.md';
     make_path(folder());
-    my $section = "## $title\n\n$text";
+    my $section = "## $title\n\nProtocol: the head of"
+        . " bench/papers/$FindBin::Script.\n\n$text";
     $section =~ s/\n*\z/\n/;
     my $document = -e $path ? get($path) : "# The papers' tables\n";
     my @part = split /^(?=## )/m, $document;

@@ -124,7 +124,9 @@ sub jobs
     publish(@$_) for [ One => "1\n" ], [ Two => "2\n" ], [ One => "3\n\n" ];
     open STDOUT, '>&', $kept or die;
     is KLR::get("$dir/build/papers/quick/PAPERS.md"),
-        "# The papers' tables\n\n## One\n\n3\n\n## Two\n\n2\n", 'sections';
+        join("\n", "# The papers' tables\n", map { ("## $_->[0]\n",
+            "Protocol: the head of bench/papers/papers.t.\n", "$_->[1]\n") }
+            [ One => 3 ], [ Two => 2 ]), 'sections';
 }
 
 # Each script, with figures of the paper beside what was not run.

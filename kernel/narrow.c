@@ -77,25 +77,52 @@ static double narrow_feature(const struct narrow *narrow, struct row row,
     return (row_value(row, k) - centre) * narrow->scale;
 }
 
+/* fmax, but in line; a `b` that is no number is passed over. */
+static double larger(double a, double b)
+{
+    return b > a ? b : a;
+}
+
+/* Features that centres are found of at once: what a panel of rows has of them
+ * is read where it is near. */
+enum { CENTRED = 64 };
+
+/* Of features first .. first + count - 1. */
+static void centre_some(const struct klr_points *points, size_t first,
+                        size_t count, double *centre)
+{
+    const double parts = 0x1p12; /* of a unit */
+    double unit[CENTRED] = {0}, sum[CENTRED] = {0};
+    int exponent;
+    for (size_t p = 0; p < points->n; p++) {
+        struct row row = points_row(points, p);
+        for (size_t k = 0; k < count; k++)
+            unit[k] = larger(unit[k], fabs(row_value(row, first + k)));
+    }
+    for (size_t k = 0; k < count; k++) {
+        frexp(unit[k], &exponent);
+        unit[k] = ldexp(1, exponent - 8);
+    }
+    for (size_t p = 0; p < points->n; p++) {
+        struct row row = points_row(points, p);
+        for (size_t k = 0; k < count; k++)
+            sum[k] += nearbyint(row_value(row, first + k) / unit[k] * parts);
+    }
+    for (size_t k = 0; k < count; k++) {
+        double mean = sum[k] / ((double)points->n * parts);
+        centre[first + k] = isfinite(mean) ? unit[k] * nearbyint(mean) : 0;
+    }
+}
+
 /* Means of the features, rounded to 8 bits of the largest value: what floats
  * can hold before, they mostly can after, integers for example. Sums are of
  * integers, so that the order of the examples has no influence. */
 static void centre_features(const struct klr_points *points, double *centre)
 {
-    const double parts = 0x1p12; /* of a unit */
-    for (size_t k = 0; k < points->width; k++) {
-        double sum = 0, most = 0;
-        int exponent;
-        for (size_t p = 0; p < points->n; p++)
-            most = fmax(most, fabs(row_value(points_row(points, p), k)));
-        frexp(most, &exponent);
-        double unit = ldexp(1, exponent - 8);
-        for (size_t p = 0; p < points->n; p++)
-            sum +=
-                nearbyint(row_value(points_row(points, p), k) / unit * parts);
-        sum /= (double)points->n * parts;
-        centre[k] = isfinite(sum) ? unit * nearbyint(sum) : 0;
-    }
+    size_t width = points->width;
+    for (size_t first = 0; first < width; first += CENTRED)
+        centre_some(points, first,
+                    width - first < CENTRED ? width - first : CENTRED, centre);
 }
 
 /* Uniform in [0, 1), independent for all practical purposes. */
@@ -180,7 +207,7 @@ static struct measure measure_row(const struct klr_points *points, size_t p)
         m.run += term;
         m.spread += m.run * m.run + term * term;
         m.loss += term_size(narrow->term, lost);
-        m.most = fmax(m.most, fabs(lost));
+        m.most = larger(m.most, fabs(lost));
         if (points->form == DENSE && k % RUN == RUN - 1)
             measure_end_run(&m);
     }
@@ -362,12 +389,14 @@ static int narrow_allocate(struct klr_points *points, struct klr_error *err)
                : KLR_E_MEMORY;
 }
 
-static int narrow_store(struct klr_points *points, struct klr_error *err)
+/* `known`: that all rows fit. */
+static int narrow_store(struct klr_points *points, bool known,
+                        struct klr_error *err)
 {
     int code = narrow_allocate(points, err);
     for (size_t p = 0; p < points->n && !code; p++) {
         narrow_put(points, p);
-        points->narrow.fits[p] = row_fits(points, p);
+        points->narrow.fits[p] = known || row_fits(points, p);
     }
     if (!code)
         narrow_sizes(points);
@@ -386,7 +415,7 @@ static int narrow_create(struct klr_points *points,
     narrow->size = narrow->panel = narrow->value = NULL;
     narrow->tiles = base ? base->narrow.tiles : tiles_choose(KLR_FLOAT);
     if (!code && serve)
-        code = narrow_store(points, err);
+        code = narrow_store(points, !base, err);
     if (base)
         narrow->centre = NULL;
     if (!serve)

@@ -176,17 +176,17 @@ static double row_distance(const struct klr_features *x, size_t i, size_t j,
     return sum;
 }
 
-/* Of `count` rows over the whole set, but for row i. */
-static double row_nearest(const struct klr_features *x, size_t i, size_t count,
-                          bool squared)
+/* Whether `count` rows over the whole set, but for row i itself, are all farther
+ * from it than `far`. */
+static bool row_is_far(const struct klr_features *x, size_t i, size_t count,
+                       bool squared, double far)
 {
-    double nearest = HUGE_VAL;
-    for (size_t k = 0; k < count; k++) {
+    bool is_far = true;
+    for (size_t k = 0; k < count && is_far; k++) {
         size_t j = k * x->n / count;
-        if (j != i)
-            nearest = fmin(nearest, row_distance(x, i, j, squared));
+        is_far = j == i || row_distance(x, i, j, squared) > far;
     }
-    return nearest;
+    return is_far;
 }
 
 bool klr_problem_wants_scaling(const struct klr_problem *problem,
@@ -200,9 +200,8 @@ bool klr_problem_wants_scaling(const struct klr_problem *problem,
     if (params->gamma.value[0] > 0 || x.n < ROWS ||
         !(squared || kernel.type == KLR_LAPLACIAN))
         return false;
-    for (size_t k = 0; k < ROWS; k++) {
-        double nearest = row_nearest(&x, k * (x.n / ROWS), others, squared);
-        far += kernel.gamma * nearest > FAR;
-    }
+    for (size_t k = 0; k < ROWS; k++)
+        far += row_is_far(&x, k * (x.n / ROWS), others, squared,
+                          FAR / kernel.gamma);
     return far > ROWS / 2;
 }

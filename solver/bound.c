@@ -12,6 +12,8 @@
  */
 #include "solver/internal.h"
 
+#include "solver/systems.h"
+
 /* At the value `c` of C, given beta of alpha(0); rest and product (n) are
  * workspace. */
 static double bound_at(const struct binary *problem, double c,

@@ -20,6 +20,8 @@
  */
 #include "solver/internal.h"
 
+#include "solver/multiclass.h"
+
 static bool link_is_fitted(int link)
 {
     return link == KLR_LINK_FITTED || link == KLR_LINK_PLATT ||

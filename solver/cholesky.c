@@ -15,6 +15,9 @@
  */
 #include "solver/internal.h"
 
+#include "solver/cholesky.h"
+#include "solver/triangle.h"
+
 enum {
     CHOLESKY_AREA = KLR_TILE * KLR_TILE,
     CHOLESKY_PANELS = KLR_TILE / KLR_PANEL,

@@ -5,7 +5,7 @@
 #ifndef KLR_SOLVER_COEF_H
 #define KLR_SOLVER_COEF_H
 
-#include "solver/internal.h"
+#include "solver/systems.h"
 
 struct coef;
 

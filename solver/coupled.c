@@ -42,6 +42,8 @@
  */
 #include "solver/internal.h"
 
+#include "solver/direction.h"
+
 /* Roots for which floats still hold the rows of L. */
 static const double coupled_least = 1e-30;
 

@@ -18,6 +18,8 @@
  */
 #include "solver/internal.h"
 
+#include "solver/direction.h"
+
 enum {
     DIRECTION_STEPS = 500, /* of conjugate gradients */
     DIRECTION_VECTORS = 8,

@@ -6,7 +6,7 @@
 #ifndef KLR_SOLVER_FISHER_BASIS_H
 #define KLR_SOLVER_FISHER_BASIS_H
 
-#include "solver/internal.h"
+#include "solver/fisher.h"
 
 enum {
     CANDIDATES = 4 * KLR_SLIM, /* judged together, at most */

@@ -6,7 +6,9 @@
 #ifndef KLR_SOLVER_FISHER_EXACT_H
 #define KLR_SOLVER_FISHER_EXACT_H
 
-#include "solver/internal.h"
+#include "solver/cholesky.h"
+#include "solver/fisher.h"
+#include "solver/precond.h"
 
 enum {
     FISHER_MACHINES = 12, /* side by side, at most */

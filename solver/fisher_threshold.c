@@ -22,6 +22,8 @@
  */
 #include "solver/internal.h"
 
+#include "solver/fisher.h"
+
 struct threshold_point {
     double u, cost;
 };

@@ -11,6 +11,9 @@
  */
 #include "solver/internal.h"
 
+#include "solver/multiclass.h"
+#include "solver/validate.h"
+
 /* What failed at a gamma. */
 struct grid_row {
     int code;
@@ -83,11 +86,13 @@ static bool grid_stopped(struct grid *grid)
     return stopped;
 }
 
-/* Points that an interruption leaves out. */
+/* Points that an interruption leaves out: metrics of no predictions at all. */
 static void grid_skip(struct grid *grid, size_t point)
 {
+    static const struct klr_metric_values unknown = {0,   0,   NAN, NAN, NAN,
+                                                     NAN, NAN, NAN, NAN, NAN};
     for (size_t t = 0; t < grid->params->cost.count; t++) {
-        grid->out->values[point + t] = metric_values_unknown;
+        grid->out->values[point + t] = unknown;
         report_start(&grid->out->report[point + t]);
         grid->out->report[point + t].status = KLR_INTERRUPTED;
     }

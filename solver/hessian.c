@@ -10,6 +10,8 @@
  */
 #include "solver/internal.h"
 
+#include "solver/hessian.h"
+
 #include <float.h>
 
 static size_t hessian_stride(const struct hessian *h)

@@ -29,6 +29,9 @@
  */
 #include "solver/internal.h"
 
+#include "solver/hessian.h"
+#include "solver/systems.h"
+
 enum { IVM_STEPS = 50 /* of Newton's method, a round */ };
 
 struct ivm {

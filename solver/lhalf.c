@@ -32,6 +32,9 @@
  */
 #include "solver/internal.h"
 
+#include "solver/hessian.h"
+#include "solver/systems.h"
+
 enum {
     LHALF_STEPS = 100, /* of thresholding, between fits */
     LHALF_FIT = 30,    /* steps of Newton's method */

@@ -6,7 +6,7 @@
 #ifndef KLR_SOLVER_LOADER_H
 #define KLR_SOLVER_LOADER_H
 
-#include "solver/internal.h"
+#include "solver/model.h"
 
 struct reals {
     double *item;

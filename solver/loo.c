@@ -28,6 +28,9 @@
  */
 #include "solver/internal.h"
 
+#include "solver/multiclass.h"
+#include "solver/triangle.h"
+
 enum { LOO_AREA = KLR_BAND * KLR_BAND };
 
 /* Of q (1 - q), where an example is right or wrong beyond doubt, and of h: what

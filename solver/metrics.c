@@ -14,6 +14,8 @@
  */
 #include "solver/internal.h"
 
+#include "solver/validate.h"
+
 enum { METRICS_BINS = 1 << 20, METRICS_ARENA = 2 * METRICS_BINS };
 enum { METRICS_STEPS = 15 }; /* of the calibration error */
 

@@ -4,6 +4,8 @@
  */
 #include "solver/internal.h"
 
+#include "solver/model.h"
+
 struct klr_model *klr_model_free(struct klr_model *model)
 {
     if (!model)

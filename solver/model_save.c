@@ -6,6 +6,8 @@
  */
 #include "solver/internal.h"
 
+#include "solver/model.h"
+
 static void save_fields(struct klr_output *out, const char *key,
                         const double *first, size_t count, size_t step)
 {

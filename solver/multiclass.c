@@ -12,6 +12,9 @@
  */
 #include "solver/internal.h"
 
+#include "solver/multiclass.h"
+#include "solver/systems.h"
+
 /* ---- Machines and classes ---- */
 
 /* Else pairs of them. */

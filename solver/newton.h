@@ -6,7 +6,8 @@
 #ifndef KLR_SOLVER_NEWTON_H
 #define KLR_SOLVER_NEWTON_H
 
-#include "solver/internal.h"
+#include "solver/direction.h"
+#include "solver/systems.h"
 
 /* A C of the path. */
 struct place {

@@ -6,6 +6,9 @@
  */
 #include "solver/internal.h"
 
+#include "solver/multiclass.h"
+#include "solver/systems.h"
+
 #include <limits.h>
 
 #define KLR_PARAM(field) offsetof(struct klr_params, field)

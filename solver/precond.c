@@ -23,6 +23,9 @@
  */
 #include "solver/internal.h"
 
+#include "solver/precond.h"
+#include "solver/triangle.h"
+
 enum {
     PRECOND_MOST = 1024,    /* columns of L */
     PRECOND_STRIP = 96,     /* rows of L that get new columns in one turn */

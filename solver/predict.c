@@ -13,6 +13,8 @@
  */
 #include "solver/internal.h"
 
+#include "solver/model.h"
+
 enum {
     PREDICT_ROWS = 1024,       /* of a block, at most, or so many that they */
     PREDICT_VALUES = 1 << 20,  /* have at most so many decision values, and

@@ -5,7 +5,7 @@
 #ifndef KLR_SOLVER_SMO_H
 #define KLR_SOLVER_SMO_H
 
-#include "solver/internal.h"
+#include "solver/systems.h"
 
 enum { SMO_FETCH = 12 }; /* rows computed together, at most */
 

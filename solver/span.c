@@ -13,6 +13,7 @@
  * a softmax their coupling is left out, which makes H too large: steps are
  * shorter, and still descend.
  */
+#include "solver/hessian.h"
 #include "solver/newton.h"
 
 enum { SPAN_STEPS = 20 };

@@ -7,6 +7,8 @@
  */
 #include "solver/internal.h"
 
+#include "solver/systems.h"
+
 #include <stdio.h>
 
 #define SYSTEM(name, way, size)                                                \

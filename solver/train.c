@@ -4,6 +4,10 @@
  */
 #include "solver/internal.h"
 
+#include "solver/model.h"
+#include "solver/multiclass.h"
+#include "solver/systems.h"
+
 /* A model without support vectors and links. */
 static struct klr_model *model_create(const struct training *training,
                                       const struct ensemble *ensemble, size_t t,

@@ -7,6 +7,8 @@
  */
 #include "solver/internal.h"
 
+#include "solver/triangle.h"
+
 static void band_reduce(const struct klr_dense *dense, size_t inner,
                         const double *a, const double *b, size_t pitch,
                         size_t rows, size_t cols, double *to)

@@ -27,6 +27,8 @@
  */
 #include "solver/internal.h"
 
+#include "solver/systems.h"
+
 #include <float.h>
 
 enum {

@@ -12,6 +12,10 @@
  */
 #include "solver/internal.h"
 
+#include "solver/model.h"
+#include "solver/multiclass.h"
+#include "solver/validate.h"
+
 enum { VALIDATE_BYTES = 8 << 20 }; /* of decision values, if a tile's do */
 
 struct cell {

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The step of the Newton method, and its preconditioner for several columns:
+ * what direction.c and coupled.c share.
+ */
+#ifndef KLR_SOLVER_DIRECTION_H
+#define KLR_SOLVER_DIRECTION_H
+
+#include "solver/internal.h"
+#include "solver/precond.h"
+
+/* ---- the preconditioner for the columns of a softmax: see coupled.c ---- */
+
+struct coupled {
+    size_t n, columns;
+    bool bias;
+    struct precond *column; /* (columns) */
+    const double *cost;     /* (n) C_i, the caller's */
+    const double *s;        /* (n, columns) roots of C_i p_ic, the caller's */
+    double *root;           /* (columns, n) roots of C_i p_ic (1 - p_ic) */
+    double *from, *to;      /* (n) workspace */
+    double *projected;      /* (n, columns) workspace */
+    double *laplacian;      /* (columns, columns), factored */
+    double *sum;            /* (columns) workspace */
+};
+
+static int coupled_create(struct coupled *m, const struct binary *problem,
+                          size_t columns, const double *cost,
+                          struct klr_error *err);
+static void coupled_free(struct coupled *m);
+static double coupled_bytes(size_t n, size_t columns);
+static void coupled_raise(struct coupled *m);
+/* For the roots s (n, columns), rows of 0 are left out; they must stay until
+ * the next build. */
+static void coupled_build(struct coupled *m, const struct binary *problem,
+                          const double *s);
+/* out (n, columns), of the subspace of the steps. */
+static void coupled_solve(struct coupled *m, const double *in, double *out);
+/* C_i p_ic (1 - p_ic) from the roots s (k) of an example. */
+static double coupled_weight(size_t k, const double *s, double cost, size_t c);
+/* Operations so far. */
+static double coupled_flops(const struct coupled *m);
+
+/* The Laplacian of a graph of k nodes with the weights w (k, k) >= 0,
+ * symmetric, whose diagonal is not looked at: factored in place; x (k), whose
+ * sum is 0, becomes the solution of sum 0, where an isolated node has 0. */
+static void laplacian_factor(size_t k, double *w);
+static void laplacian_solve(size_t k, const double *w, double *x);
+
+/* ---- the step: see direction.c ---- */
+
+struct direction {
+    const struct binary *problem;
+    size_t n, columns, size; /* size: n * columns */
+    double accuracy;         /* fall of the residual of conjugate gradients */
+    enum klr_precision precision; /* of their products */
+    bool indefinite;        /* a direction of negative curvature was met */
+    struct precond precond; /* of one column */
+    struct coupled coupled; /* of several */
+    struct klr_progress *progress; /* for the clock, with gap(solver) */
+    double (*gap)(void *);
+    void *solver;
+    double *diagonal;        /* (n) K_ii */
+    const double *cost;      /* (n) C_i, the caller's */
+    double *s;               /* S, the caller's: see direction_solve */
+    int steps;               /* of conjugate gradients, at last */
+    double *total;           /* (columns) sum W; infinite without bias */
+    const double *e, *q;     /* beta - g, K e; the caller's */
+    bool partial;            /* rows of negligible weight are left out */
+    bool functions;          /* the form of the last step: see coupled.c */
+    double rz;               /* in that form, <r, z> of the last step */
+    size_t *row;             /* (n) rows kept; from the end those left out */
+    struct klr_set in;       /* their positions */
+    struct klr_range *range; /* (n) of these */
+    double *store;           /* all vectors below, (n, columns) each */
+    double *v, *kv;          /* v, K S v; then S v, K S v */
+    double *r, *z, *p, *kp, *t, *packed;
+};
+
+/* The caller has zeroed *d and keeps accuracy, precision, progress, gap and
+ * solver. */
+static int direction_create(struct direction *d, const struct binary *problem,
+                            size_t columns, const double *cost,
+                            struct klr_error *err);
+static void direction_free(struct direction *d);
+static double direction_bytes(size_t n, size_t columns);
+/* More rank for the preconditioner from now on; its operations so far. */
+static void direction_raise(struct direction *d);
+static double direction_flops(const struct direction *d);
+/* d->v, the step from g, and d->kv. Of one column s (n) are the roots of the
+ * weights, of several s (n, columns) those of C_i p_ic. It becomes 0 where rows
+ * are left out. Ends early with a status of the clock, or with `indefinite`. */
+static enum klr_status direction_solve(struct direction *d, double *s,
+                                       const double *e, const double *q);
+/* out = K x on the rows kept and 0 on the others, which x has 0 too. */
+static void direction_product(struct direction *d, const double *x,
+                              double *out);
+/* As direction_start() and direction_step(), for functions: see coupled.c. Both
+ * name about <r, z>. */
+static double coupled_start(struct direction *d);
+static bool coupled_step(struct direction *d, double *norm);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Models in memory, and how they answer: model.c and predict.c.
+ */
+#ifndef KLR_SOLVER_MODEL_H
+#define KLR_SOLVER_MODEL_H
+
+#include "solver/multiclass.h"
+
+enum { MODEL_FORMAT = 1 }; /* version of our own section of the file */
+
+/* Support vectors are grouped by class, and have a coefficient for each machine
+ * in which their class takes part. One against the rest: that is a coefficient
+ * for each machine, in their order. Pairs, in LIBSVM's arrangement: that of
+ * class a's vectors in the problem of classes (a, b) stands in row b - 1 if
+ * a < b, in row b if a > b. */
+struct klr_model {
+    enum klr_model_type type;
+    enum klr_multiclass multiclass; /* KLR_OVO for two classes */
+    struct klr_kernel kernel;
+    size_t k, machines, columns; /* classes; see multiclass.c */
+    double *label;               /* (k) */
+    struct klr_names *names;     /* of the labels, or NULL */
+    double *rho;                 /* (machines) */
+    struct link *link;           /* (machines), of one kind, or NULL */
+    size_t n_sv;
+    size_t *class_sv; /* (k) support vectors of each class */
+    double *coef;     /* (columns, n_sv) row-major */
+    size_t *start;    /* (n_sv + 1) the vectors' features, rows in CSR */
+    int *index;
+    double *value;
+    int dimension;
+    struct klr_scaling *scaling; /* which the vectors have been through; rows
+                                    have not; or NULL */
+
+    /* Of a trained model only, else NULL or 0. */
+    const struct klr_problem *problem; /* where the vectors' text is */
+    size_t *sv_row;                    /* (n_sv) row in the problem, from 0 */
+    bool has_record;
+    struct record { /* the model's own section */
+        enum klr_solver_type solver;
+        enum klr_status status;
+        double eps, cost, lambda, box, gap;
+        bool bias;
+        long long iterations;
+    } record;
+};
+
+/* Add products (n, columns) with coefficients of class c to decision
+ * (n, machines). */
+static void add_products(enum klr_multiclass multiclass, size_t k, size_t c,
+                         size_t n, const double *product, double *decision);
+/* The label for decision (machines); the class probabilities (k) too unless
+ * NULL. `work` has model_answer_work(k) elements. */
+static double model_answer(const struct klr_model *model,
+                           const double *decision, double *probability,
+                           double *work);
+static size_t model_answer_work(size_t k);
+
+#endif

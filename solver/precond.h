@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The preconditioner of the Newton method: see precond.c.
+ */
+#ifndef KLR_SOLVER_PRECOND_H
+#define KLR_SOLVER_PRECOND_H
+
+#include "solver/internal.h"
+
+struct precond {
+    size_t n, rank;        /* examples; columns of L */
+    size_t limit, most;    /* of the rank: at present, and ever */
+    double worth;          /* of a product saved, against the usual one */
+    size_t stride;         /* of the rows of L and of the factor */
+    float *l;              /* (n, rank) row-major */
+    size_t *pivot;         /* (rank) the examples its columns are of */
+    double *factor;        /* (rank, rank) R, upper, with R'R = I + L'L */
+    const double *s;       /* (n) roots of the weights, the caller's */
+    double *zs, szs;       /* (n) M^-1 s; s'M^-1 s */
+    double *root;          /* (n) S of L */
+    double *scale;         /* (n) D^-1: M is D (I + L L') D */
+    double *scaled;        /* (n) workspace */
+    bool built, stale;     /* there is an L to keep; for other weights */
+    double *fs;            /* (rank) (I + L'L)^-1 L's */
+    double *residual;      /* (n) diagonal of S K S - L L' */
+    double *diagonal;      /* (n) K_ii */
+    double *work;          /* (groups, most) partial sums of L'x */
+    float *column;         /* (KLR_PANEL, n) K[candidates, :] */
+    double *lines;         /* (most, KLR_PANEL) rows of L, of candidates */
+    float *panel;          /* (most, KLR_PANEL) the same, negative, of pivots */
+    double flops;          /* operations of all builds and solutions so far */
+    struct klr_pool *pool; /* the operator's */
+    const struct klr_dense *dense; /* products for this processor */
+};
+
+static int precond_create(struct precond *m, const struct binary *problem,
+                          struct klr_error *err);
+static void precond_free(struct precond *m);
+static double precond_bytes(size_t n);
+/* The largest rank there may be; the same with a smaller one. */
+static size_t precond_most(size_t n);
+static int precond_create_within(struct precond *m,
+                                 const struct binary *problem, size_t most,
+                                 struct klr_error *err);
+static double precond_bytes_within(size_t n, size_t most);
+/* Do not keep L. Was it built for the last weights, double the limit of the
+ * rank for the builds to come; more of it pays then. */
+static void precond_raise(struct precond *m);
+/* For the roots s (n) of the weights, which must stay until the next build. */
+static void precond_build(struct precond *m, const struct binary *problem,
+                          const double *s);
+/* The same, but L may be kept for weights that differ little. */
+static void precond_prepare(struct precond *m, const struct binary *problem,
+                            const double *s);
+/* out = the inverse of M on the subspace s'out = 0, applied to in. */
+static void precond_solve(struct precond *m, const double *in, double *out);
+/* out = the inverse of M, applied to in. */
+static void precond_invert(struct precond *m, const double *in, double *out);
+/* The same for functions, h = sum_i s_i x_i K(x_i, .): nearly the inverse of
+ * I + sum_i w_i K(x_i, .) K(x_i, .)', W = S^2, or with a bias W - w w'/ s's,
+ * takes h to the function with coefficients t (rank) more for the pivots, and
+ * is the identity across their kernels. Returns what is about the product of
+ * both functions. */
+static double precond_function(struct precond *m, bool bias, const double *x,
+                               double *t);
+
+#endif

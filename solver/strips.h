@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Parts of K, kept in tiles or computed: what strips.c gives to operator.c.
+ */
+#ifndef KLR_SOLVER_STRIPS_H
+#define KLR_SOLVER_STRIPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+#include "kernel.h"
+
+/* Rows worked on at once: what is computed stays in the nearer caches. */
+enum { KLR_STRIP = 64 };
+
+/* Blocks of columns that few rows are computed on at once, at most. */
+enum { KLR_SPAN = 8 };
+
+/* The positions of a set in one block of KLR_TILE positions: `size` of them,
+ * the first is `begin`, in range[range]; `offset` is its index in the set. */
+struct piece {
+    size_t size, range, begin, offset;
+};
+
+/* A part of K: float or double entries, `pitch` apart from row to row. */
+struct strip {
+    const void *entry;
+    enum klr_precision precision;
+    size_t pitch, rows, cols;
+};
+
+/* What one thread works with. */
+struct tile_work {
+    void *gram;             /* of klr_gram */
+    void *strip;            /* entries computed */
+    double *side;           /* (4, KLR_SLICE, KLR_TILE) of klr_tile_multiply */
+    struct klr_range *rows; /* (KLR_TILE) cut from sets */
+    struct klr_range *cols; /* (KLR_SPAN * KLR_TILE) */
+    unsigned long long evaluations;
+};
+
+/* The first tiles, which are kept once they have been computed. */
+struct kept {
+    size_t stored;
+    char *tile;            /* (stored, KLR_TILE, KLR_TILE) entries */
+    unsigned char *filled; /* (stored) */
+};
+
+/* The lower triangle of K in square tiles of KLR_TILE positions, row by row. */
+struct tiles {
+    const struct klr_points *points;
+    size_t n, blocks, threads;
+    struct kept kept[2];    /* of floats, and of doubles */
+    struct tile_work *work; /* (threads) */
+    klr_tile_multiply *multiply;
+};
+
+static int tiles_create(struct tiles *tiles, const struct klr_points *points,
+                        size_t threads, size_t budget, struct klr_error *err);
+static void tiles_free(struct tiles *tiles);
+/* piece (blocks): the set's part in each block. */
+static void tiles_divide(const struct tiles *tiles, struct klr_set set,
+                         struct piece *piece);
+static size_t tiles_size(const struct tiles *tiles, size_t i, size_t j);
+/* Compute the tile of blocks i >= j, if it is one to be kept and is not yet. */
+static void tiles_fill(struct tiles *tiles, enum klr_precision precision,
+                       size_t i, size_t j, size_t thread);
+/* The float entries of row i in the columns, all of `block`, if their tile is
+ * filled. */
+static bool tiles_copy_row(const struct tiles *tiles, size_t i, size_t block,
+                           struct klr_set cols, float *out);
+
+/* Positions first .. first + count - 1 of a set's part in `block`. */
+struct cut {
+    struct klr_set set;
+    size_t block;
+    const struct piece *piece;
+    size_t first, count;
+};
+
+/* Its ranges, into `range` (KLR_TILE). */
+static struct klr_set cut_ranges(struct cut cut, struct klr_range *range);
+
+/* K[rows of left, cols] from a tile that is filled, if left is NULL and the
+ * block of rows is not above that of cols, or computed, into the thread's
+ * workspace. */
+static struct strip tiles_strip(struct tiles *tiles, size_t thread,
+                                const struct klr_points *left, struct cut rows,
+                                struct cut cols, enum klr_precision precision);
+/* forward (rows, m) += strip v, v (cols, m); backward (cols, m) += strip' w,
+ * w (rows, m); either pair may be NULL. Rows of m elements everywhere. */
+static void strip_multiply(const struct tiles *tiles, size_t thread,
+                           const struct strip *strip, size_t m, const double *v,
+                           double *forward, const double *w, double *backward);
+
+#endif

@@ -6,6 +6,7 @@ use strict;
 use warnings;
 use lib 'tests/cli/lib';
 use Test::More;
+use Judge;
 use KLR;
 
 my $dir = scratch();
@@ -100,6 +101,13 @@ sub json_labels
 
 names(qw(klr-train -q -g 0.5 names3 m1));
 numbers(qw(klr-train -q -g 0.5 numbers3 m2));
+my ($judged, $others) = map { [ evaluate('klr', "$dir/$_->[0]", "$dir/$_->[1]", 1) ] }
+    [qw(names3 m1)], [qw(numbers3 m2)];
+for my $pair (@$judged) { # names are numbered from 0
+    $pair->{$_}++ for qw(positive negative);
+}
+is_deeply($judged, $others, 'from outside they are the same');
+ok(@$judged == 3 && !grep({ $_->{gap} > 1e-6 } @$judged), 'and optimal');
 put("$dir/others", get("$dir/names3") . "unknown 1:1\nversi 1:0 2:1\n");
 put("$dir/others2", get("$dir/numbers3") . "9 1:1\n0 1:0 2:1\n");
 my $json = printed_json(numbers(qw(klr-predict --json others m1 o)));

@@ -11,7 +11,8 @@
 #include "solver/scaling.c"  /* features to common limits or deviations */
 
 /* problems */
-#include "solver/params.c"   /* parameters: ranges, defaults, checks */
+#include "solver/params_table.c" /* parameters: names, ranges, defaults */
+#include "solver/params.c"       /* ... what they leave open, checks */
 #include "solver/layout.c"   /* classes and folds: the order of the examples */
 #include "solver/strips.c"   /* parts of K: stored or computed */
 #include "solver/operator.c" /* K: products, rows, diagonal */

@@ -438,7 +438,7 @@ static void ivm_measure(struct ivm *ivm)
     size_t m = ivm->h.rank - ivm->h.free;
     size_t window = (size_t)ivm->problem->params->window;
     ivm->past[m] = ivm->progress.objective;
-    ivm->progress.iterations = (long)m;
+    ivm->progress.iterations = (long long)m;
     ivm->progress.violation =
         m < window
             ? INFINITY

@@ -7,8 +7,7 @@
  * Machines that work on the same examples form a group and are solved together:
  * a pair is a group of its own, the machines of one against the rest are one
  * group, and so are those of a softmax, which are one problem together. All
- * share one operator. A machine is solved for all values of C in one
- * go.
+ * share one operator. A machine is solved for all values of C in one go.
  */
 #include "solver/internal.h"
 
@@ -169,8 +168,9 @@ static void report_start(struct klr_report *report)
     report->lambda_bound = -INFINITY;
 }
 
-/* Of the reasons to stop, the last in their order stands for all. With one class alone there is
- * nothing to gain: both objectives are 0, and so is the gap. */
+/* Of the reasons to stop, the last in their order stands for all. With one
+ * class alone there is nothing to gain: both objectives are 0, and so is the
+ * gap. */
 static void report_add(struct klr_report *report,
                        const struct solution *solution)
 {
@@ -262,7 +262,7 @@ static void group_choose(struct group *group, const struct training *training,
         for (size_t c = 0; c < k; c++)
             group->class[c] = c;
     else
-        pair_classes(k, g, &group->class[0], &group -> class[1]);
+        pair_classes(k, g, group->class, group->class + 1);
 }
 
 static double group_sign(const struct group *group, size_t machine, size_t c)

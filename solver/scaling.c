@@ -176,8 +176,8 @@ static double row_distance(const struct klr_features *x, size_t i, size_t j,
     return sum;
 }
 
-/* Whether `count` rows over the whole set, but for row i itself, are all farther
- * from it than `far`. */
+/* Whether `count` rows over the whole set, but for row i itself, are all
+ * farther from it than `far`. */
 static bool row_is_far(const struct klr_features *x, size_t i, size_t count,
                        bool squared, double far)
 {

@@ -25,6 +25,11 @@
 # - SVM, IVM and l1/2 have the same C and validation. SVM is solved to LIBSVM's
 #   tolerance, 0.001; on sets of at most 2000 examples its figures are means
 #   over five divisions into folds: on diabetes they go from 0.731 to 0.773.
+# - its IVM is a program in Matlab that may leave points out again (Roscher);
+#   ours is Zhu & Hastie's. Its l1/2-KLR is half thresholding alone, and the
+#   sparsest of its three best has one answer for all, or next to it, on six
+#   sets; ours has Newton's method on the points that are left as well
+#   (docs/ALGORITHMS.md). Both come out better here than in print.
 # - Table 4 trains on the first four folds; both selections by turns.
 # - Table 5 takes the values that are best by mean accuracy on the test folds
 #   ("the validation set is not considered"), as does ours.

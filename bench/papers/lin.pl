@@ -167,7 +167,8 @@ sub over
         ? number('%.1f', $of / $by) : '-';
 }
 
-$text .= "\n### Table 2: points, and seconds over those of SVM\n\n";
+$text .= "\n### Table 2: points, and seconds over those of SVM\n\nThe"
+    . " paper's seconds are of a Pentium IV with 2.8 GHz.\n\n";
 my @rows;
 for my $name (@names) {
     my %base;

@@ -208,7 +208,8 @@ for my $scheme (qw(ova ovo ddag)) {
         . table([ 'set', @head ], map { [ cells($scheme, $_) ] }
         @{ $rows{$scheme} }) . verdict($scheme);
 }
-$text .= "\n### Table 4: seconds of ten-fold cross validation\n\n"
+$text .= "\n### Table 4: seconds of ten-fold cross validation\n\nThe"
+    . " paper's are of MATLAB, SVM by a general solver (Gunn's toolbox).\n\n"
     . table([ 'set', 'TR-KLR, paper', 'ours', 'exact', 'SVM, paper', 'ours',
     'TR-IRLS, paper', 'ours', 'exact' ], map { my $row = $_;
     my @seconds = map { my $result = $results->{ name('published', 'binary', $_,

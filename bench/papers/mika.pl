@@ -93,7 +93,9 @@ sub figure_row
         number('%.2f', slope(@points)) ];
 }
 
-my $text = "### Figure 2: seconds of training (kernels) against examples\n\n"
+my $text = "### Figure 2: seconds of training (kernels) against examples\n\nThe"
+    . " paper's exact problem is a quadratic program for an interior point"
+    . " method.\n\n"
     . table([ 'tolerance', @sizes, 'exponent, paper', 'ours' ],
     map { figure_row($_) } @accuracies);
 

@@ -43,7 +43,7 @@ static void compose(char line[LINE_SIZE], const char *name,
         snprintf(objective, sizeof objective, ", objective %.6g",
                  now->objective);
     snprintf(line, LINE_SIZE,
-             "%s: %s%.1f s, %ld iterations, violation %.1e%s%s", name, problem,
+             "%s: %s%.1f s, %lld iterations, violation %.1e%s%s", name, problem,
              now->seconds, now->iterations, now->violation, objective, gap);
 }
 

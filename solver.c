@@ -25,6 +25,7 @@
 #include "solver/smo_sweep.c"  /* its step, its loops over rows of K, */
 #include "solver/smo_rows.c"   /* these rows, */
 #include "solver/smo_shrink.c" /* examples set aside, */
+#include "solver/smo_start.c"  /* where it begins, */
 #include "solver/smo.c"        /* and the method; */
 #include "solver/smo1.c"       /* its outer loop, to first order */
 #include "solver/triangle.c"   /* dense triangles, factored: for the next, */

@@ -14,6 +14,8 @@
 #include "solver/multiclass.h"
 #include "solver/validate.h"
 
+#include <pthread.h>
+
 /* What failed at a gamma. */
 struct grid_row {
     int code;

@@ -14,7 +14,6 @@
 #define KLR_SOLVER_INTERNAL_H
 
 #include <math.h>
-#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>

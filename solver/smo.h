@@ -70,6 +70,22 @@ struct smo_line {
 static double line_step(const struct smo_line *line, double room,
                         double accuracy);
 
+/* ---- the start: see smo_start.c ---- */
+
+/* alpha at the first C. */
+static void smo_start(struct smo *smo);
+/* From the solution for another C, times `ratio`: products go with alpha. */
+static void smo_scale(struct smo *smo, double ratio);
+/* s = -K beta; why it was stopped, if it was. */
+static enum klr_status smo_products(struct smo *smo);
+/* Logistic losses: alpha, and s = -K beta, come nearer to the optimum. */
+static void smo_stretch(struct smo *smo);
+/* s from s = -K beta, and what else belongs to alpha. */
+static void smo_begin(struct smo *smo);
+/* The solution where it was stopped before K beta was known: that for K = 0. */
+static void smo_finish_at_start(const struct smo *smo,
+                                struct solution *solution);
+
 /* ---- rows: see smo_rows.c ---- */
 
 static size_t smo_element(const struct smo *smo); /* bytes of an entry */
@@ -101,9 +117,18 @@ static void smo_extremes(const struct smo *smo, double *most, double *least);
 
 /* ---- the step: see smo.c ---- */
 
+/* The ends of alpha. */
+static double smo_lower(const struct smo *smo, const struct smo_example *e);
+static double smo_upper(const struct smo *smo, const struct smo_example *e);
 /* How far beta_i can go in the direction sign; of no example, without end. */
 static double smo_room(const struct smo *smo, const struct smo_example *e,
                        double sign);
+/* Move beta_i by t, where `room` is as far as it can go; keeps s, hessian and
+ * side of that example right but for the term K beta of s. False if alpha stays
+ * as it is. */
+static bool smo_move(struct smo *smo, size_t i, double t, double room);
+/* (K beta)_i */
+static double smo_product(const struct smo *smo, size_t i);
 /* The sides of an example; in two loops none for one near its boundary. */
 static unsigned char smo_side(const struct smo *smo,
                               const struct smo_example *e);

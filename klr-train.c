@@ -228,37 +228,43 @@ static int check_mode(const struct cli_train *train, const char *given,
     return 0;
 }
 
-/* -1, or the exit status: everything that can be refused without the data. */
-static int prepare(struct cli_train *train, const struct cli_program *program,
-                   const char *const *operand)
+/* What files other than the data have; -1, or the exit status. */
+static int read_files(struct cli_train *train,
+                      const struct cli_program *program)
 {
     struct klr_error err;
-    const struct klr_params *params = &train->params;
-    const char *cv_out = train->options.cv_out;
-    train->data = operand[0];
     const char *file = train->options.folds_file;
-    int code = check_stdin(train, &err);
-    if (!code)
-        code = read_folds(train, &err);
+    int code = read_folds(train, &err);
     if (!code) {
         file = train->options.weights;
         code = read_weights(train, &err);
     }
-    if (code)
-        return cli_fail(program, err.code == KLR_E_USAGE ? NULL : file, &err);
-    if (!(code = klr_params_check(params, &err)))
-        code = check_mode(train, operand[1], &err);
-    if (!code && !train->options.check_kernel) {
-        train->models = klr_params_points(params);
-        if (klr_params_validate(params))
-            train->models = train->models > 1;
-        if (train->models)
-            code = check_streams(train, operand[1], &err);
-    }
+    return code ? cli_fail(program, code == KLR_E_USAGE ? NULL : file, &err)
+                : -1;
+}
+
+/* The models that there will be, and their names. */
+static int name_models(struct cli_train *train, const char *given,
+                       struct klr_error *err)
+{
+    size_t points = klr_params_points(&train->params);
+    bool validates = klr_params_validate(&train->params);
+    if (train->options.check_kernel || (validates && points == 1))
+        return 0;
+    train->models = validates ? 1 : points;
+    int code = check_streams(train, given, err);
     for (size_t t = 0; t < train->models && !code; t++)
-        code = name_model(train, operand[1], t, &err);
-    if (code)
-        return cli_fail(program, NULL, &err);
+        code = name_model(train, given, t, err);
+    return code;
+}
+
+/* Whether files can be written, and would replace none that are read; -1, or
+ * the exit status. */
+static int check_outputs(const struct cli_train *train,
+                         const struct cli_program *program)
+{
+    struct klr_error err;
+    const char *cv_out = train->options.cv_out;
     const char *const other[] = {train->data, train->options.weights,
                                  train->options.folds_file, cv_out};
     if (cv_out && klr_output_check(cv_out, other, 3, &err))
@@ -267,6 +273,24 @@ static int prepare(struct cli_train *train, const struct cli_program *program,
         if (klr_output_check(train->path[t], other, 4, &err))
             return cli_fail(program, cli_output_name(train->path[t]), &err);
     return -1;
+}
+
+/* -1, or the exit status: everything that can be refused without the data. */
+static int prepare(struct cli_train *train, const struct cli_program *program,
+                   const char *const *operand)
+{
+    struct klr_error err;
+    train->data = operand[0];
+    if (check_stdin(train, &err))
+        return cli_fail(program, NULL, &err);
+    int status = read_files(train, program);
+    if (status >= 0)
+        return status;
+    if (klr_params_check(&train->params, &err) ||
+        check_mode(train, operand[1], &err) ||
+        name_models(train, operand[1], &err))
+        return cli_fail(program, NULL, &err);
+    return check_outputs(train, program);
 }
 
 /* ---- The data ---- */

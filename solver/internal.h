@@ -179,6 +179,8 @@ static size_t layout_held(const struct layout *layout, size_t c,
                           struct hole hole, struct klr_range *range,
                           size_t *count);
 
+/* For qsort: doubles, ascending. */
+static int compare_labels(const void *a, const void *b);
 /* splitmix64; and uniform in 0..bound-1. */
 static uint64_t random_next(uint64_t *state);
 static size_t random_below(uint64_t *state, size_t bound);

@@ -61,13 +61,19 @@ static int load_check_kernel(struct loader *in)
 
 static int load_check_labels(struct loader *in)
 {
-    const double *label = in->label.item;
-    for (size_t i = 0; i < in->label.count; i++)
-        for (size_t j = 0; j < i; j++)
-            if (label[i] == label[j])
-                return LOAD_FAIL_KEY(in, KEY_LABEL, "label %.17g is repeated",
-                                     label[i]);
-    return 0;
+    size_t k = in->label.count, i = 1;
+    double *label = klr_alloc(k, sizeof *label, in->err);
+    if (!label)
+        return KLR_E_MEMORY;
+    memcpy(label, in->label.item, k * sizeof *label);
+    qsort(label, k, sizeof *label, compare_labels);
+    while (i < k && label[i] != label[i - 1])
+        i++;
+    int code = i < k ? LOAD_FAIL_KEY(in, KEY_LABEL, "label %.17g is repeated",
+                                     label[i])
+                     : 0;
+    klr_free(label);
+    return code;
 }
 
 static int load_check_counts(struct loader *in)
@@ -151,9 +157,9 @@ static int load_check_header(struct loader *in)
     if (load_require_length(in, labels,
                             in->label.count + names_count(in->names),
                             KEY_NR_CLASS, k, k) ||
-        load_check_classes(in) || load_check_labels(in))
+        load_check_classes(in) || load_check_counts(in))
         return KLR_E_MODEL;
-    return load_check_counts(in);
+    return load_check_labels(in);
 }
 
 /* ---- Support vectors ---- */

@@ -30,19 +30,11 @@ void *klr_zalloc(size_t count, size_t size, struct klr_error *err)
     return block ? memset(block, 0, count * size) : NULL;
 }
 
-char *klr_strndup(const char *text, size_t length, struct klr_error *err)
-{
-    char *copy = klr_alloc(length + 1, 1, err);
-    if (copy) {
-        memcpy(copy, text, length);
-        copy[length] = '\0';
-    }
-    return copy;
-}
-
 char *klr_strdup(const char *text, struct klr_error *err)
 {
-    return klr_strndup(text, strlen(text), err);
+    size_t size = strlen(text) + 1;
+    char *copy = klr_alloc(size, 1, err);
+    return copy ? memcpy(copy, text, size) : NULL;
 }
 
 void *klr_grow(void *block, size_t *capacity, size_t need, size_t size,

@@ -15,9 +15,8 @@
 void *klr_alloc(size_t count, size_t size, struct klr_error *err);
 void *klr_zalloc(size_t count, size_t size, struct klr_error *err);
 
-/* A copy of a string, or of its first `length` bytes, with a final 0. */
+/* A copy of a string. */
 char *klr_strdup(const char *text, struct klr_error *err);
-char *klr_strndup(const char *text, size_t length, struct klr_error *err);
 
 /* Make *block, which holds *capacity elements of `size` bytes, hold at least
  * `need`, growing geometrically; contents are kept. *block starts as NULL with

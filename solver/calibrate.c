@@ -3,8 +3,8 @@
  * Links: from the decision value of a machine to the log-odds of its two sides.
  * Some follow from the loss; others are fitted on decision values of examples
  * that the machine was not trained on: each part of the training set is decided
- * by machines trained on the other parts, on the same operator, before the
- * machine itself is trained on all of it.
+ * by machines trained on the other parts, on the same operator, after the
+ * machine itself has been trained on all of it.
  *
  *   sigma       f: what the logistic loss estimates
  *   shrunk      f / (1 + lambda/2): beyond the boundary an S-KLR decision value
@@ -34,6 +34,14 @@ static size_t calibration_parts(const struct klr_params *params)
                    params->calibration != KLR_CALIBRATION_TRAINING
                ? CALIBRATION_PARTS
                : 1;
+}
+
+static size_t calibration_solves(const struct klr_params *params)
+{
+    size_t parts = calibration_parts(params);
+    if (parts == 1)
+        return 0;
+    return params->calibration == KLR_CALIBRATION_CV ? parts : 1;
 }
 
 /* ---- Weights of classes ---- */
@@ -250,95 +258,145 @@ static int group_decide(const struct group *group, struct training *training,
 
 /* ---- Calibration ---- */
 
-/* Ranges of the group's classes that `list` (layout_kept or layout_held) has,
- * into `range`. */
-static struct klr_set group_list(const struct group *group,
+/* The group's examples in the hole, their ranges in `range`. */
+static struct klr_set group_held(const struct group *group,
                                  const struct layout *layout, struct hole hole,
-                                 size_t (*list)(const struct layout *, size_t,
-                                                struct hole, struct klr_range *,
-                                                size_t *),
                                  struct klr_range *range)
 {
     size_t count = 0;
     for (size_t j = 0; j < group->classes; j++)
-        list(layout, group->class[j], hole, range, &count);
+        layout_held(layout, group->class[j], hole, range, &count);
     return set_of(range, count);
 }
 
-/* The links from the decision values at `known`; sides (n) is workspace for
- * decision values, signs and weights. */
+/* The links from the decision values that are known; side (3, n) is workspace
+ * for them, signs and weights. */
 static void group_fit(struct group *group, const struct training *training,
-                      struct klr_set known, const double *output, double *side)
+                      const double *output, double *side)
 {
     const struct layout *layout = training->layout;
-    size_t m = group->machines * group->count, n = known.size;
+    size_t m = group->machines * group->count, n = group->set.size;
     double *f = side, *y = f + n, *weight = y + n;
     for (size_t s = 0; s < m; s++) {
         size_t i = 0, c = 0;
-        for (size_t r = 0; r < known.count; r++) {
-            while (layout_begin(layout, c + 1) <= known.range[r].begin)
+        for (size_t r = 0; r < group->set.count; r++) {
+            struct klr_range range = group->range[r];
+            while (layout_begin(layout, c + 1) <= range.begin)
                 c++;
-            for (size_t p = known.range[r].begin; p < known.range[r].end;
-                 p++, i++) {
+            for (size_t p = range.begin; p < range.end; p++) {
+                if (isnan(output[p * m + s]))
+                    continue;
                 f[i] = output[p * m + s];
                 y[i] = group_sign(group, s / group->count, c);
-                weight[i] = training->weight[p];
+                weight[i++] = training->weight[p];
             }
         }
-        struct sides sides = {n, f, y, weight};
+        struct sides sides = {i, f, y, weight};
         group->link[s] =
             link_fit(training->params, &sides,
                      group_excess(group, training, s / group->count));
     }
 }
 
-/* Decision values of the examples of a fold's complement, by parts. */
-static int group_decide_parts(struct group *group, struct training *training,
-                              size_t fold, struct klr_range *range,
-                              double *output, struct klr_error *err)
+/* What group_train_fitted works with. */
+struct fitting {
+    struct klr_range *range;   /* (k (folds + 1)) */
+    double *output;            /* (n, machines, count); NaN: not known */
+    double *side;              /* (3, n) */
+    double *beta;              /* (machines, count, n) of */
+    struct solution *solution; /* (machines, count) without a part */
+    size_t decided;            /* parts */
+    enum klr_status status;    /* the gravest of theirs */
+};
+
+static int fitting_create(struct fitting *f, const struct group *group,
+                          const struct layout *layout, struct klr_error *err)
 {
-    const struct layout *layout = training->layout;
-    bool all = training->params->calibration == KLR_CALIBRATION_CV;
+    size_t n = layout->n, m = group->machines * group->count;
+    *f = (struct fitting){0};
+    if (!(f->range = klr_alloc(layout->k,
+                               (layout->folds + 1) * sizeof *f->range, err)) ||
+        !(f->output = klr_alloc(n, m * sizeof(double), err)) ||
+        !(f->side = klr_alloc(n, 3 * sizeof(double), err)) ||
+        !(f->beta = klr_alloc(n, m * sizeof(double), err)) ||
+        !(f->solution = klr_zalloc(m, sizeof *f->solution, err)))
+        return KLR_E_MEMORY;
+    for (size_t i = 0; i < n * m; i++)
+        f->output[i] = NAN;
+    for (size_t s = 0; s < m; s++)
+        f->solution[s].beta = f->beta + s * n;
+    return 0;
+}
+
+static void fitting_free(struct fitting *f)
+{
+    klr_free(f->range);
+    klr_free(f->output);
+    klr_free(f->side);
+    klr_free(f->beta);
+    klr_free(f->solution);
+}
+
+/* The decision values of a part by solutions without it, if there is time. */
+static int group_decide_part(struct group *group, struct training *training,
+                             struct hole hole, struct fitting *f,
+                             struct klr_error *err)
+{
+    const struct klr_params *params = training->params;
+    enum klr_status over = clock_status(&training->clock, params);
+    int code = over ? 0 : group_solve(group, training, hole, err);
+    for (size_t s = 0; !code && s < group->machines * group->count; s++)
+        f->status = gravest(f->status, group->solution[s].status);
+    over = gravest(over, clock_status(&training->clock, params));
+    f->status = gravest(f->status, over);
+    if (code || over)
+        return code;
+    f->decided++;
+    return group_decide(group, training,
+                        group_held(group, training->layout, hole, f->range),
+                        f->output, err);
+}
+
+/* The decision values of parts; without any, those of the group's solutions for
+ * their own examples. A status that cut parts off is that of all. */
+static int group_decide_fitted(struct group *group, struct training *training,
+                               size_t fold, struct fitting *f,
+                               struct klr_error *err)
+{
+    struct hole all = {fold, training->layout->parts};
+    struct solution *own = group->solution;
     int code = 0;
-    for (size_t p = 0; p < (all ? layout->parts : 1) && !code; p++) {
-        struct hole hole = {fold, p};
-        code = group_solve(group, training, hole, err);
-        if (!code)
-            code = group_decide(
-                group, training,
-                group_list(group, layout, hole, layout_held, range), output,
-                err);
-    }
+    group->solution = f->solution;
+    for (size_t p = 0;
+         p < calibration_solves(training->params) && f->decided == p && !code;
+         p++)
+        code =
+            group_decide_part(group, training, (struct hole){fold, p}, f, err);
+    group->solution = own;
+    group_fill(group, training, all);
+    if (!code && f->decided == 0)
+        code = group_decide(group, training, group->set, f->output, err);
+    for (size_t s = 0; s < group->machines * group->count; s++)
+        if (f->status >= KLR_TIME_LIMIT)
+            own[s].status = gravest(own[s].status, f->status);
     return code;
 }
 
+/* The machines first: if the time is too short for all, it is better spent on
+ * them. */
 static int group_train_fitted(struct group *group, struct training *training,
                               size_t fold, struct klr_error *err)
 {
-    const struct layout *layout = training->layout;
-    struct hole hole = {fold, layout->parts}, first = {fold, 0};
-    size_t m = group->machines * group->count;
-    struct klr_range *range =
-        klr_alloc(layout->k, (layout->folds + 1) * sizeof *range, err);
-    double *output = klr_alloc(layout->n, m * sizeof *output, err);
-    double *side = klr_alloc(layout->n, 3 * sizeof *side, err);
-    bool parts = layout->parts > 1;
-    bool held = training->params->calibration == KLR_CALIBRATION_HOLDOUT;
-    int code = range && output && side ? 0 : KLR_E_MEMORY;
-    if (!code && parts)
-        code = group_decide_parts(group, training, fold, range, output, err);
+    struct hole hole = {fold, training->layout->parts};
+    struct fitting f;
+    int code = fitting_create(&f, group, training->layout, err);
     if (!code)
         code = group_solve(group, training, hole, err);
-    if (!code && !parts)
-        code = group_decide(group, training, group->set, output, err);
     if (!code)
-        group_fit(group, training,
-                  held ? group_list(group, layout, first, layout_held, range)
-                       : group->set,
-                  output, side);
-    klr_free(range);
-    klr_free(output);
-    klr_free(side);
+        code = group_decide_fitted(group, training, fold, &f, err);
+    if (!code)
+        group_fit(group, training, f.output, f.side);
+    fitting_free(&f);
     return code;
 }
 

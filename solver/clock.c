@@ -15,6 +15,37 @@ static void clock_start(struct clock *clock, size_t problems)
     clock->problems = problems;
 }
 
+static enum klr_status gravest(enum klr_status a, enum klr_status b)
+{
+    return a > b ? a : b;
+}
+
+static void clock_next(struct clock *clock, size_t problems, double work)
+{
+    clock->problem += problems;
+    clock->work += (double)problems * work;
+}
+
+/* Of the limit of time, up to the end of the present problem. */
+static double clock_share(const struct clock *clock)
+{
+    const double common = 0.25;
+    if (!(clock->work < clock->total))
+        return 1;
+    return common + (1 - common) * clock->work / clock->total;
+}
+
+static enum klr_status clock_status(const struct clock *clock,
+                                    const struct klr_params *params)
+{
+    if (clock->interrupted)
+        return KLR_INTERRUPTED;
+    return params->time_limit > 0 &&
+                   klr_seconds() - clock->begin >= params->time_limit
+               ? KLR_TIME_LIMIT
+               : KLR_CONVERGED;
+}
+
 static enum klr_status clock_check(struct clock *clock,
                                    const struct klr_params *params,
                                    struct klr_progress *progress,
@@ -25,7 +56,8 @@ static enum klr_status clock_check(struct clock *clock,
     progress->seconds = now - clock->begin;
     if (params->max_iter > 0 && progress->iterations >= params->max_iter)
         return KLR_ITERATION_LIMIT;
-    if (params->time_limit > 0 && progress->seconds >= params->time_limit)
+    if (params->time_limit > 0 &&
+        progress->seconds >= clock_share(clock) * params->time_limit)
         return KLR_TIME_LIMIT;
     if (clock->interrupted)
         return KLR_INTERRUPTED;

@@ -168,6 +168,7 @@ static int layout_find(const struct layout *layout, const char *option,
                        const char *text, size_t *class, struct klr_error *err);
 /* The first position of class c. */
 static size_t layout_begin(const struct layout *layout, size_t c);
+static size_t layout_size(const struct layout *layout, size_t c);
 
 /* Ranges of class `c` that a training without the hole has, or that the part
  * of the hole has, if it has one, else its fold, are appended to
@@ -272,10 +273,20 @@ struct solution {
 struct clock {
     double begin, next_report;
     size_t problem, problems;
+    double work, total; /* of the problems begun, and of all; 0: not known */
     bool interrupted;
 };
 
 static void clock_start(struct clock *clock, size_t problems);
+/* Of two reasons to stop: the last in their order stands for both. */
+static enum klr_status gravest(enum klr_status a, enum klr_status b);
+/* Begin so many problems, each of that work. Where the total is known, they end
+ * when a quarter of the limit of time is over, and of the rest their part and
+ * that of the problems before: those that are still to come have time left. */
+static void clock_next(struct clock *clock, size_t problems, double work);
+/* Of all problems: KLR_TIME_LIMIT, KLR_INTERRUPTED, or to go on. */
+static enum klr_status clock_status(const struct clock *clock,
+                                    const struct klr_params *params);
 /* KLR_CONVERGED: go on; else why to stop. The solver keeps `iterations`,
  * `violation`, `target` and, where it knows it, `objective` of its progress;
  * the rest is filled in when a report is due, the relative gap by gap(solver),

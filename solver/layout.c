@@ -216,6 +216,11 @@ static size_t layout_begin(const struct layout *layout, size_t c)
     return layout->begin[c * layout->folds * layout->parts];
 }
 
+static size_t layout_size(const struct layout *layout, size_t c)
+{
+    return layout_begin(layout, c + 1) - layout_begin(layout, c);
+}
+
 static bool hole_has(const struct layout *layout, struct hole hole, size_t fold,
                      size_t part)
 {

@@ -73,7 +73,7 @@ static size_t loo_most(const struct klr_params *params,
     if (multiclass_of(params, layout->k) == KLR_OVA)
         return layout->n;
     for (size_t c = 0; c < layout->k; c++) {
-        size_t size = layout_begin(layout, c + 1) - layout_begin(layout, c);
+        size_t size = layout_size(layout, c);
         if (size > most) {
             second = most;
             most = size;

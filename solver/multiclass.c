@@ -68,7 +68,7 @@ static int class_weights(const struct klr_params *params,
         weight[c] = params->weight[w].weight;
     }
     for (size_t c = 0; c < layout->k && params->balance; c++) {
-        size_t size = layout_begin(layout, c + 1) - layout_begin(layout, c);
+        size_t size = layout_size(layout, c);
         weight[c] *= (double)layout->n / (double)layout->k / (double)size;
     }
     return 0;
@@ -111,6 +111,25 @@ static int check_classes(const struct klr_params *params, size_t k,
     return 0;
 }
 
+/* What all problems cost, in squares of their examples. The pairs of classes
+ * with n_c examples have sum (n_a + n_b)^2 = (k - 2) sum n_c^2 + n^2. */
+static double training_work(const struct training *training)
+{
+    const struct layout *layout = training->layout;
+    double n = (double)layout->n, k = (double)layout->k, squares = 0;
+    double parts = (double)calibration_parts(training->params);
+    double kept = 1 - 1 / (double)layout->folds, left = 1 - 1 / parts;
+    for (size_t c = 0; c < layout->k; c++)
+        squares += pow((double)layout_size(layout, c), 2);
+    double work = machines_are_classes(training->multiclass)
+                      ? k * n * n
+                      : (k - 2) * squares + n * n;
+    if (layout->folds > 1)
+        work *= (double)layout->folds * kept * kept;
+    return work *
+           (1 + (double)calibration_solves(training->params) * left * left);
+}
+
 static int training_create(struct training *training, struct klr_operator *op,
                            const struct klr_params *params,
                            const struct layout *layout, struct klr_error *err)
@@ -135,7 +154,9 @@ static int training_create(struct training *training, struct klr_operator *op,
         training->most = fmax(training->most, fabs(training->diagonal[i]));
     clock_start(&training->clock,
                 machine_count(training->multiclass, layout->k) * layout->folds *
-                    (layout->parts > 1 ? layout->parts + 1 : 1));
+                    (calibration_solves(params) + 1));
+    if (!params->loo)
+        training->clock.total = training_work(training);
     code = class_weights(params, layout, training->class_weight, err);
     return code ? code
                 : example_weights(params, layout, training->class_weight,
@@ -168,17 +189,15 @@ static void report_start(struct klr_report *report)
     report->lambda_bound = -INFINITY;
 }
 
-/* Of the reasons to stop, the last in their order stands for all. With one
- * class alone there is nothing to gain: both objectives are 0, and so is the
- * gap. */
+/* With one class alone there is nothing to gain: both objectives are 0, and so
+ * is the gap. */
 static void report_add(struct klr_report *report,
                        const struct solution *solution)
 {
     double gap = solution->primal - solution->dual;
     if (gap != 0)
         gap /= fabs(solution->primal);
-    if (report->status < solution->status)
-        report->status = solution->status;
+    report->status = gravest(report->status, solution->status);
     report->primal += solution->primal;
     report->dual += solution->dual;
     report->iterations += solution->iterations;
@@ -270,7 +289,6 @@ static double group_sign(const struct group *group, size_t machine, size_t c)
     return c == group->class[machine] ? 1 : -1;
 }
 
-/* The examples beside the hole, their signs and weights. */
 static void group_fill(struct group *group, const struct training *training,
                        struct hole hole)
 {
@@ -353,6 +371,11 @@ static int solution_drop_all(const struct binary *binary,
     return 0;
 }
 
+static double problem_work(size_t n)
+{
+    return (double)n * (double)n;
+}
+
 /* `count` binary problems with their solutions for each C; of the whole
  * training set or of a part. */
 static int system_solve(const struct training *training, struct binary *binary,
@@ -365,11 +388,15 @@ static int system_solve(const struct training *training, struct binary *binary,
                                   ? system->softmax
                                   : system->solve_all;
     int code = 0;
-    if (solve_all && count > 0)
+    if (solve_all && count > 0) {
+        clock_next(binary->clock, count, problem_work(binary->n));
         code = solve_all(binary, count, solution, err);
+    }
     for (size_t m = 0; m < count && !code; m++) {
-        if (!solve_all)
+        if (!solve_all) {
+            clock_next(binary[m].clock, 1, problem_work(binary[m].n));
             code = system->solve(&binary[m], solution[m], err);
+        }
         if (!code && params->lambda_bound && whole)
             code = lambda_bound(&binary[m], system->solve, solution[m], err);
         if (!code && system->model == KLR_MODEL_SKLR && !params->keep_bounded)
@@ -395,8 +422,8 @@ static int group_solve(struct group *group, struct training *training,
     group_fill(group, training, hole);
     for (size_t m = 0; m < group->machines; m++) {
         double sign = group_lone_sign(group, m);
-        training->clock.problem++;
         if (sign != 0) {
+            clock_next(&training->clock, 1, problem_work(group->set.size));
             group_succeed(group, m, sign, training->params->link);
             continue;
         }

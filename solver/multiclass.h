@@ -83,6 +83,9 @@ static void group_choose(struct group *group, const struct training *training,
                          size_t g);
 /* y of class c in a machine. */
 static double group_sign(const struct group *group, size_t machine, size_t c);
+/* The examples beside the hole, their signs and weights. */
+static void group_fill(struct group *group, const struct training *training,
+                       struct hole hole);
 /* Solve for each C, without the examples of the hole. */
 static int group_solve(struct group *group, struct training *training,
                        struct hole hole, struct klr_error *err);
@@ -108,6 +111,8 @@ enum { CALIBRATION_PARTS = 5 };
 static bool link_is_fitted(int link);
 /* Into how many parts a training set is dealt for its links. */
 static size_t calibration_parts(const struct klr_params *params);
+/* How many of them are decided by machines trained without them. */
+static size_t calibration_solves(const struct klr_params *params);
 /* group_solve without a fold, and the links. */
 static int group_train(struct group *group, struct training *training,
                        size_t fold, struct klr_error *err);

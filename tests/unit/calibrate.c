@@ -201,6 +201,57 @@ static void test_held_out(const struct klr_problem *problem, int calibration)
     klr_model_free(model);
 }
 
+/* Interrupts at the problem with the number *context; slow, so that progress is
+ * reported whenever there is any. */
+static bool stop_at(const struct klr_progress *now, void *context)
+{
+    const struct timespec tenth = {0, 110 * 1000 * 1000};
+    nanosleep(&tenth, NULL);
+    return now->problem >= *(const size_t *)context;
+}
+
+static struct klr_model *train_to(const struct klr_problem *problem,
+                                  int calibration, size_t stop,
+                                  enum klr_status *status)
+{
+    struct klr_error err;
+    struct klr_params params;
+    struct klr_model *model;
+    struct klr_report report;
+    klr_params_init(&params);
+    params.link = KLR_LINK_PLATT;
+    params.calibration = calibration;
+    params.gamma = klr_reals_of(0.5);
+    params.eps = 1e-9;
+    params.progress = stop > 0 ? stop_at : NULL;
+    params.context = &stop;
+    if (klr_train(problem, &params, &model, &report, &err))
+        printf("Bail out! %s\n", err.message);
+    *status = report.status;
+    return model;
+}
+
+/* The machine comes first: an interruption after it, in the part-th part, costs
+ * but links, which are then fitted as `calibration` would have it. */
+static void test_interrupted(const struct klr_problem *problem, size_t part,
+                             int calibration)
+{
+    enum klr_status stopped, whole;
+    struct klr_model *model =
+        train_to(problem, KLR_CALIBRATION_CV, part + 1, &stopped);
+    struct klr_model *other = train_to(problem, calibration, 0, &whole);
+    ok(stopped == KLR_INTERRUPTED && whole == KLR_CONVERGED,
+       "interrupted in part %zu: the status", part);
+    const struct link *link = model->link, *by = other->link;
+    ok(fabs(model->rho[0] - other->rho[0]) < 1e-4,
+       "the machine is whole: rho = %g, %g", model->rho[0], other->rho[0]);
+    ok(fabs(link->a - by->a) < 1e-4 && fabs(link->b - by->b) < 1e-4,
+       "a = %g, b = %g, that of '%s': %g, %g", link->a, link->b,
+       klr_calibration_names[calibration], by->a, by->b);
+    klr_model_free(model);
+    klr_model_free(other);
+}
+
 int main(void)
 {
     static struct sample s;
@@ -211,6 +262,8 @@ int main(void)
     sample_make(&s, N);
     test_held_out(&s.problem, KLR_CALIBRATION_CV);
     test_held_out(&s.problem, KLR_CALIBRATION_HOLDOUT);
+    test_interrupted(&s.problem, 1, KLR_CALIBRATION_TRAINING);
+    test_interrupted(&s.problem, 2, KLR_CALIBRATION_HOLDOUT);
     test_link_of_loss();
     return done_testing();
 }

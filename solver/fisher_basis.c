@@ -25,7 +25,9 @@
  *   residual = (k_j, k_j) - l'l,     gradient = mean+ k_j - mean- k_j - l'z
  *
  * and S would grow by gradient^2 / residual; one that is taken is
- * orthogonalised, and once more if little is left of it.
+ * orthogonalised, and once more if little is left of it. Where its l is known
+ * from a judgement by floats, that is subtracted, and then what the functions
+ * find in the rest: a sweep through U serves both, and half of one the second.
  *
  * U is the sum of two floats: both make some 48 bits, for what is taken; the
  * higher one serves fisher_candidates.c. Examples are divided into groups by n
@@ -77,13 +79,14 @@ static size_t basis_class(const struct basis *basis, size_t i)
 /* ---- memory ---- */
 
 static void basis_create(struct basis *basis, const struct binary *problem,
-                         double penalty, const double *ridge)
+                         double penalty, const double *ridge, bool recalls)
 {
     *basis = (struct basis){
         .problem = problem,
         .width = basis_width(problem->n),
         .penalty = penalty,
         .ridge = ridge,
+        .recalls = recalls,
         .kernel = problem->params->regularizer == KLR_REGULARIZER_KERNEL,
     };
     for (size_t i = 0; i < problem->n; i++)
@@ -92,9 +95,12 @@ static void basis_create(struct basis *basis, const struct binary *problem,
 
 static void basis_free(struct basis *basis)
 {
-    for (size_t t = 0; t < basis->bands; t++)
+    for (size_t t = 0; t < basis->bands; t++) {
         klr_free(basis->band[t]);
+        klr_free(basis->met[t]);
+    }
     klr_free(basis->band);
+    klr_free(basis->met);
     klr_free(basis->part);
     klr_free(basis->line);
     klr_free(basis->coef);
@@ -105,6 +111,7 @@ static double basis_bytes(const struct basis *basis)
     double wide = (double)((basis->bands + 1) * KLR_BAND);
     double groups = (double)basis_groups(basis->problem->n);
     double rows = (double)basis->width + wide / 2 + groups * CANDIDATES;
+    rows += basis->recalls ? (double)basis->problem->n / 2 : 0;
     return rows * wide * sizeof(double);
 }
 
@@ -112,7 +119,7 @@ static double basis_bytes(const struct basis *basis)
 static int basis_grow(struct basis *basis, struct klr_error *err)
 {
     size_t wide = (basis->bands + 1) * KLR_BAND, count = wide * (wide + 1) / 2;
-    void *part, *line, *coef, *band;
+    void *part, *line, *coef, *band, *met;
     if (basis->count < basis->bands * KLR_BAND)
         return 0;
     if (!(part = klr_grow(basis->part, &basis->part_room, wide,
@@ -131,11 +138,16 @@ static int basis_grow(struct basis *basis, struct klr_error *err)
                           sizeof *basis->band, err)))
         return KLR_E_MEMORY;
     basis->band = band;
-    band = klr_zalloc(2 * KLR_BAND * basis->width, sizeof(float), err);
-    if (!band)
+    if (!(met = klr_grow(basis->met, &basis->met_room, basis->bands + 1,
+                         sizeof *basis->met, err)))
         return KLR_E_MEMORY;
-    basis->band[basis->bands++] = band;
-    return 0;
+    basis->met = met;
+    band = klr_zalloc(2 * KLR_BAND * basis->width, sizeof(float), err);
+    met = klr_alloc(basis->recalls ? KLR_BAND * basis->problem->n : 0,
+                    sizeof(float), err);
+    basis->band[basis->bands] = band;
+    basis->met[basis->bands++] = met;
+    return band && met ? 0 : KLR_E_MEMORY;
 }
 
 /* Less of a kernel's norm is rounding. */
@@ -145,6 +157,12 @@ static bool basis_adds(double residual, double norm)
 }
 
 /* ---- judging and taking one ---- */
+
+/* l of a kernel and function k. */
+static float *basis_met(const struct basis *basis, size_t kernel, size_t k)
+{
+    return basis->met[k / KLR_BAND] + kernel * KLR_BAND + k % KLR_BAND;
+}
 
 /* The value of q_k at x_i. */
 static double basis_value(const struct basis *basis, size_t k, size_t i)
@@ -158,20 +176,21 @@ static void judgement_meet(const struct basis *basis, size_t kernel, size_t k,
 {
     if (basis->kernel)
         l += basis->penalty * basis_value(basis, k, kernel);
+    if (basis->recalls)
+        *basis_met(basis, kernel, k) = (float)l;
     j->residual -= l * l;
     j->gradient -= l * basis->part[k].z;
     j->count = k + 1;
 }
 
-/* u -= U l, over groups of examples, and U'(u / w) of what is left. */
+/* u += U line, over groups of examples, and U'(u / w) of what is left. */
 struct reduction {
     const struct basis *basis;
     const struct klr_dense *dense;
-    const double *line; /* -l, or NULL */
-    bool last;          /* the projection is not needed any more */
-    double *u;          /* zeros behind its n elements */
-    double *partial;    /* (groups, bands * KLR_BAND + 1): U'(u / w), and
-                           u'(u / w) */
+    size_t parts;    /* of U that are subtracted, the high one first */
+    bool last;       /* the projection is not needed any more */
+    double *u;       /* zeros behind its n elements */
+    double *partial; /* (groups, bands * KLR_BAND + 1): U'(u / w), u'(u / w) */
 };
 
 /* The functions of a band. */
@@ -186,10 +205,11 @@ static void reduction_subtract(const struct reduction *r, size_t i)
 {
     const struct basis *basis = r->basis;
     for (size_t t = 0; t < basis->bands; t++)
-        for (size_t low = 0; low < 2; low++)
+        for (size_t low = 0; low < r->parts; low++)
             r->dense->project(band_count(basis, t), BASIS_STRIP,
                               basis_block(basis, t, i) + low * BASIS_BLOCK,
-                              BASIS_STRIP, r->line + t * KLR_BAND, r->u + i);
+                              BASIS_STRIP, basis->line + t * KLR_BAND,
+                              r->u + i);
 }
 
 static void reduction_project(const struct reduction *r, size_t i,
@@ -218,8 +238,7 @@ static void reduction_turn(void *context, size_t group, size_t thread)
     (void)thread;
     memset(out, 0, (wide + 1) * sizeof *out);
     for (size_t i = begin; i < end && i < n; i += BASIS_STRIP) {
-        if (r->line)
-            reduction_subtract(r, i);
+        reduction_subtract(r, i);
         for (size_t k = 0; k < BASIS_STRIP; k++) {
             v[k] = i + k < n ? r->u[i + k] / problem->weight[i + k] : 0;
             out[wide] += r->u[i + k] * v[k];
@@ -229,12 +248,13 @@ static void reduction_turn(void *context, size_t group, size_t thread)
     }
 }
 
-/* u += U line, if there is one; c->work (count) = U'(u / w) of the new u,
- * unless it is the last one; and u'(u / w) is returned. */
+/* u += U line, by that many parts of U, the high one first; c->work (count) =
+ * U'(u / w) of the new u, unless it is the last one; and u'(u / w) is returned.
+ */
 static double basis_reduce(const struct basis *basis, struct candidates *c,
-                           double *u, const double *line, bool last)
+                           double *u, size_t parts, bool last)
 {
-    struct reduction r = {basis, klr_dense(), line, last, u, c->work};
+    struct reduction r = {basis, klr_dense(), parts, last, u, c->work};
     size_t wide = basis->bands * KLR_BAND;
     klr_pool_run(c->op->pool, c->groups, reduction_turn, &r);
     for (size_t g = 1; g < c->groups; g++)
@@ -279,7 +299,7 @@ static int basis_judge_exact(const struct basis *basis, struct candidates *c,
                                     .known = true,
                                     .exact = true};
     if (basis->count > 0)
-        basis_reduce(basis, c, u, NULL, false);
+        basis_reduce(basis, c, u, 0, false);
     for (size_t k = 0; k < basis->count; k++)
         judgement_meet(basis, kernel, k, c->work[k], judgement);
     return 0;
@@ -358,14 +378,37 @@ static void basis_append(struct basis *basis, double *u, double *coef,
     basis->count++;
 }
 
-/* How often a kernel is orthogonalised that has the line: where little is left
- * of it, what rounding leaves of the other functions counts for more. */
-static int basis_passes(const struct basis *basis, double norm)
+/* What the line leaves of the norm. */
+static double basis_left(const struct basis *basis, double norm)
 {
-    double residual = norm;
     for (size_t k = 0; k < basis->count; k++)
-        residual -= basis->line[k] * basis->line[k];
-    return residual > 1e-2 * norm ? 1 : 2;
+        norm -= basis->line[k] * basis->line[k];
+    return norm;
+}
+
+/* The line of a kernel that was judged by floats; false where it is not kept,
+ * or too coarse. */
+static bool basis_recall(const struct basis *basis, size_t kernel, double norm)
+{
+    for (size_t k = 0; k < basis->count && basis->recalls; k++)
+        basis->line[k] = (double)*basis_met(basis, kernel, k);
+    return basis->recalls && basis_left(basis, norm) > 1e-4 * norm;
+}
+
+/* The line of a kernel as it is, and how often it is orthogonalised: where
+ * little is left of it, what rounding leaves of the other functions counts for
+ * more, and so does what floats leave of them. */
+static int basis_begin(const struct basis *basis, struct candidates *c,
+                       double *u, const double *coef, const double *mean,
+                       size_t kernel, double norm)
+{
+    if (basis->count == 0)
+        return 0;
+    if (basis_recall(basis, kernel, norm))
+        return 2;
+    basis_reduce(basis, c, u, 0, false);
+    basis_line(basis, c->work, u, coef, mean, kernel);
+    return basis_left(basis, norm) > 1e-2 * norm ? 1 : 2;
 }
 
 static int basis_take(struct basis *basis, struct candidates *c, size_t q,
@@ -385,16 +428,14 @@ static int basis_take(struct basis *basis, struct candidates *c, size_t q,
     norm += basis->ridge[kernel];
     memset(coef, 0, m * sizeof *coef);
     coef[m] = 1;
-    if (m > 0) {
-        basis_reduce(basis, c, u, NULL, false);
-        basis_line(basis, c->work, u, coef, mean, kernel);
-    }
-    for (int pass = m > 0 ? basis_passes(basis, norm) : 0; pass > 0; pass--) {
+    int passes = basis_begin(basis, c, u, coef, mean, kernel, norm);
+    for (int pass = 1; pass <= passes; pass++) {
         basis_combine(basis, line, coef, mean);
         for (size_t k = 0; k < m; k++)
             line[k] = -line[k];
-        left = basis_reduce(basis, c, u, line, pass == 1);
-        if (pass > 1)
+        /* of what is left the line is small: the high parts do */
+        left = basis_reduce(basis, c, u, pass == 1 ? 2 : 1, pass == passes);
+        if (pass < passes)
             basis_line(basis, c->work, u, coef, mean, kernel);
     }
     for (size_t i = 0; i <= m; i++)

@@ -71,10 +71,13 @@ struct basis {
     struct basis_part *part;
     float **band; /* (bands) U, strip by strip of examples: high and low parts
                      of the functions of the band, (2, KLR_BAND, strip) */
+    float **met;  /* (bands) l of kernels that are judged, (n, KLR_BAND) of the
+                     functions of the band; NULL: not kept */
     double *coef; /* A by columns, the k-th of k + 1 elements */
     double *line; /* (bands * KLR_BAND) l of the kernel to be taken */
-    size_t part_room, band_room, coef_room, line_room;
-    double sum; /* S */
+    size_t part_room, band_room, met_room, coef_room, line_room;
+    bool recalls; /* l is kept */
+    double sum;   /* S */
 };
 
 /* A kernel beside the first functions of a basis. */
@@ -87,7 +90,7 @@ struct judgement {
 };
 
 static void basis_create(struct basis *basis, const struct binary *problem,
-                         double penalty, const double *ridge);
+                         double penalty, const double *ridge, bool recalls);
 static void basis_free(struct basis *basis);
 /* With room for another band. */
 static double basis_bytes(const struct basis *basis);

@@ -476,7 +476,7 @@ static int machine_create(const struct greedy *g, struct greedy_machine *m,
                           const struct binary *problem,
                           struct solution *solution, struct klr_error *err)
 {
-    basis_create(&m->basis, problem, g->penalty, g->ridge);
+    basis_create(&m->basis, problem, g->penalty, g->ridge, !g->all);
     m->solution = solution;
     m->measure = INFINITY;
     if (!(m->gone = klr_zalloc(g->n, sizeof *m->gone, err)) ||

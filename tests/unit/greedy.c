@@ -12,11 +12,17 @@
 
 /* ---- a problem, and its matrices ---- */
 
-enum { MOST_ROWS = 270, UNKNOWNS = MOST_ROWS + 3, ALL = 1000 };
+/* Of many rows there are no matrices. */
+enum {
+    MOST_ROWS = 270,
+    MANY_ROWS = 1100,
+    UNKNOWNS = MOST_ROWS + 3,
+    ALL = 1000
+};
 
 struct dense {
     size_t n;
-    double y[MOST_ROWS], weight[MOST_ROWS];
+    double y[MANY_ROWS], weight[MANY_ROWS];
     long double k[MOST_ROWS][MOST_ROWS];   /* K */
     long double kdk[MOST_ROWS][MOST_ROWS]; /* K D K, D the weights */
     long double side[2][MOST_ROWS];        /* sum over a class of K_ij */
@@ -25,21 +31,34 @@ struct dense {
     struct clock clock;
 };
 
-static void dense_make(struct dense *d, const struct klr_problem *problem,
+static void dense_open(struct dense *d, const struct klr_problem *problem,
                        const struct klr_kernel *kernel, double weight,
                        struct klr_pool *pool)
 {
     struct klr_features x = problem_features(problem);
-    static double feature[MOST_ROWS][32];
     struct klr_error err;
     size_t n = d->n = problem->n;
-    memset(feature, 0, sizeof feature);
     for (size_t i = 0; i < n; i++) {
         d->y[i] = problem->label[i] > 0 ? 1 : -1;
         d->weight[i] = d->y[i] > 0 ? weight : 1;
+    }
+    d->all = (struct klr_range){0, n};
+    clock_start(&d->clock, 1);
+    if (operator_create(&d->op, kernel, &x, NULL, pool, 0, &err))
+        printf("Bail out! %s\n", err.message);
+}
+
+static void dense_make(struct dense *d, const struct klr_problem *problem,
+                       const struct klr_kernel *kernel, double weight,
+                       struct klr_pool *pool)
+{
+    static double feature[MOST_ROWS][32];
+    size_t n = problem->n;
+    dense_open(d, problem, kernel, weight, pool);
+    memset(feature, 0, sizeof feature);
+    for (size_t i = 0; i < n; i++)
         for (size_t q = problem->start[i]; q < problem->start[i + 1]; q++)
             feature[i][problem->index[q]] = problem->value[q];
-    }
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++) {
             double square = 0;
@@ -56,10 +75,6 @@ static void dense_make(struct dense *d, const struct klr_problem *problem,
             for (size_t q = 0; q < n; q++)
                 d->kdk[i][j] += d->k[q][i] * d->weight[q] * d->k[q][j];
         }
-    d->all = (struct klr_range){0, n};
-    clock_start(&d->clock, 1);
-    if (operator_create(&d->op, kernel, &x, NULL, pool, 0, &err))
-        printf("Bail out! %s\n", err.message);
 }
 
 static struct binary dense_binary(struct dense *d,
@@ -317,19 +332,36 @@ static struct judgement truth_of(struct greedy *g, size_t kernel)
     return truth;
 }
 
+/* How far l of a kernel, as its judgement left it, is from that of doubles,
+ * relative to the root of its norm. */
+static double line_error(struct greedy *g, size_t kernel,
+                         struct judgement *truth)
+{
+    static double line[MANY_ROWS];
+    const struct basis *basis = &g->machine->basis;
+    double worst = 0;
+    basis_recall(basis, kernel, 0);
+    memcpy(line, basis->line, basis->count * sizeof *line);
+    *truth = truth_of(g, kernel); /* that is kept now */
+    basis_recall(basis, kernel, 0);
+    for (size_t k = 0; k < basis->count; k++)
+        worst = fmax(worst, fabs(line[k] - basis->line[k]));
+    return worst / sqrt(truth->norm);
+}
+
 /* What is known of kernels that were drawn, some of them once and again, is
  * what doubles tell of them beside as many functions; of those that floats do
  * not tell enough of, no less than that. */
 static void test_judgements(struct dense *d, int regularizer, double cost)
 {
-    static double beta[MOST_ROWS];
+    static double beta[MANY_ROWS];
     struct klr_params params =
         greedy_params(cost, regularizer, KLR_SELECTION_OBJECTIVE, 59);
     struct binary binary = dense_binary(d, &params);
     struct solution solution = {.beta = beta}, *all = &solution;
     struct klr_error err = {0};
     struct greedy g;
-    double worst = 0;
+    double worst = 0, off = 0;
     size_t clear = 0, doubtful = 0, kept = 0;
     params.max_basis = 80;
     if (greedy_create(&g, &binary, 1, 0, &all, &err) ||
@@ -342,7 +374,8 @@ static void test_judgements(struct dense *d, int regularizer, double cost)
         if (m->gone[i] || !j->known)
             continue;
         m->basis.count = j->count;
-        struct judgement truth = truth_of(&g, i);
+        struct judgement truth;
+        off = fmax(off, line_error(&g, i, &truth));
         struct judgement promise = judgement_promise(&m->basis, j);
         if (!judgement_is_clear(j)) {
             doubtful++;
@@ -359,6 +392,8 @@ static void test_judgements(struct dense *d, int regularizer, double cost)
     ok(clear + doubtful > 100 && worst < 1e-2 && kept == doubtful,
        "%s: judgements of %zu kernels within %.1e, %zu of %zu promises kept",
        name_of(&params), clear, worst, kept, doubtful);
+    ok(off > 0 && off < 1e-6, "%s: their products within %.1e",
+       name_of(&params), off);
     greedy_free(&g);
 }
 
@@ -509,14 +544,14 @@ static void test_nothing(void)
 }
 
 /* Five features, one of which tells the classes apart a little. */
-static struct klr_problem sample_make(void)
+static struct klr_problem sample_make(size_t rows)
 {
-    enum { ROWS = 200, FEATURES = 5 };
-    static double label[ROWS], value[ROWS * FEATURES];
-    static size_t start[ROWS + 1];
-    static int index[ROWS * FEATURES];
+    enum { FEATURES = 5 };
+    static double label[MANY_ROWS], value[MANY_ROWS * FEATURES];
+    static size_t start[MANY_ROWS + 1];
+    static int index[MANY_ROWS * FEATURES];
     uint64_t state = 20240601;
-    for (size_t i = 0; i < ROWS * FEATURES; i++) {
+    for (size_t i = 0; i < rows * FEATURES; i++) {
         size_t row = i / FEATURES, column = i % FEATURES;
         label[row] = row % 3 == 0 ? 1 : -1;
         start[row + 1] = i + 1;
@@ -524,7 +559,7 @@ static struct klr_problem sample_make(void)
         value[i] = ldexp((double)(random_next(&state) >> 11), -52) - 1 +
                    0.4 * label[row] * (column == 0);
     }
-    return (struct klr_problem){.n = ROWS,
+    return (struct klr_problem){.n = rows,
                                 .dimension = FEATURES,
                                 .label = label,
                                 .start = start,
@@ -532,11 +567,22 @@ static struct klr_problem sample_make(void)
                                 .value = value};
 }
 
+/* Several groups of examples. */
+static void test_many(void)
+{
+    static struct dense d;
+    struct klr_kernel kernel = {.type = KLR_RBF, .gamma = 0.5};
+    struct klr_problem problem = sample_make(MANY_ROWS);
+    dense_open(&d, &problem, &kernel, 1, NULL);
+    test_judgements(&d, KLR_REGULARIZER_COEF, 1);
+    operator_free(&d.op);
+}
+
 static void test_small(void)
 {
     static struct dense d, threaded;
     struct klr_kernel kernel = {.type = KLR_RBF, .gamma = 0.5};
-    struct klr_problem problem = sample_make();
+    struct klr_problem problem = sample_make(200);
     struct klr_pool *pool;
     struct klr_error err = {0};
     dense_make(&d, &problem, &kernel, 1, NULL);
@@ -585,6 +631,7 @@ static void test_heart(void)
 
 int main(void)
 {
+    test_many();
     test_small();
     test_heart();
     test_nothing();

@@ -198,7 +198,10 @@ static void judging_turn(void *context, size_t index, size_t thread)
                 judging_moments(j, panel, begin, end, &c->moment[group]);
         return;
     }
-    memset(out, 0, JUDGING_BAND_SUMS * sizeof *out);
+    for (size_t panel = 0; panel < c->panels; panel++)
+        if (judging_needs(j, t, panel))
+            memset(out + panel * JUDGING_PANEL_SUMS, 0,
+                   JUDGING_PANEL_SUMS * sizeof *out);
     for (size_t i = begin; i < end; i += JUDGING_CHUNK)
         for (size_t panel = 0; panel < c->panels; panel++)
             if (judging_needs(j, t, panel))
@@ -208,24 +211,28 @@ static void judging_turn(void *context, size_t index, size_t thread)
                                  out + panel * JUDGING_PANEL_SUMS);
 }
 
-/* The sums of all groups come to the first. */
-static void judging_add(const struct judging *j)
+static void sums_add(size_t count, const double *from, double *to)
 {
+    for (size_t k = 0; k < count; k++)
+        to[k] += from[k];
+}
+
+/* The sums of all groups come to the first: of a band, or the moments. */
+static void judging_add(void *context, size_t t, size_t thread)
+{
+    const struct judging *j = context;
     const struct candidates *c = j->c;
-    size_t blocks = j->basis->bands * JUDGING_PANELS;
-    double *moment = (double *)c->moment;
-    for (size_t g = 1; g < c->groups; g++) {
-        const double *from = (const double *)&c->moment[g];
-        for (size_t k = 0; k < sizeof *c->moment / sizeof *moment; k++)
-            moment[k] += from[k];
-        for (size_t block = 0; block < blocks; block++) {
-            double *to = c->work + block * JUDGING_PANEL_SUMS;
-            from = to + g * blocks * JUDGING_PANEL_SUMS;
-            if (judging_needs(j, block / JUDGING_PANELS,
-                              block % JUDGING_PANELS))
-                for (size_t k = 0; k < JUDGING_PANEL_SUMS; k++)
-                    to[k] += from[k];
-        }
+    size_t bands = j->basis->bands;
+    (void)thread;
+    for (size_t g = 1; g < c->groups && t == bands; g++)
+        sums_add(sizeof *c->moment / sizeof(double),
+                 (const double *)&c->moment[g], (double *)c->moment);
+    for (size_t panel = 0; panel < c->panels && t < bands; panel++) {
+        double *to =
+            c->work + t * JUDGING_BAND_SUMS + panel * JUDGING_PANEL_SUMS;
+        for (size_t g = 1; g < c->groups && judging_needs(j, t, panel); g++)
+            sums_add(JUDGING_PANEL_SUMS, to + g * bands * JUDGING_BAND_SUMS,
+                     to);
     }
 }
 
@@ -269,7 +276,7 @@ static int candidates_judge(struct candidates *c, const struct basis *basis,
     if (code)
         return code;
     klr_pool_run(c->op->pool, c->groups * (basis->bands + 1), judging_turn, &j);
-    judging_add(&j);
+    klr_pool_run(c->op->pool, basis->bands + 1, judging_add, &j);
     for (size_t q = 0; q < c->count; q++) {
         struct judgement *of = &judgement[c->index[q]];
         const double *line =

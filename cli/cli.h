@@ -57,9 +57,10 @@ const char *cli_output_name(const char *path);
 void cli_warn(const struct cli_program *program, const char *format, ...)
     KLR_PRINTF(2, 3);
 
-/* From now on SIGINT and SIGTERM remove unfinished output files and exit at
- * once with 128 + their number; one that was ignored at the start stays so.
- * SIGPIPE is ignored, so that a closed pipe is an error of the write. */
+/* From now on SIGHUP, SIGINT and SIGTERM remove unfinished output files and
+ * exit at once with 128 + their number; one ignored at the start stays so.
+ * SIGPIPE and SIGXFSZ are ignored, so that a closed pipe and a file beyond the
+ * limit of its size are errors of the write. */
 void cli_catch_signals(void);
 /* From now on the first is only remembered, the second exits. */
 void cli_defer_signals(void);

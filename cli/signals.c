@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * SIGINT and SIGTERM. The handler does only what a handler may: it sets a flag,
- * or removes unfinished files and leaves by _exit.
+ * SIGHUP, SIGINT and SIGTERM. The handler does only what a handler may: it sets
+ * a flag, or removes unfinished files and leaves by _exit.
  */
 #include "cli/cli.h"
 
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
+
+static const int signals_ending[] = {SIGHUP, SIGINT, SIGTERM};
+static const int signals_failing[] = {SIGPIPE, SIGXFSZ}; /* of a write */
+enum {
+    ENDING = sizeof signals_ending / sizeof *signals_ending,
+    FAILING = sizeof signals_failing / sizeof *signals_failing
+};
 
 static volatile sig_atomic_t signals_deferred, signals_caught;
 
@@ -27,17 +34,18 @@ static void signals_set(int number, void (*handler)(int))
     action.sa_handler = handler;
     action.sa_flags = SA_RESTART;
     sigemptyset(&action.sa_mask);
-    sigaddset(&action.sa_mask, SIGINT);
-    sigaddset(&action.sa_mask, SIGTERM);
+    for (int i = 0; i < ENDING; i++)
+        sigaddset(&action.sa_mask, signals_ending[i]);
     if (sigaction(number, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
         sigaction(number, &action, NULL);
 }
 
 void cli_catch_signals(void)
 {
-    signals_set(SIGINT, signals_handle);
-    signals_set(SIGTERM, signals_handle);
-    signals_set(SIGPIPE, SIG_IGN);
+    for (int i = 0; i < ENDING; i++)
+        signals_set(signals_ending[i], signals_handle);
+    for (int i = 0; i < FAILING; i++)
+        signals_set(signals_failing[i], SIG_IGN);
 }
 
 void cli_defer_signals(void)

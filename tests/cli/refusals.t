@@ -7,6 +7,7 @@
 use strict;
 use warnings;
 use lib 'tests/cli/lib';
+use Cwd qw(abs_path);
 use KLR;
 use Test::More;
 
@@ -389,6 +390,14 @@ SKIP: {
                 . ($arguments =~ /-$/ ? 'write: ' : 'be written: ')
                 . "No space left on device\n", "$arguments >/dev/full");
     }
+}
+
+{
+    my $limit = 'ulimit -f 2 && exec "$@"';
+    my %files = (d => get('heart_scale'), m => "old\n");
+    refused('a limit of file sizes',
+        ['sh', '-c', $limit, 'sh', abs_path(bin('klr-train')), '-q', 'd', 'm'],
+        \%files, 1, 'klr-train: m: cannot write: File too large');
 }
 
 # ---- klr-predict ----

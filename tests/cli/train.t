@@ -293,7 +293,7 @@ sub wait_for
 }
 
 my $working = qr/^klr-train: .*iterations, violation/m;
-for my $signal (['INT', 130], ['TERM', 143]) {
+for my $signal (['HUP', 129], ['INT', 130], ['TERM', 143]) {
     my ($name, $exit) = @$signal;
     my $run = start([@long, '--json', "$name.model"], cwd => $dir);
     ok(wait_for($run, $working), "SIG$name: training shows progress");
@@ -321,6 +321,15 @@ for my $signal (['INT', 130], ['TERM', 143]) {
     my $run = run([@long, '-q', '--time-limit', '1.5', 'q'], cwd => $dir);
     like($run->{err}, qr/\Aklr-train: warning: the limit of time .*\n\z/,
         '-q shows no progress');
+}
+# nohup
+{
+    my $run = start([@long, '--time-limit', 2, 'nohup'], cwd => $dir,
+        ignored => 'HUP');
+    ok(wait_for($run, $working), 'SIGHUP ignored: training shows progress');
+    kill 'HUP', $run->{pid};
+    finish($run);
+    is($run->{exit}, 0, 'SIGHUP ignored: it stays so');
 }
 # The model's file is a pipe that nobody reads: saving would wait for ever.
 {

@@ -56,7 +56,8 @@ sub get
 
 # Start a command, [name, arguments...]; names klr-* are the programs under
 # test. Options: stdin (text) or stdin_file, stdout_file, stderr_file, cwd,
-# env (a hash). Returns a hash with its pid, to be given to finish().
+# env (a hash), ignored (a signal). Returns a hash with its pid, to be given to
+# finish().
 sub start
 {
     my ($command, %option) = @_;
@@ -73,7 +74,8 @@ sub start
     );
     $run{pid} = fork() // die "fork: $!";
     return \%run if $run{pid};
-    @SIG{qw(INT TERM)} = ('DEFAULT') x 2; # ignored behind nohup, or by a shell
+    @SIG{qw(HUP INT TERM)} = ('DEFAULT') x 3; # ignored behind nohup, by a shell
+    $SIG{$_} = 'IGNORE' for $option{ignored} // ();
     open(STDIN, '<', $in) && open(STDOUT, '>', $run{out_file})
         && open(STDERR, '>', $run{err_file}) || POSIX::_exit(127);
     chdir $option{cwd} || POSIX::_exit(127) if $option{cwd};

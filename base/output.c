@@ -109,14 +109,21 @@ struct place {
     mode_t mode; /* permissions of what exists */
 };
 
-static int folder_writable(const char *target)
+/* The folder that `target` is in. */
+static void folder_name(const char *target, char folder[PATH_MAX])
 {
-    char folder[PATH_MAX] = ".";
     size_t length = folder_length(target);
+    strcpy(folder, ".");
     if (length) {
         memcpy(folder, target, length);
         folder[length] = '\0';
     }
+}
+
+static int folder_writable(const char *target)
+{
+    char folder[PATH_MAX];
+    folder_name(target, folder);
     return access(folder, W_OK | X_OK) ? errno : 0;
 }
 
@@ -338,12 +345,8 @@ int klr_output_flush(struct klr_output *out, struct klr_error *err)
  * systems cannot synchronise a folder. */
 static void sync_folder(const char *target)
 {
-    char folder[PATH_MAX] = ".";
-    size_t length = folder_length(target);
-    if (length) {
-        memcpy(folder, target, length);
-        folder[length] = '\0';
-    }
+    char folder[PATH_MAX];
+    folder_name(target, folder);
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd >= 0) {
         fsync(fd);

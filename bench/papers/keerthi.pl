@@ -165,8 +165,8 @@ sub cost_cells
 
 my $text = "### Table 2: seconds of training\n\nThe paper's are of a 500 MHz"
     . " UltraSPARC, - where they are over 50,000. Iterations of newton are"
-    . " products with the kernel matrix; > marks what ended early, by time, or lbfgs where no step"
-    . " lowered the objective any more.\n\n";
+    . " products with the kernel matrix; > marks what ended early, by time, or"
+    . " lbfgs where no step lowered the objective any more.\n\n";
 $text .= table([ 'set', 'log10 C', 'paper, SMO', 'paper, BFGS',
     map {("$_, s", "$_, iterations")} @algorithms, 'lbfgs' ],
     map { my $name = $_; map { my $c = $_;

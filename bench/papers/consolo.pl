@@ -424,8 +424,8 @@ sub surface
 }
 
 $text .= "\n### Table 5: lambda = C/10 beside the grid\n\nChosen on the test"
-    . " folds, as in the paper. On magic 10,000 steps end before the points have"
-    . " settled: exact ones, in Table 2, are far fewer.\n\n";
+    . " folds, as in the paper. On magic 10,000 steps end before the points"
+    . " have settled: exact ones, in Table 2, are far fewer.\n\n";
 @rows = ();
 for my $set (@sets) {
     my $surface = surface($set);

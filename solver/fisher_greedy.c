@@ -358,17 +358,23 @@ static bool greedy_goes_on(struct greedy *g)
 static int greedy_check_memory(const struct greedy *g, struct klr_error *err)
 {
     const double room = 48 * 1048576.0; /* beside -m */
-    double bytes = g->fixed, most = 0;
+    double bytes = g->fixed;
+    size_t most = 0;
     for (size_t k = 0; k < g->machines; k++) {
-        bytes += basis_bytes(&g->machine[k].basis);
-        most = fmax(most, (double)g->machine[k].basis.count);
+        const struct basis *basis = &g->machine[k].basis;
+        bytes += basis_bytes(basis);
+        most = basis->count > most ? basis->count : most;
     }
+    double need = ceil((bytes - room) / 1048576);
     if (bytes <= (double)params_budget(g->params) + room)
         return 0;
+    if (most == 0)
+        return klr_fail(err, KLR_E_LIMIT,
+                        "%zu examples need at least %.0f MB (-m)", g->n, need);
     return klr_fail(err, KLR_E_LIMIT,
-                    "%.0f kernels of %zu examples need at least %.0f MB (-m); "
-                    "--max-basis limits them",
-                    most, g->n, ceil((bytes - room) / 1048576));
+                    "a basis of more than %zu of %zu examples needs at least "
+                    "%.0f MB (-m); --max-basis limits it",
+                    most, g->n, need);
 }
 
 static int greedy_descend(struct greedy *g, struct klr_error *err)

@@ -86,7 +86,19 @@ struct klr_points *klr_points_free(struct klr_points *points); /* NULL */
 
 size_t klr_points_count(const struct klr_points *points);
 
-enum klr_precision { KLR_FLOAT, KLR_DOUBLE };
+/* Halves are entries in 0..1 to the nearest of 65535 parts, in 16 bits; only
+ * products take them. */
+enum klr_precision { KLR_HALF, KLR_FLOAT, KLR_DOUBLE };
+
+static inline size_t klr_precision_bytes(enum klr_precision precision)
+{
+    return precision == KLR_DOUBLE  ? sizeof(double)
+           : precision == KLR_FLOAT ? sizeof(float)
+                                    : sizeof(uint16_t);
+}
+
+/* to (count) = the halves of `from`. */
+void klr_halve(const float *from, size_t count, uint16_t *to);
 
 /* The block K[rows of a, cols of b] into out, row-major with `stride` elements
  * from row to row; out is float or double as `precision` says. Floats come from
@@ -125,8 +137,8 @@ enum { KLR_TILE = 256, KLR_SLICE = 4 };
  *   forward (m, KLR_TILE)  = right T'   for right (m, KLR_TILE), or both NULL
  *   backward (m, KLR_TILE) = left T     for left (m, KLR_TILE), or both NULL
  * of which h, w, h, w elements of a row count; `right` holds zeros after its w
- * elements up to a multiple of 4. Products and sums are of doubles, in an order
- * that depends on h and w alone. */
+ * elements up to a multiple of 4. Products and sums are of doubles, those of
+ * halves of floats, in an order that depends on h and w alone. */
 typedef void klr_tile_multiply(const void *tile, enum klr_precision precision,
                                size_t pitch, size_t h, size_t w, size_t m,
                                const double *right, double *forward,

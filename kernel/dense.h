@@ -158,7 +158,7 @@ static TARGET void NAME(dense_gram)(size_t inner, const void *a, const void *b,
     enum { SPAN_OF = ACROSS * LANES_OF };
     _Alignas(64) double left[DENSE_CHUNK * KLR_BAND];
     _Alignas(64) double right[DENSE_CHUNK * KLR_BAND];
-    size_t element = precision == KLR_FLOAT ? sizeof(float) : sizeof(double);
+    size_t element = klr_precision_bytes(precision);
     memset(out, 0, KLR_BAND * KLR_BAND * sizeof *out);
     for (size_t k = 0, count; k < inner; k += count) {
         size_t at = k * pitch * element;

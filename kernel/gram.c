@@ -208,7 +208,7 @@ void klr_gram_rows(const struct klr_points *a, const size_t *row, size_t count,
                    enum klr_precision precision, void *out, size_t stride,
                    void *workspace)
 {
-    size_t element = precision == KLR_FLOAT ? sizeof(float) : sizeof(double);
+    size_t element = klr_precision_bytes(precision);
     if (b->form == MATRIX) {
         gram_matrix(a, row, count, cols, precision, out, stride);
         return;
@@ -226,7 +226,7 @@ void klr_gram(const struct klr_points *a, struct klr_range rows,
               enum klr_precision precision, void *out, size_t stride,
               void *workspace)
 {
-    size_t element = precision == KLR_FLOAT ? sizeof(float) : sizeof(double);
+    size_t element = klr_precision_bytes(precision);
     size_t row[PACKED_ROWS];
     for (size_t i = rows.begin, count; i < rows.end; i += count) {
         count = rows.end - i < PACKED_ROWS ? rows.end - i : PACKED_ROWS;

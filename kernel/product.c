@@ -2,30 +2,54 @@
  *
  * A tile of the Gram matrix times vectors from the right and from the left in
  * one sweep over its entries, which then costs what reading them costs. Entries
- * are widened to double before they are multiplied.
+ * are widened to double before they are multiplied; halves, which are coarser
+ * than the sums of floats over a tile, to float.
  *
  * Order of the sums, whatever the instruction set, the number of rows and of
- * vectors taken at once: a row's sum has QUAD parts, one for the columns of
+ * vectors taken at once: a row's sum has GROUP parts, one for the columns of
  * each remainder, that are added at the end; a column's sum runs down the rows.
  */
 #include "kernel/internal.h"
 
 enum {
-    QUAD = 4,        /* columns taken at once */
-    LINE = 16,       /* floats that come from memory together */
-    PRODUCT_ROWS = 4 /* rows taken at once, with one vector */
+    LINE = 64,        /* bytes that come from memory together */
+    PRODUCT_ROWS = 4, /* rows taken at once, with one vector */
+    HALF_UNITS = 65535
 };
 
 #if defined __x86_64__
-#define NAME(x) x##_avx2
-#define TARGET  __attribute__((target("avx2")))
+#define NAME(x) x##_half_avx2
+#define TARGET  AVX2
 #define BYTES   32
+#define REAL    float
+#define GROUP   8
+#define WIDEN(p)                                                               \
+    ((ints)_mm256_cvtepu16_epi32(                                              \
+        _mm_loadu_si128((const __m128i *)(const void *)(p))))
+#include "kernel/product.h"
+
+#define NAME(x) x##_avx2
+#define HALVES  product_half_avx2
+#define TARGET  AVX2
+#define BYTES   32
+#define REAL    double
+#define GROUP   4
 #include "kernel/product.h"
 #endif
 
-#define NAME(x) x##_portable
+#define NAME(x) x##_half_portable
 #define TARGET
 #define BYTES 16
+#define REAL  float
+#define GROUP 8
+#include "kernel/product.h"
+
+#define NAME(x) x##_portable
+#define HALVES  product_half_portable
+#define TARGET
+#define BYTES 16
+#define REAL  double
+#define GROUP 4
 #include "kernel/product.h"
 
 klr_tile_multiply *klr_tile_multiplier(void)
@@ -35,4 +59,15 @@ klr_tile_multiply *klr_tile_multiplier(void)
         return product_avx2;
 #endif
     return product_portable;
+}
+
+void klr_halve(const float *from, size_t count, uint16_t *to)
+{
+#if defined __x86_64__
+    if (klr_cpu() >= KLR_CPU_AVX2) {
+        halve_half_avx2(from, count, to);
+        return;
+    }
+#endif
+    halve_half_portable(from, count, to);
 }

@@ -6,46 +6,60 @@
  *   NAME(x)   x with the suffix of the instruction set
  *   TARGET    the function attribute that admits its instructions
  *   BYTES     of a vector: 16 or 32
+ *   REAL      what it computes with: double, or float for halves alone
+ *   GROUP     columns taken at once: 4 with double, 8 with float
+ *   HALVES    the product for halves, where REAL is double
+ *   WIDEN(p)  the integers of the halves at p, if compilers need to be told
  *
  * There is no fused multiplication here, which would make sums depend on the
  * instruction set and saves little where memory is what is waited for.
  */
 #define LOCAL    static inline __attribute__((always_inline)) TARGET
-#define LANES_OF (BYTES / (int)sizeof(double))
-#define PARTS    (QUAD / LANES_OF) /* vectors that hold a quad */
+#define LANES_OF (BYTES / (int)sizeof(REAL))
+#define PARTS    (GROUP / LANES_OF) /* vectors that hold a group */
+#define VECTOR(type)                                                           \
+    __attribute__((vector_size(LANES_OF * sizeof(type)),                       \
+                   aligned(sizeof(type)), __may_alias__))
 
-typedef double NAME(doubles)
-    __attribute__((vector_size(BYTES), aligned(8), __may_alias__));
-typedef float NAME(halves)
-    __attribute__((vector_size(BYTES / 2), aligned(4), __may_alias__));
+typedef REAL NAME(reals) VECTOR(REAL);
+typedef double NAME(doubles) VECTOR(double);
+typedef float NAME(floats) VECTOR(float);
+typedef int32_t NAME(ints) VECTOR(int32_t);
+typedef uint16_t NAME(halves) VECTOR(uint16_t);
+#define reals          NAME(reals)
 #define doubles        NAME(doubles)
+#define floats         NAME(floats)
+#define ints           NAME(ints)
 #define halves         NAME(halves)
-#define quad_load      NAME(quad_load)
+#define CONVERT        __builtin_convertvector
+#define group_load     NAME(group_load)
 #define line_prefetch  NAME(line_prefetch)
-#define quad_multiply  NAME(quad_multiply)
+#define group_multiply NAME(group_multiply)
 #define rows_multiply  NAME(rows_multiply)
 #define row_multiply   NAME(row_multiply)
 #define multiply       NAME(multiply)
 #define multiply_sides NAME(multiply_sides)
 
-/* QUAD entries from element `at` on; where less than that are left, zeros. */
-LOCAL void quad_load(const void *tile, enum klr_precision precision, size_t at,
-                     size_t left, doubles quad[PARTS])
+#ifndef WIDEN
+#define WIDEN(p) CONVERT(*(p), ints)
+#endif
+
+/* GROUP entries from element `at` on; where less than that are left, zeros. */
+LOCAL void group_load(const void *tile, enum klr_precision precision, size_t at,
+                      size_t left, reals group[PARTS])
 {
-    float rest_narrow[QUAD] = {0};
-    double rest[QUAD] = {0};
-    const float *single = (const float *)tile + at;
-    const double *wide = (const double *)tile + at;
-    if (left < QUAD && precision == KLR_FLOAT)
-        single = memcpy(rest_narrow, single, left * sizeof *single);
-    else if (left < QUAD)
-        wide = memcpy(rest, wide, left * sizeof *wide);
+    const size_t element = klr_precision_bytes(precision);
+    double rest[GROUP] = {0};
+    const void *from = (const char *)tile + at * element;
+    if (left < GROUP)
+        from = memcpy(rest, from, left * element);
 #pragma GCC unroll 4
     for (size_t p = 0; p < PARTS; p++)
-        quad[p] =
-            precision == KLR_FLOAT
-                ? __builtin_convertvector(((const halves *)single)[p], doubles)
-                : ((const doubles *)wide)[p];
+        group[p] = precision == KLR_HALF
+                       ? CONVERT(WIDEN((const halves *)from + p), reals)
+                   : precision == KLR_FLOAT
+                       ? CONVERT(((const floats *)from)[p], reals)
+                       : CONVERT(((const doubles *)from)[p], reals);
 }
 
 /* Have the entries from `at` on fetched, which may be beyond the tile: rows are
@@ -54,23 +68,23 @@ LOCAL void quad_load(const void *tile, enum klr_precision precision, size_t at,
 LOCAL void line_prefetch(const void *tile, enum klr_precision precision,
                          size_t at)
 {
-    if (precision == KLR_FLOAT)
-        __builtin_prefetch(
-            (const void *)((uintptr_t)tile + at * sizeof(float)));
+    if (precision != KLR_DOUBLE)
+        __builtin_prefetch((const void *)((uintptr_t)tile +
+                                          at * klr_precision_bytes(precision)));
 }
 
-/* The columns j .. j + QUAD - 1 of `rows` rows from element `at` on. */
-LOCAL void quad_multiply(const void *tile, enum klr_precision precision,
-                         const size_t rows, const size_t m, size_t at,
-                         size_t pitch, size_t j, size_t left_over,
-                         const double *right,
-                         doubles sum[PRODUCT_ROWS][KLR_SLICE][PARTS],
-                         const double *left, double *backward)
+/* The columns j .. j + GROUP - 1 of `rows` rows from element `at` on. */
+LOCAL void group_multiply(const void *tile, enum klr_precision precision,
+                          const size_t rows, const size_t m, size_t at,
+                          size_t pitch, size_t j, size_t left_over,
+                          const REAL *right,
+                          reals sum[PRODUCT_ROWS][KLR_SLICE][PARTS],
+                          const REAL *left, REAL *backward)
 {
-    doubles entry[PRODUCT_ROWS][PARTS];
+    reals entry[PRODUCT_ROWS][PARTS];
 #pragma GCC unroll 4
     for (size_t r = 0; r < rows; r++)
-        quad_load(tile, precision, at + r * pitch + j, left_over, entry[r]);
+        group_load(tile, precision, at + r * pitch + j, left_over, entry[r]);
     if (right)
 #pragma GCC unroll 4
         for (size_t c = 0; c < m; c++)
@@ -80,7 +94,7 @@ LOCAL void quad_multiply(const void *tile, enum klr_precision precision,
 #pragma GCC unroll 4
                 for (size_t r = 0; r < rows; r++)
                     sum[r][c][p] +=
-                        entry[r][p] * *(const doubles *)(right + plane);
+                        entry[r][p] * *(const reals *)(right + plane);
             }
     if (left)
 #pragma GCC unroll 4
@@ -88,50 +102,59 @@ LOCAL void quad_multiply(const void *tile, enum klr_precision precision,
 #pragma GCC unroll 4
             for (size_t p = 0; p < PARTS; p++) {
                 const size_t plane = c * KLR_TILE + j + p * LANES_OF;
-                doubles down = *(doubles *)(backward + plane);
+                reals down = *(reals *)(backward + plane);
 #pragma GCC unroll 4
                 for (size_t r = 0; r < rows; r++)
-                    down +=
-                        entry[r][p] * (left[c * KLR_TILE + r] - (doubles){0});
-                *(doubles *)(backward + plane) = down;
+                    down += entry[r][p] * (left[c * KLR_TILE + r] - (reals){0});
+                *(reals *)(backward + plane) = down;
             }
+}
+
+/* The sum of the parts of a row, by halves. */
+LOCAL REAL NAME(parts_sum)(const reals sum[PARTS])
+{
+    REAL part[GROUP];
+    memcpy(part, sum, sizeof part);
+#pragma GCC unroll 4
+    for (size_t width = GROUP / 2; width > 0; width /= 2)
+#pragma GCC unroll 4
+        for (size_t q = 0; q < width; q++)
+            part[q] += part[q + width];
+    return part[0];
 }
 
 /* `rows` rows from row i on. */
 LOCAL void rows_multiply(const void *tile, enum klr_precision precision,
                          const size_t rows, const size_t m, size_t i,
-                         size_t pitch, size_t w, const double *right,
-                         double *forward, const double *left, double *backward)
+                         size_t pitch, size_t w, const REAL *right,
+                         REAL *forward, const REAL *left, REAL *backward)
 {
-    doubles sum[PRODUCT_ROWS][KLR_SLICE][PARTS] = {{{{0}}}};
+    const size_t line = LINE / klr_precision_bytes(precision);
+    reals sum[PRODUCT_ROWS][KLR_SLICE][PARTS] = {{{{0}}}};
     size_t at = i * pitch, j = 0;
     if (left)
         left += i;
-    for (; j + QUAD <= w; j += QUAD) {
-        for (size_t r = 0; j % LINE == 0 && r < rows; r++)
+    for (; j + GROUP <= w; j += GROUP) {
+        for (size_t r = 0; j % line == 0 && r < rows; r++)
             line_prefetch(tile, precision, at + (rows + r) * pitch + j);
-        quad_multiply(tile, precision, rows, m, at, pitch, j, QUAD, right, sum,
-                      left, backward);
+        group_multiply(tile, precision, rows, m, at, pitch, j, GROUP, right,
+                       sum, left, backward);
     }
     if (j < w)
-        quad_multiply(tile, precision, rows, m, at, pitch, j, w - j, right, sum,
-                      left, backward);
+        group_multiply(tile, precision, rows, m, at, pitch, j, w - j, right,
+                       sum, left, backward);
 #pragma GCC unroll 4
     for (size_t r = 0; right && r < rows; r++)
 #pragma GCC unroll 4
-        for (size_t c = 0; c < m; c++) {
-            double part[QUAD];
-            memcpy(part, sum[r][c], sizeof part);
-            forward[c * KLR_TILE + i + r] =
-                (part[0] + part[2]) + (part[1] + part[3]);
-        }
+        for (size_t c = 0; c < m; c++)
+            forward[c * KLR_TILE + i + r] = NAME(parts_sum)(sum[r][c]);
 }
 
 /* A row that is left over, in a tile that is not whole: no loop of its own. */
 static __attribute__((noinline)) TARGET void
 row_multiply(const void *tile, enum klr_precision precision, const size_t m,
-             size_t i, size_t pitch, size_t w, const double *right,
-             double *forward, const double *left, double *backward)
+             size_t i, size_t pitch, size_t w, const REAL *right, REAL *forward,
+             const REAL *left, REAL *backward)
 {
     rows_multiply(tile, precision, 1, m, i, pitch, w, right, forward, left,
                   backward);
@@ -141,8 +164,8 @@ row_multiply(const void *tile, enum klr_precision precision, const size_t m,
  * compute than to multiply, have one loop for either side and for both. */
 LOCAL void multiply(const void *tile, enum klr_precision precision,
                     size_t pitch, size_t h, size_t w, const size_t m,
-                    const double *right, double *forward, const double *left,
-                    double *backward)
+                    const REAL *right, REAL *forward, const REAL *left,
+                    REAL *backward)
 {
     const size_t step = m == 1 ? PRODUCT_ROWS : PRODUCT_ROWS / 2;
     size_t i = 0;
@@ -158,8 +181,8 @@ LOCAL void multiply(const void *tile, enum klr_precision precision,
 
 LOCAL void multiply_sides(const void *tile, enum klr_precision precision,
                           size_t pitch, size_t h, size_t w, const size_t m,
-                          const double *right, double *forward,
-                          const double *left, double *backward)
+                          const REAL *right, REAL *forward, const REAL *left,
+                          REAL *backward)
 {
     if (right && left)
         multiply(tile, precision, pitch, h, w, m, right, forward, left,
@@ -170,12 +193,15 @@ LOCAL void multiply_sides(const void *tile, enum klr_precision precision,
         multiply(tile, precision, pitch, h, w, m, NULL, NULL, left, backward);
 }
 
+#ifdef HALVES
 TARGET static void NAME(product)(const void *tile, enum klr_precision precision,
                                  size_t pitch, size_t h, size_t w, size_t m,
                                  const double *right, double *forward,
                                  const double *left, double *backward)
 {
-    if (precision == KLR_FLOAT && m == 1)
+    if (precision == KLR_HALF)
+        HALVES(tile, pitch, h, w, m, right, forward, left, backward);
+    else if (precision == KLR_FLOAT && m == 1)
         multiply_sides(tile, KLR_FLOAT, pitch, h, w, 1, right, forward, left,
                        backward);
     else if (precision == KLR_FLOAT)
@@ -188,19 +214,68 @@ TARGET static void NAME(product)(const void *tile, enum klr_precision precision,
         multiply(tile, KLR_DOUBLE, pitch, h, w, KLR_SLICE, right, forward, left,
                  backward);
 }
+#undef HALVES
+#else
+/* One vector after the other: memory is what is waited for. */
+TARGET static void NAME(product)(const void *tile, size_t pitch, size_t h,
+                                 size_t w, size_t m, const double *right,
+                                 double *forward, const double *left,
+                                 double *backward)
+{
+    float from[2][KLR_TILE] = {{0}}, to[2][KLR_TILE];
+    for (size_t c = 0; c < m * KLR_TILE; c += KLR_TILE) {
+        for (size_t j = 0; right && j < w; j++)
+            from[0][j] = (float)right[c + j];
+        for (size_t i = 0; left && i < h; i++)
+            from[1][i] = (float)left[c + i];
+        multiply_sides(tile, KLR_HALF, pitch, h, w, 1, right ? from[0] : NULL,
+                       to[0], left ? from[1] : NULL, to[1]);
+        for (size_t i = 0; right && i < h; i++)
+            forward[c + i] = (double)to[0][i] / HALF_UNITS;
+        for (size_t j = 0; left && j < w; j++)
+            backward[c + j] = (double)to[1][j] / HALF_UNITS;
+    }
+}
 
-#undef quad_load
+TARGET static void NAME(halve)(const float *from, size_t count, uint16_t *to)
+{
+    for (size_t j = 0; j < count; j += LANES_OF) {
+        floats entry = {0};
+        size_t left = count - j < LANES_OF ? count - j : LANES_OF;
+        if (left == LANES_OF)
+            entry = *(const floats *)(from + j);
+        else
+            memcpy(&entry, from + j, left * sizeof *from);
+        halves half =
+            CONVERT(CONVERT(entry * (float)HALF_UNITS + 0.5F, ints), halves);
+        if (left == LANES_OF)
+            *(halves *)(to + j) = half;
+        else
+            memcpy(to + j, &half, left * sizeof *to);
+    }
+}
+#endif
+
+#undef VECTOR
+#undef reals
+#undef doubles
+#undef floats
+#undef ints
+#undef halves
+#undef CONVERT
+#undef group_load
 #undef line_prefetch
-#undef quad_multiply
+#undef group_multiply
 #undef rows_multiply
 #undef row_multiply
 #undef multiply
 #undef multiply_sides
-#undef doubles
-#undef halves
 #undef LOCAL
 #undef LANES_OF
 #undef PARTS
 #undef NAME
 #undef TARGET
 #undef BYTES
+#undef REAL
+#undef GROUP
+#undef WIDEN

@@ -306,7 +306,7 @@ static enum klr_status direction_solve(struct direction *d, double *s,
         coupled_build(&d->coupled, d->problem, s);
     else
         precond_prepare(&d->precond, d->problem, s);
-    d->functions = d->columns > 1 && d->precision == KLR_FLOAT;
+    d->functions = d->columns > 1 && d->precision != KLR_DOUBLE;
     enum klr_status status = direction_descend(d);
     if (d->partial) {
         direction_pack(d, d->v);
@@ -340,7 +340,7 @@ static int direction_create(struct direction *d, const struct binary *problem,
     d->columns = columns;
     d->size = size;
     d->cost = cost;
-    d->precision = KLR_FLOAT;
+    d->precision = problem->op->halves ? KLR_HALF : KLR_FLOAT;
     if (!(d->store =
               klr_alloc(DIRECTION_VECTORS * size, sizeof(double), err)) ||
         !(d->total = klr_alloc(columns, sizeof *d->total, err)) ||

@@ -67,7 +67,7 @@ static void candidates_fetch(struct candidates *c, const size_t *index,
                              void *out)
 {
     size_t position[CANDIDATES], now;
-    size_t element = precision == KLR_FLOAT ? sizeof(float) : sizeof(double);
+    size_t element = klr_precision_bytes(precision);
     for (size_t first = 0; first < count; first += now) {
         now = count - first < CANDIDATES ? count - first : CANDIDATES;
         for (size_t q = 0; q < now; q++)

@@ -201,6 +201,7 @@ struct klr_operator {
     atomic_size_t *turn;     /* (blocks) contributions they have got */
     size_t groups;           /* linear kernel: partial sums of X'V, else 0 */
     double *partial;         /* (groups, width, KLR_SLICE) */
+    bool halves;             /* products of halves are to be preferred */
 };
 
 /* Tiles are kept in at most `budget` bytes; neither that nor the pool, which
@@ -209,6 +210,10 @@ static int operator_create(struct klr_operator *op, const struct klr_kernel *,
                            const struct klr_features *x, const size_t *order,
                            struct klr_pool *pool, size_t budget,
                            struct klr_error *err);
+/* Prefer halves, for entries in 0..1 and before any product; tiles are kept of
+ * halves first. operator_free in any case. */
+static int operator_halve(struct klr_operator *op, size_t budget,
+                          struct klr_error *err);
 static void operator_free(struct klr_operator *op);
 
 /* out (|rows|, m) = K[rows, cols] V, V (|cols|, m), both row-major; sums are

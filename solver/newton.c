@@ -18,9 +18,9 @@
  * The first steps are those of a quarter of the examples: see subset.c. Where
  * that has no use, C is reached along a path, warm started: from zero at a
  * large C the steps would shrink to nothing. Shift and box grow with C.
- * Products are summed in double over float entries; u and q, and with them the
- * gap, are formed from double entries as soon as floats could spoil a tenth of
- * the gap to reach.
+ * Products are summed in double over float entries, or of halves; u and q, and
+ * with them the gap, are formed from finer entries as soon as coarse ones could
+ * spoil a tenth of the gap to reach.
  *
  * The answer is the dual point g where its own gap is small enough: 0 < |g_i| <
  * C_i and sum g = 0 hold exactly; else beta. At a large C and for K of fast
@@ -148,28 +148,32 @@ static void newton_judge(struct newton *nt)
     nt->dual = -0.5 * dot(nt->size, nt->g, nt->kg) - nt->conjugate;
 }
 
-/* Float entries err by some 2^-23 sqrt(K_ii K_jj), independently of each other,
- * hence (K g)_i by h_i with h_i^2 = 2^-46 K_ii sum_j g_j^2 K_jj. Near the
- * optimum the first-order terms of P and of D cancel in the gap, which errs by
- * 1/2 sum W_i h_i^2; the objectives themselves err by 2^-23 sum g_i^2 K_ii.
- * True if the gap could not be told from that, or is small enough to end with
- * objectives that err by more. */
-static bool newton_blurred(const struct newton *nt, double gap)
+/* Float entries err by some 2^-23 sqrt(K_ii K_jj), halves by 2^-16,
+ * independently of each other, hence (K g)_i by h_i with h_i^2 = 2^-46 K_ii
+ * sum_j g_j^2 K_jj. Near the optimum the first-order terms of P and of D cancel
+ * in the gap, which errs by 1/2 sum W_i h_i^2; the objectives themselves err by
+ * 2^-23 sum g_i^2 K_ii. True if the gap could not be told from that, or is
+ * small enough to end with objectives that err by more, or of halves at all. */
+static bool newton_blurred(const struct newton *nt,
+                           enum klr_precision precision, double gap)
 {
+    const int digits = precision == KLR_HALF ? 16 : 23;
     double g = newton_scale(nt, nt->g), s = newton_scale(nt, nt->s);
     double size = fabs(nt->primal);
     gap = fmax(gap, nt->progress.target);
-    return !(0.5 * ldexp(g * s, -46) <= 0.1 * gap * size) ||
-           (gap <= nt->eps && ldexp(g, -23) > nt->eps * size);
+    return precision != KLR_DOUBLE &&
+           (!(0.5 * ldexp(g * s, -2 * digits) <= 0.1 * gap * size) ||
+            (gap <= nt->eps &&
+             (precision == KLR_HALF || ldexp(g, -digits) > nt->eps * size)));
 }
 
 /* The product of the dual point of (beta, rho), which newton_gradient has
- * formed, and both objectives. u is carried along in float products, and must
- * be of the same K as q: between two of them the terms of first order would not
- * cancel. */
+ * formed, and both objectives. u is carried along in products of direction.c,
+ * and must be of the same K as q: between two of them the terms of first order
+ * would not cancel. */
 static void newton_dual_point(struct newton *nt, enum klr_precision precision)
 {
-    bool carried = precision == KLR_FLOAT && nt->precision == KLR_FLOAT;
+    bool carried = precision != KLR_DOUBLE && nt->precision == precision;
     nt->precision = precision;
     if (!carried) {
         newton_refresh(nt);
@@ -181,20 +185,38 @@ static void newton_dual_point(struct newton *nt, enum klr_precision precision)
     newton_judge(nt);
 }
 
-/* In double as soon as floats do not do: at the last steps at a large C. */
+/* The same from floats where steps are of halves: K g alone is theirs, and with
+ * it u = K g + q, since e is small. */
+static void newton_correct(struct newton *nt)
+{
+    newton_product(nt, nt->g, KLR_FLOAT, nt->kg);
+    for (size_t i = 0; i < nt->size; i++)
+        nt->u[i] = nt->kg[i] + nt->q[i];
+    newton_evaluate(nt);
+    newton_judge(nt);
+}
+
+/* In finer entries as soon as coarse ones do not do: at the last steps, or at a
+ * large C. */
 static void newton_look(struct newton *nt)
 {
+    enum klr_precision steps = nt->direction.precision, *p = &nt->looks;
     nt->functions->gradient(nt);
-    bool blurred = nt->blurred || nt->direction.precision == KLR_DOUBLE ||
-                   newton_blurred(nt, nt->progress.violation);
-    if (!blurred) {
-        newton_dual_point(nt, KLR_FLOAT);
-        blurred = newton_gap(nt) < -nt->progress.target ||
-                  newton_blurred(nt, newton_gap(nt));
+    *p = *p > steps ? *p : steps;
+    while (newton_blurred(nt, *p, nt->progress.violation))
+        ++*p;
+    if (*p == KLR_FLOAT && steps == KLR_HALF)
+        newton_product(nt, nt->e, KLR_HALF, nt->q);
+    for (;; ++*p) {
+        if (*p == KLR_FLOAT && steps == KLR_HALF)
+            newton_correct(nt);
+        else
+            newton_dual_point(nt, *p);
+        double gap = newton_gap(nt);
+        if (*p == KLR_DOUBLE ||
+            !(gap < -nt->progress.target || newton_blurred(nt, *p, gap)))
+            break;
     }
-    nt->blurred = blurred;
-    if (blurred)
-        newton_dual_point(nt, KLR_DOUBLE);
     nt->progress.violation = newton_gap(nt);
 }
 
@@ -273,14 +295,14 @@ static void newton_return(struct newton *nt)
  * gap reaches the target. Where it takes many, the preconditioner is too weak
  * for conjugate gradients to come near the Newton point: more rank, and more
  * accuracy; of that more, too, where a step near the optimum gains little.
- * Where no step lowers P, or K seems indefinite, float products have led
- * astray: double ones from then on. */
+ * Where no step lowers P, or K seems indefinite, coarse products have led
+ * astray: finer ones from then on. */
 static enum klr_status newton_descend(struct newton *nt)
 {
     struct direction *d = &nt->direction;
     d->accuracy = nt->progress.target > nt->eps ? 0.3 : 0.1;
     nt->progress.violation = INFINITY;
-    nt->blurred = false;
+    nt->looks = KLR_HALF;
     nt->last_precision = KLR_FLOAT;
     nt->settled = 0;
     double before = INFINITY;
@@ -290,7 +312,7 @@ static enum klr_status newton_descend(struct newton *nt)
             newton_return(nt);
             if (d->precision == KLR_DOUBLE)
                 return KLR_PRECISION_LIMIT;
-            d->precision = KLR_DOUBLE;
+            d->precision++;
         }
         newton_keep(nt);
         if (newton_settled(nt))
@@ -310,7 +332,7 @@ static enum klr_status newton_descend(struct newton *nt)
             return KLR_PRECISION_LIMIT;
         if (!well) {
             d->accuracy = fmin(d->accuracy, 1e-2) * 1e-2;
-            d->precision = KLR_DOUBLE;
+            d->precision += d->precision != KLR_DOUBLE;
             d->indefinite = false;
         }
     }
@@ -416,7 +438,7 @@ static void newton_finish(const struct newton *nt, size_t t,
         solution[c][t] = (struct solution){
             .beta = beta,
             .rho = dual ? nt->rho_g[c] : nt->rho[c],
-            .precision = nt->precision,
+            .precision = nt->looks,
             .status = status,
         };
     }
@@ -498,7 +520,10 @@ static int newton_create(struct newton *nt, const struct binary *problem,
     }
     for (size_t i = 0; i < 4; i++)
         *rho[i] = nt->thresholds + i * columns;
-    return direction_create(&nt->direction, problem, columns, nt->cost, err);
+    int code =
+        direction_create(&nt->direction, problem, columns, nt->cost, err);
+    nt->precision = nt->direction.precision;
+    return code;
 }
 
 static void newton_free(struct newton *nt)

@@ -48,7 +48,7 @@ struct newton {
     double eps;                   /* relative duality gap to reach */
     struct loss loss;             /* of this step of the path */
     enum klr_precision precision; /* of u and q */
-    bool blurred;                 /* floats do not do at this C any more */
+    enum klr_precision looks;     /* which coarser ones do not do any more */
     struct direction direction;
     double *store;        /* all vectors below, (n, columns) each */
     double *cost;         /* (n) C_i of this step of the path */

@@ -81,6 +81,13 @@ static int operator_create(struct klr_operator *op,
     return code;
 }
 
+static int operator_halve(struct klr_operator *op, size_t budget,
+                          struct klr_error *err)
+{
+    op->halves = true;
+    return tiles_keep(&op->tiles, KLR_HALF, budget, err);
+}
+
 static void operator_free(struct klr_operator *op)
 {
     tiles_free(&op->tiles);
@@ -124,6 +131,12 @@ static void product_fill(const struct product *p, size_t i, size_t j,
     struct tiles *tiles = &p->op->tiles;
     if (used >= tiles_size(tiles, i, j) / 2)
         tiles_fill(tiles, p->precision, i, j, thread);
+}
+
+/* Of halves a whole tile stays in the nearer caches. */
+static size_t strip_height(enum klr_precision precision)
+{
+    return precision == KLR_HALF ? KLR_TILE : KLR_STRIP;
 }
 
 /* ---- products with rows = columns ---- */
@@ -191,7 +204,7 @@ static void product_symmetric(struct product *p)
         if (op->row[block].size)
             op->met[p->met++] = block;
     }
-    p->height = KLR_STRIP;
+    p->height = strip_height(p->precision);
     klr_pool_run(op->pool, p->met * (p->met / 2 + 1), symmetric_turn, p);
 }
 
@@ -229,8 +242,9 @@ static void rows_above(const struct product *p, size_t thread, struct cut rows,
 {
     struct tiles *tiles = &p->op->tiles;
     const struct piece *col = &p->op->col[j];
+    size_t height = strip_height(p->precision);
     for (size_t r = 0, h; r < col->size; r += h) {
-        h = col->size - r < KLR_STRIP ? col->size - r : KLR_STRIP;
+        h = col->size - r < height ? col->size - r : height;
         struct cut cols = {p->cols, j, col, r, h};
         struct strip strip =
             tiles_strip(tiles, thread, NULL, cols, rows, p->precision);
@@ -267,7 +281,7 @@ static void product_general(struct product *p, size_t blocks)
     size_t threads = klr_pool_size(op->pool);
     if (!p->left && op->tiles.kept[p->precision].stored)
         klr_pool_run(op->pool, op->tiles.blocks, fill_turn, p);
-    p->height = KLR_STRIP;
+    p->height = strip_height(p->precision);
     while (threads > 1 && p->height > 8 &&
            p->rows.size / p->height < 4 * threads)
         p->height /= 2;
@@ -462,7 +476,7 @@ static void rows_turn(void *context, size_t turn, size_t thread)
     const struct row_group *r = context;
     struct tiles *tiles = &r->op->tiles;
     struct tile_work *work = &tiles->work[thread];
-    size_t element = element_size(r->precision);
+    size_t element = klr_precision_bytes(r->precision);
     size_t missing[KLR_STRIP], left = 0, offset = 0;
     char *to[KLR_STRIP], *from = work->strip;
     struct klr_set set = rows_columns(r, turn, thread, &offset);
@@ -507,7 +521,7 @@ static void operator_rows(struct klr_operator *op, const size_t *i,
                           enum klr_precision precision, void *out,
                           size_t stride)
 {
-    size_t element = element_size(precision);
+    size_t element = klr_precision_bytes(precision);
     void *row[KLR_STRIP];
     for (size_t first = 0, now; first < count; first += now) {
         now = count - first < KLR_STRIP ? count - first : KLR_STRIP;

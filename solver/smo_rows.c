@@ -10,7 +10,7 @@ enum { SMO_LANES = SMO_FETCH / 2 };
 
 static size_t smo_element(const struct smo *smo)
 {
-    return smo->precision == KLR_FLOAT ? sizeof(float) : sizeof(double);
+    return klr_precision_bytes(smo->precision);
 }
 
 static void smo_put_rows(struct smo *smo, const size_t *index, size_t count)

@@ -136,8 +136,8 @@ static void span_start(struct newton *nt)
             break;
         fall = -dot(nt->known_count, span.slope, span.step);
     }
-    /* products of floats and of doubles do not mix: a new one will be due */
+    /* products of different precision do not mix: a new one will be due */
     for (size_t a = 0; a < nt->known_count; a++)
-        if (nt->known[a].precision != KLR_FLOAT)
-            nt->precision = KLR_DOUBLE;
+        if (nt->known[a].precision != nt->direction.precision)
+            nt->precision = nt->known[a].precision;
 }

@@ -2,7 +2,8 @@
  *
  * The Gram matrix in tiles: positions are divided into blocks of KLR_TILE, and
  * of the lower triangle of tiles the first ones, row by row, are kept while the
- * budget lasts: of floats, and of doubles where all of those fit. Work goes by
+ * budget lasts: of floats, and of doubles where all of those fit; where halves
+ * were asked for, of these, and of others where all of them fit. Work goes by
  * strips of a tile's rows, which point into a tile that is kept, or are
  * gathered from it where a set leaves positions out, or are computed. All three
  * give the same entries, and what is done with a strip does not depend on which
@@ -24,6 +25,8 @@ static bool tile_work_create(struct tile_work *work,
     return (work->gram = klr_zalloc(1, klr_gram_workspace(points), err)) &&
            (work->strip =
                 klr_alloc(KLR_STRIP * KLR_TILE, sizeof(double), err)) &&
+           (work->single =
+                klr_alloc(KLR_STRIP * KLR_TILE, sizeof *work->single, err)) &&
            (work->side = klr_alloc((size_t)4 * KLR_SLICE * KLR_TILE,
                                    sizeof(double), err)) &&
            (work->rows = klr_alloc(KLR_TILE, sizeof *work->rows, err)) &&
@@ -31,17 +34,12 @@ static bool tile_work_create(struct tile_work *work,
                                    sizeof *work->cols, err));
 }
 
-static size_t element_size(enum klr_precision precision)
-{
-    return precision == KLR_FLOAT ? sizeof(float) : sizeof(double);
-}
-
 /* Of `all` tiles as many as there is room for; the budget becomes what is left.
  * They are resident only as they are filled. */
 static bool kept_create(struct kept *kept, enum klr_precision precision,
                         size_t all, size_t *budget, struct klr_error *err)
 {
-    const size_t bytes = TILE_AREA * element_size(precision);
+    const size_t bytes = TILE_AREA * klr_precision_bytes(precision);
     size_t room = *budget / bytes;
     kept->stored = room < all ? room : all;
     *budget -= kept->stored * bytes;
@@ -50,11 +48,36 @@ static bool kept_create(struct kept *kept, enum klr_precision precision,
             (kept->filled = klr_zalloc(kept->stored, 1, err)));
 }
 
+static void tiles_forget(struct tiles *tiles)
+{
+    for (int p = KLR_HALF; p <= KLR_DOUBLE; p++) {
+        klr_free(tiles->kept[p].tile);
+        klr_free(tiles->kept[p].filled);
+        tiles->kept[p] = (struct kept){0};
+    }
+}
+
+static int tiles_keep(struct tiles *tiles, enum klr_precision first,
+                      size_t budget, struct klr_error *err)
+{
+    size_t all = tiles->blocks * (tiles->blocks + 1) / 2;
+    tiles_forget(tiles);
+    for (int p = (int)first; p <= KLR_DOUBLE; p++) {
+        /* beside halves, floats are for a look or two */
+        size_t bytes = all * TILE_AREA * klr_precision_bytes(p);
+        if (first == KLR_HALF && p > KLR_HALF && budget < bytes)
+            break;
+        if (!kept_create(&tiles->kept[p], (enum klr_precision)p, all, &budget,
+                         err))
+            return KLR_E_MEMORY;
+    }
+    return 0;
+}
+
 static int tiles_create(struct tiles *tiles, const struct klr_points *points,
                         size_t threads, size_t budget, struct klr_error *err)
 {
     size_t n = klr_points_count(points), blocks = (n + KLR_TILE - 1) / KLR_TILE;
-    size_t all = blocks * (blocks + 1) / 2;
     *tiles = (struct tiles){
         .points = points,
         .n = n,
@@ -68,11 +91,7 @@ static int tiles_create(struct tiles *tiles, const struct klr_points *points,
     for (size_t t = 0; t < threads; t++)
         if (!tile_work_create(&tiles->work[t], points, err))
             return KLR_E_MEMORY;
-    for (int p = KLR_FLOAT; p <= KLR_DOUBLE; p++)
-        if (!kept_create(&tiles->kept[p], (enum klr_precision)p, all, &budget,
-                         err))
-            return KLR_E_MEMORY;
-    return 0;
+    return tiles_keep(tiles, KLR_FLOAT, budget, err);
 }
 
 static void tiles_free(struct tiles *tiles)
@@ -80,15 +99,13 @@ static void tiles_free(struct tiles *tiles)
     for (size_t t = 0; tiles->work && t < tiles->threads; t++) {
         klr_free(tiles->work[t].gram);
         klr_free(tiles->work[t].strip);
+        klr_free(tiles->work[t].single);
         klr_free(tiles->work[t].side);
         klr_free(tiles->work[t].rows);
         klr_free(tiles->work[t].cols);
     }
     tiles->work = klr_free(tiles->work);
-    for (int p = KLR_FLOAT; p <= KLR_DOUBLE; p++) {
-        tiles->kept[p].tile = klr_free(tiles->kept[p].tile);
-        tiles->kept[p].filled = klr_free(tiles->kept[p].filled);
-    }
+    tiles_forget(tiles);
 }
 
 static size_t tile_number(size_t i, size_t j)
@@ -109,7 +126,7 @@ static char *tiles_at(const struct tiles *tiles, enum klr_precision precision,
                       size_t i, size_t j)
 {
     return tiles->kept[precision].tile +
-           tile_number(i, j) * TILE_AREA * element_size(precision);
+           tile_number(i, j) * TILE_AREA * klr_precision_bytes(precision);
 }
 
 static struct klr_range block_range(const struct tiles *tiles, size_t block)
@@ -124,6 +141,28 @@ static size_t tiles_size(const struct tiles *tiles, size_t i, size_t j)
     return (rows.end - rows.begin) * (cols.end - cols.begin);
 }
 
+/* Rows of a tile's height at most, KLR_TILE entries apart. */
+static void tiles_gram(const struct tiles *tiles, struct tile_work *work,
+                       const struct klr_points *left, struct klr_range rows,
+                       struct klr_set cols, enum klr_precision precision,
+                       void *out)
+{
+    work->evaluations += (rows.end - rows.begin) * cols.size;
+    if (precision != KLR_HALF) {
+        klr_gram(left, rows, tiles->points, cols, precision, out, KLR_TILE,
+                 work->gram);
+        return;
+    }
+    uint16_t *to = out;
+    for (size_t i = rows.begin, end; i < rows.end; i = end) {
+        end = rows.end - i < KLR_STRIP ? rows.end : i + KLR_STRIP;
+        klr_gram(left, (struct klr_range){i, end}, tiles->points, cols,
+                 KLR_FLOAT, work->single, KLR_TILE, work->gram);
+        for (size_t r = 0; r < end - i; r++, to += KLR_TILE)
+            klr_halve(work->single + r * KLR_TILE, cols.size, to);
+    }
+}
+
 static void tiles_fill(struct tiles *tiles, enum klr_precision precision,
                        size_t i, size_t j, size_t thread)
 {
@@ -133,10 +172,8 @@ static void tiles_fill(struct tiles *tiles, enum klr_precision precision,
         return;
     struct klr_range rows = block_range(tiles, i), cols = block_range(tiles, j);
     struct klr_set set = set_of(&cols, 1);
-    klr_gram(tiles->points, rows, tiles->points, set, precision,
-             tiles_at(tiles, precision, i, j), KLR_TILE,
-             tiles->work[thread].gram);
-    tiles->work[thread].evaluations += (rows.end - rows.begin) * set.size;
+    tiles_gram(tiles, &tiles->work[thread], tiles->points, rows, set, precision,
+               tiles_at(tiles, precision, i, j));
     kept->filled[number] = 1;
 }
 
@@ -191,7 +228,7 @@ static struct strip strip_gather(struct klr_set rows, struct klr_set cols,
                                  size_t row, size_t col, char *room)
 {
     struct strip strip = {tile, precision, KLR_TILE, rows.size, cols.size};
-    size_t element = element_size(precision), pitch = KLR_TILE * element;
+    size_t element = klr_precision_bytes(precision), pitch = KLR_TILE * element;
     if (rows.count == 1 && cols.count == 1) {
         strip.entry = tile + (rows.range[0].begin - row) * pitch +
                       (cols.range[0].begin - col) * element;
@@ -218,15 +255,13 @@ static struct strip strip_compute(struct tiles *tiles, struct tile_work *work,
                                   struct klr_set rows, struct klr_set cols,
                                   enum klr_precision precision)
 {
-    size_t element = element_size(precision);
+    size_t element = klr_precision_bytes(precision);
     char *to = work->strip;
     for (size_t r = 0; r < rows.count; r++) {
         struct klr_range range = rows.range[r];
-        klr_gram(left, range, tiles->points, cols, precision, to, KLR_TILE,
-                 work->gram);
+        tiles_gram(tiles, work, left, range, cols, precision, to);
         to += (range.end - range.begin) * KLR_TILE * element;
     }
-    work->evaluations += rows.size * cols.size;
     return (struct strip){work->strip, precision, KLR_TILE, rows.size,
                           cols.size};
 }

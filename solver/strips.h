@@ -23,7 +23,7 @@ struct piece {
     size_t size, range, begin, offset;
 };
 
-/* A part of K: float or double entries, `pitch` apart from row to row. */
+/* A part of K: entries of the precision, `pitch` apart from row to row. */
 struct strip {
     const void *entry;
     enum klr_precision precision;
@@ -34,6 +34,7 @@ struct strip {
 struct tile_work {
     void *gram;             /* of klr_gram */
     void *strip;            /* entries computed */
+    float *single;          /* (KLR_STRIP, KLR_TILE) which become halves */
     double *side;           /* (4, KLR_SLICE, KLR_TILE) of klr_tile_multiply */
     struct klr_range *rows; /* (KLR_TILE) cut from sets */
     struct klr_range *cols; /* (KLR_SPAN * KLR_TILE) */
@@ -51,7 +52,7 @@ struct kept {
 struct tiles {
     const struct klr_points *points;
     size_t n, blocks, threads;
-    struct kept kept[2];    /* of floats, and of doubles */
+    struct kept kept[3];    /* of each precision */
     struct tile_work *work; /* (threads) */
     klr_tile_multiply *multiply;
 };
@@ -59,6 +60,10 @@ struct tiles {
 static int tiles_create(struct tiles *tiles, const struct klr_points *points,
                         size_t threads, size_t budget, struct klr_error *err);
 static void tiles_free(struct tiles *tiles);
+/* Divide the budget anew, before any tile is filled: from tiles of `first` on
+ * to finer ones. */
+static int tiles_keep(struct tiles *tiles, enum klr_precision first,
+                      size_t budget, struct klr_error *err);
 /* piece (blocks): the set's part in each block. */
 static void tiles_divide(const struct tiles *tiles, struct klr_set set,
                          struct piece *piece);

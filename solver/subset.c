@@ -153,7 +153,8 @@ static bool subset_spread(const struct subset *s, const struct newton *sub,
     double zero = nt->primal;
     for (size_t k = 0; k < p->n; k++)
         nt->beta[s->row[k]] = sub->beta[k];
-    operator_apply(all->op, all->set, p->set, sub->beta, 1, KLR_FLOAT, nt->u);
+    operator_apply(all->op, all->set, p->set, sub->beta, 1, nt->precision,
+                   nt->u);
     newton_evaluate(nt);
     nt->progress.iterations = sub->progress.iterations + 1;
     nt->direction.precond.flops += sub->direction.precond.flops;

@@ -204,6 +204,25 @@ static int tile_budget(const struct klr_params *params, size_t n, size_t k,
     return 0;
 }
 
+enum { HALVES_LEAST = 32768 };
+
+/* Whether products of halves pay: where those of floats wait for memory, or
+ * memory is short; and serve: their errors, of a deviation of 2^-16 / sqrt 12
+ * each, have a norm of about 2 sqrt n times that, W_i <= C_i / 4 times which is
+ * to be small against the 1 of I + S K S. */
+static bool halves_serve(const struct klr_params *params,
+                         const struct klr_kernel *kernel, size_t n, size_t k)
+{
+    double most = 0;
+    for (size_t t = 0; t < params->cost.count; t++)
+        most = fmax(most, params->cost.value[t]);
+    double error = ldexp(2 / sqrt(12), -16) * sqrt((double)n);
+    return n >= HALVES_LEAST && most / 4 * error <= 0.1 &&
+           (kernel->type == KLR_RBF || kernel->type == KLR_LAPLACIAN) &&
+           system_of(params, NULL)->solve == newton_solve &&
+           multiclass_of(params, k) != KLR_SOFTMAX;
+}
+
 static int problem_operator(struct klr_operator *op,
                             const struct klr_problem *problem,
                             const struct klr_params *params,
@@ -218,6 +237,8 @@ static int problem_operator(struct klr_operator *op,
     if (!code)
         code = operator_create(op, kernel, &x, layout ? layout->order : NULL,
                                pool, budget, err);
+    if (!code && layout && halves_serve(params, kernel, problem->n, k))
+        code = operator_halve(op, budget, err);
     if (code && err && err->line > 0 && problem->line)
         err->line = problem->line[err->line - 1];
     return code;

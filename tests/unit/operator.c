@@ -18,8 +18,9 @@ enum { N = 1050, D = 6, M = 5, LEFT = 531, BLOCKS = 5, VARIANTS = 12 };
 static double x[N * D];
 static int feature[N * D];
 static size_t start[N + 1];
-static double gram[N * N];  /* K */
-static float single[N * N]; /* in float */
+static double gram[N * N];   /* K */
+static float single[N * N];  /* in float */
+static uint16_t half[N * N]; /* in halves */
 static double v[N * M], out[N * M], first[N * M];
 static struct klr_pool *pool[3];
 static struct klr_operator variant[VARIANTS];
@@ -48,16 +49,18 @@ static struct klr_features make_features(bool sparse)
 /* No tile, some tiles of floats, all of them and some of doubles, all; with
  * one, two and three threads. */
 static bool make_variants(const struct klr_kernel *kernel,
-                          const struct klr_features *features)
+                          const struct klr_features *features, bool halves)
 {
     const size_t tile = (size_t)KLR_TILE * KLR_TILE * sizeof(float);
     const size_t budget[] = {tile - 1, 7 * tile + 5, (15 + 2 * 3) * tile + 7,
                              SIZE_MAX};
     bool right = true;
     for (size_t t = 0; t < VARIANTS; t++)
-        right = !operator_create(&variant[t], kernel, features, NULL,
-                                 pool[t % 3], budget[t / 3], NULL) &&
-                right;
+        right =
+            !operator_create(&variant[t], kernel, features, NULL, pool[t % 3],
+                             budget[t / 3], NULL) &&
+            (!halves || !operator_halve(&variant[t], budget[t / 3], NULL)) &&
+            right;
     return right;
 }
 
@@ -76,6 +79,13 @@ static size_t positions(struct klr_set set, size_t *position)
     return count;
 }
 
+static const char *const names[] = {"half", "float", "double"};
+
+static enum klr_precision coarsest(void)
+{
+    return variant->halves ? KLR_HALF : KLR_FLOAT;
+}
+
 /* out agrees with K[rows, cols] V but for the rounding of sums. */
 static bool agrees(struct klr_set rows, struct klr_set cols, size_t m,
                    enum klr_precision precision)
@@ -88,13 +98,17 @@ static bool agrees(struct klr_set rows, struct klr_set cols, size_t m,
             long double sum = 0, size = 0;
             for (size_t j = 0; j < width; j++) {
                 size_t at = row[i] * N + col[j];
-                long double k = precision == KLR_FLOAT && !variant->groups
-                                    ? single[at]
-                                    : gram[at];
+                long double k = gram[at];
+                if (precision == KLR_FLOAT && !variant->groups)
+                    k = single[at];
+                else if (precision == KLR_HALF)
+                    k = half[at] / 65535.0L;
                 sum += k * v[j * m + c];
                 size += fabsl(k * v[j * m + c]);
             }
-            right = right && fabsl(sum - out[i * m + c]) <= 1e-14L * size;
+            right =
+                right && fabsl(sum - out[i * m + c]) <=
+                             (precision == KLR_HALF ? 1e-6L : 1e-14L) * size;
         }
     return right;
 }
@@ -116,7 +130,7 @@ static void check(const char *name, struct klr_set rows, struct klr_set cols,
                fabs(op->passes - before - pass) < 1e-12;
     }
     ok(same && agrees(rows, cols, m, precision), "%s: %zu vectors, %s", name, m,
-       precision == KLR_FLOAT ? "float" : "double");
+       names[precision]);
 }
 
 static void test_apply(void)
@@ -152,9 +166,9 @@ static void test_apply(void)
     };
     for (size_t t = 0; t < sizeof cases / sizeof *cases; t++)
         for (size_t m = 1; m <= M; m += 2)
-            for (int p = 0; p < 2; p++)
+            for (int p = (int)coarsest(); p <= KLR_DOUBLE; p++)
                 check(cases[t].name, cases[t].rows, cases[t].cols, m,
-                      p ? KLR_DOUBLE : KLR_FLOAT);
+                      (enum klr_precision)p);
 }
 
 /* A vector's product is the same whatever stands beside it. */
@@ -164,12 +178,12 @@ static void test_columns(void)
     static double alone[N];
     bool same = true;
     operator_apply(&variant[8], set_of(&all, 1), set_of(&all, 1), v, M,
-                   KLR_FLOAT, out);
+                   coarsest(), out);
     for (size_t c = 0; c < M; c++) {
         for (size_t i = 0; i < N; i++)
             alone[i] = v[i * M + c];
         operator_apply(&variant[8], set_of(&all, 1), set_of(&all, 1), alone, 1,
-                       KLR_FLOAT, first);
+                       coarsest(), first);
         for (size_t i = 0; i < N; i++)
             same = same && first[i] == out[i * M + c];
     }
@@ -182,20 +196,23 @@ static void test_counts(void)
     const unsigned long long triangle = /* and the rest of the diagonal */
         (unsigned long long)(N - 1024) * N + 256 * 256 * (BLOCKS * 2);
     const unsigned long long tile = 256 * 256; /* the first ones are whole */
+    const unsigned long long last = (N - 1024) * (N - 1024);
     for (size_t t = 0; t < VARIANTS; t++)
-        for (int p = 0; p < 2; p++) {
-            const size_t kept[2][VARIANTS / 3] = {{0, 7, 15, 15},
-                                                  {0, 0, 3, 15}};
+        for (int p = (int)coarsest(); p <= KLR_DOUBLE; p++) {
+            const size_t tiles[2][3][VARIANTS / 3] = {
+                {{0}, {0, 7, 15, 15}, {0, 0, 3, 15}},
+                {{1, 14, 15, 15}, {0, 0, 0, 15}, {0, 0, 0, 15}}};
+            const size_t kept = tiles[variant->halves][p][t / 3];
             unsigned long long before = variant[t].evaluations, computed;
             operator_apply(&variant[t], set_of(&all, 1), set_of(&all, 1), v, 1,
-                           p ? KLR_DOUBLE : KLR_FLOAT, out);
+                           (enum klr_precision)p, out);
             computed = variant[t].evaluations - before;
-            ok(variant[t].tiles.kept[p].stored == kept[p][t / 3] &&
-                   computed == (kept[p][t / 3] == 15
-                                    ? 0
-                                    : triangle - kept[p][t / 3] * tile),
-               "%llu %s computed with %zu tiles kept", computed,
-               p ? "doubles" : "floats", kept[p][t / 3]);
+            ok(variant[t].tiles.kept[p].stored == kept &&
+                   computed == (kept == 15   ? 0
+                                : kept == 14 ? last
+                                             : triangle - kept * tile),
+               "%llu %ss computed with %zu tiles kept", computed, names[p],
+               kept);
         }
 }
 
@@ -264,8 +281,8 @@ static void test_entries(void)
 static void test_cross(struct klr_features other)
 {
     struct klr_range all = {0, N}, rows = {0, LEFT};
-    for (int p = 0; p < 2; p++) {
-        enum klr_precision precision = p ? KLR_DOUBLE : KLR_FLOAT;
+    for (int p = (int)coarsest(); p <= KLR_DOUBLE; p++) {
+        enum klr_precision precision = (enum klr_precision)p;
         bool same = true;
         for (size_t t = 0; t < VARIANTS + 3; t++) {
             struct klr_operator *op = &variant[t % VARIANTS];
@@ -287,23 +304,38 @@ static void test_cross(struct klr_features other)
             same = same && !memcmp(out, first, LEFT * M * sizeof *out);
         }
         ok(same && agrees(set_of(&rows, 1), set_of(&all, 1), M, precision),
-           "products with other examples, %s", p ? "double" : "float");
+           "products with other examples, %s", names[p]);
     }
 }
 
-static void test_kernel(enum klr_kernel_type type, bool sparse)
+/* To the nearest: entries err by half a unit, and the rounding of floats. */
+static void test_halves(void)
+{
+    double worst = 0;
+    for (size_t t = 0; t < N * N; t++)
+        worst = fmax(worst, fabs(half[t] - 65535.0 * (double)single[t]));
+    ok(worst <= 0.504, "halves err by %.4f of a unit at most", worst);
+}
+
+static void test_kernel(enum klr_kernel_type type, bool sparse, bool halves)
 {
     struct klr_kernel kernel = {type, 2, 0.5, 1};
     struct klr_features features = make_features(sparse);
     struct klr_range all = {0, N};
-    if (!ok(make_variants(&kernel, &features), "%s kernel, %s features",
-            klr_kernel_names[type], sparse ? "sparse" : "dense"))
+    if (!ok(make_variants(&kernel, &features, halves),
+            "%s kernel, %s features%s", klr_kernel_names[type],
+            sparse ? "sparse" : "dense", halves ? ", halves" : ""))
         return;
     struct klr_operator *op = &variant[0];
     klr_gram(op->points, all, op->points, set_of(&all, 1), KLR_DOUBLE, gram, N,
              op->tiles.work->gram);
     klr_gram(op->points, all, op->points, set_of(&all, 1), KLR_FLOAT, single, N,
              op->tiles.work->gram);
+    if (halves) {
+        for (size_t i = 0; i < N; i++)
+            klr_halve(single + i * N, N, half + i * N);
+        test_halves();
+    }
     test_cross(features);
     test_apply();
     if (!op->groups) {
@@ -322,9 +354,10 @@ int main(void)
     struct klr_error err;
     for (int t = 0; t < 3; t++)
         klr_pool_create(&pool[t], t + 1, NULL);
-    test_kernel(KLR_RBF, false);
-    test_kernel(KLR_LINEAR, false);
-    test_kernel(KLR_LINEAR, true);
+    test_kernel(KLR_RBF, false, false);
+    test_kernel(KLR_RBF, false, true);
+    test_kernel(KLR_LINEAR, false, false);
+    test_kernel(KLR_LINEAR, true, false);
     ok(operator_create(&op, &given, &features, NULL, NULL, 0, &err) ==
                KLR_E_DATA &&
            !op.points && !op.tiles.work,

@@ -316,6 +316,12 @@ static int check_count(const struct cli_train *train, const char *path,
                     count, what, train->problem.n);
 }
 
+static const char *const spread_texts[] = {
+    NULL,
+    "most examples are far from all others",
+    "all examples are near each other",
+};
+
 static int read_data(struct cli_train *train, const struct cli_program *program)
 {
     struct klr_error err;
@@ -340,11 +346,13 @@ static int read_data(struct cli_train *train, const struct cli_program *program)
     const char *name = cli_input_name(train->data);
     if (train->problem.has_qid)
         cli_warn(program, "%s: qid is ignored", name);
-    if (klr_problem_wants_scaling(&train->problem, &train->params))
+    const char *spread =
+        spread_texts[klr_problem_spread(&train->problem, &train->params)];
+    if (spread)
         cli_warn(program,
-                 "%s: by the default gamma most examples are far from all "
-                 "others: scale the features (--scale), or choose -g",
-                 name);
+                 "%s: by the default gamma %s: scale the features (--scale), "
+                 "or choose -g",
+                 name, spread);
     return -1;
 }
 

@@ -124,12 +124,14 @@ int klr_problem_scale(struct klr_problem *problem, enum klr_scale how,
 
 struct klr_params;
 
-/* Whether examples have no neighbours by an RBF or Laplacian kernel with the
- * gamma that params leave open, 1 / dimension: of 20 examples more than half
- * have a kernel below e^-5 with each of 1000 others. Then the features want
- * scaling, or params another gamma. */
-bool klr_problem_wants_scaling(const struct klr_problem *problem,
-                               const struct klr_params *params);
+/* How examples lie by an RBF or Laplacian kernel with the gamma that params
+ * leave open, 1 / dimension. Far: of 20 examples more than half have a kernel
+ * below e^-5 with each of 1000 others. Near: these differ, but all such kernels
+ * are above 1 - 1e-6. Then the features want scaling, or params another gamma.
+ */
+enum klr_spread { KLR_SPREAD_WELL, KLR_SPREAD_FAR, KLR_SPREAD_NEAR };
+enum klr_spread klr_problem_spread(const struct klr_problem *problem,
+                                   const struct klr_params *params);
 
 /* ---- Training ---- */
 

@@ -189,19 +189,39 @@ static bool row_is_far(const struct klr_features *x, size_t i, size_t count,
     return is_far;
 }
 
-bool klr_problem_wants_scaling(const struct klr_problem *problem,
-                               const struct klr_params *params)
+/* The largest distance of those rows from row i, up to the first above `near`.
+ */
+static double row_reach(const struct klr_features *x, size_t i, size_t count,
+                        bool squared, double near)
+{
+    double most = 0;
+    for (size_t k = 0; k < count && most <= near; k++)
+        most = fmax(most, row_distance(x, i, k * x->n / count, squared));
+    return most;
+}
+
+enum klr_spread klr_problem_spread(const struct klr_problem *problem,
+                                   const struct klr_params *params)
 {
     enum { ROWS = 20, OTHERS = 1000, FAR = 5 };
+    const double near = 1e-6;
     struct klr_features x = problem_features(problem);
     struct klr_kernel kernel = params_kernel(params, x.dimension);
     bool squared = kernel.type == KLR_RBF;
     size_t others = x.n < OTHERS ? x.n : OTHERS, far = 0;
+    double reach = 0;
     if (params->gamma.value[0] > 0 || x.n < ROWS ||
         !(squared || kernel.type == KLR_LAPLACIAN))
-        return false;
-    for (size_t k = 0; k < ROWS; k++)
-        far += row_is_far(&x, k * (x.n / ROWS), others, squared,
-                          FAR / kernel.gamma);
-    return far > ROWS / 2;
+        return KLR_SPREAD_WELL;
+    for (size_t k = 0; k < ROWS; k++) {
+        size_t i = k * (x.n / ROWS);
+        far += row_is_far(&x, i, others, squared, FAR / kernel.gamma);
+        if (reach <= near / kernel.gamma)
+            reach = fmax(
+                reach, row_reach(&x, i, others, squared, near / kernel.gamma));
+    }
+    if (far > ROWS / 2)
+        return KLR_SPREAD_FAR;
+    return reach > 0 && reach <= near / kernel.gamma ? KLR_SPREAD_NEAR
+                                                     : KLR_SPREAD_WELL;
 }

@@ -356,6 +356,19 @@ for my $signal (['HUP', 129], ['INT', 130], ['TERM', 143]) {
     ok(!-e "$dir/early", 'a signal while reading: no model');
 }
 
+# ---- features that want scaling ----
+
+for my $case (['1e3', 'most examples are far from all others'],
+    ['1e-6', 'all examples are near each other'])
+{
+    my ($size, $how) = @$case;
+    put("$dir/size", join '', map { ($_ % 2 ? '1' : '-1') . ' 1:' . $_ * $size
+                . "\n" } 1 .. 30);
+    is(train('-q size /dev/null')->{err},
+        "klr-train: warning: size: by the default gamma $how: scale the "
+            . "features (--scale), or choose -g\n", "features of size $size");
+}
+
 # ---- memory ----
 
 {

@@ -232,8 +232,8 @@ static void test_wide(void)
 
 /* Every second row h, 3 h, 5 h ... of the first of two features, the others
  * 2 h, 4 h ... of the second one: the nearest of a row is at 2 h. */
-static bool lonely(size_t n, double h, enum klr_kernel_type kernel,
-                   double gamma)
+static enum klr_spread spread(size_t n, double h, enum klr_kernel_type kernel,
+                              double gamma)
 {
     enum { ROOM = 2000 };
     static size_t start[ROOM + 1];
@@ -250,7 +250,13 @@ static bool lonely(size_t n, double h, enum klr_kernel_type kernel,
         value[i] = h * (double)(i + 1);
         start[i + 1] = i + 1;
     }
-    return klr_problem_wants_scaling(&p, &params);
+    return klr_problem_spread(&p, &params);
+}
+
+static bool lonely(size_t n, double h, enum klr_kernel_type kernel,
+                   double gamma)
+{
+    return spread(n, h, kernel, gamma) == KLR_SPREAD_FAR;
 }
 
 static void test_neighbours(void)
@@ -260,6 +266,12 @@ static void test_neighbours(void)
     ok(lonely(40, 5.1, KLR_LAPLACIAN, 0) && !lonely(40, 4.9, KLR_LAPLACIAN, 0),
        "by the Laplacian kernel at gamma |u - v|_1 up to 5");
     ok(lonely(1999, 1.6, KLR_RBF, 0), "many rows");
+    /* of rows 39 and 40 */
+    double widest = 39 * 39 + 40 * 40, edge = sqrt(2 * 1e-6 / widest);
+    ok(spread(40, 1.01 * edge, KLR_RBF, 0) == KLR_SPREAD_WELL &&
+           spread(40, 0.9 * edge, KLR_RBF, 0) == KLR_SPREAD_NEAR &&
+           spread(40, 0, KLR_RBF, 0) == KLR_SPREAD_WELL,
+       "all near each other: gamma |u - v|^2 up to 1e-6, but not 0");
     ok(!lonely(40, 9, KLR_RBF, 0.5) && !lonely(40, 9, KLR_LINEAR, 0) &&
            !lonely(19, 9, KLR_RBF, 0),
        "nothing is said of a given gamma, other kernels, and few examples");

@@ -130,6 +130,7 @@ static void test_ladder(const struct klr_features *x, double from, double to,
 int main(void)
 {
     struct klr_features x = features();
+    test_ladder(&x, 1e-5, 1e-4, KLR_FLOAT);
     test_ladder(&x, 1, 8, KLR_FLOAT);
     test_ladder(&x, 8, 1e3, KLR_DOUBLE);
     return done_testing();

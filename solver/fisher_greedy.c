@@ -208,19 +208,6 @@ static void greedy_fetch(struct greedy *g)
 
 /* ---- a step with candidates that are drawn ---- */
 
-/* The first of the kernels left become a random choice of them. */
-static void greedy_draw(struct greedy *g)
-{
-    size_t most = g->all ? 0 : (size_t)g->params->candidates;
-    g->drawn = most < g->count ? most : g->count;
-    for (size_t k = 0; k < g->drawn; k++) {
-        size_t pick = k + random_below(&g->random, g->count - k);
-        size_t swap = g->left[k];
-        g->left[k] = g->left[pick];
-        g->left[pick] = swap;
-    }
-}
-
 /* Of kernels drawn, those first that were drawn least recently: panels of them
  * have about the same functions to meet. */
 static void greedy_order(struct greedy *g, size_t *kernel, size_t count)
@@ -308,10 +295,10 @@ static void greedy_choose_all(struct greedy *g)
 static int greedy_step(struct greedy *g, struct klr_error *err)
 {
     struct candidates *c = &g->candidates;
-    size_t first = 0;
+    size_t first = 0, most = g->all ? 0 : (size_t)g->params->candidates;
     int code = 0;
     greedy_fetch(g);
-    greedy_draw(g);
+    g->drawn = random_choose(&g->random, g->left, g->count, most);
     do {
         size_t more = g->drawn - first;
         more = more < CANDIDATES ? more : CANDIDATES;
@@ -459,6 +446,7 @@ static enum klr_precision greedy_precision(const struct greedy *g,
 
 static int greedy_start(struct greedy *g, struct klr_error *err)
 {
+    const bool kernel = g->params->regularizer == KLR_REGULARIZER_KERNEL;
     double most = 0;
     operator_diagonal(g->problems->op, g->problems->set, g->ridge);
     for (size_t i = 0; i < g->n; i++) {
@@ -466,15 +454,10 @@ static int greedy_start(struct greedy *g, struct klr_error *err)
             return klr_fail(err, KLR_E_DATA,
                             "the kernel overflows: scale the features");
         most = fmax(most, fabs(g->ridge[i]));
-        g->ridge[i] = g->penalty;
+        g->ridge[i] = g->penalty * (kernel ? g->ridge[i] : 1);
         g->left[i] = i;
     }
     g->precision = greedy_precision(g, most);
-    if (g->params->regularizer == KLR_REGULARIZER_KERNEL)
-        operator_diagonal(g->problems->op, g->problems->set, g->ridge);
-    for (size_t i = 0; i < g->n; i++)
-        if (g->params->regularizer == KLR_REGULARIZER_KERNEL)
-            g->ridge[i] *= g->penalty;
     return 0;
 }
 

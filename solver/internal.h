@@ -185,6 +185,10 @@ static int compare_labels(const void *a, const void *b);
 /* splitmix64; and uniform in 0..bound-1. */
 static uint64_t random_next(uint64_t *state);
 static size_t random_below(uint64_t *state, size_t bound);
+/* The first of the items become a random choice of them: how many, at most
+ * `wanted`. */
+static size_t random_choose(uint64_t *state, size_t *item, size_t count,
+                            size_t wanted);
 
 /* ---- operator: K as solvers see it ---- */
 

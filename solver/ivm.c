@@ -274,22 +274,8 @@ static enum klr_status ivm_clock(struct ivm *ivm)
                        &ivm->progress, NULL, NULL);
 }
 
-/* The candidates of a round stand first in ivm->left. */
-static size_t ivm_draw(struct ivm *ivm, uint64_t *random)
-{
-    size_t wanted = (size_t)ivm->problem->params->candidates;
-    if (wanted >= ivm->candidates)
-        return ivm->candidates;
-    for (size_t q = 0; q < wanted; q++) {
-        size_t other = q + random_below(random, ivm->candidates - q);
-        size_t index = ivm->left[q];
-        ivm->left[q] = ivm->left[other];
-        ivm->left[other] = index;
-    }
-    return wanted;
-}
-
-/* *best becomes the one whose step reaches the smallest objective. */
+/* Of the candidates drawn, which stand first in ivm->left, *best becomes the
+ * one whose step reaches the smallest objective. */
 static enum klr_status ivm_choose(struct ivm *ivm, size_t drawn, size_t *best)
 {
     double least = INFINITY;
@@ -449,14 +435,16 @@ static void ivm_measure(struct ivm *ivm)
 static int ivm_rounds(struct ivm *ivm, enum klr_status *status,
                       struct klr_error *err)
 {
+    const size_t wanted = (size_t)ivm->problem->params->candidates;
     uint64_t random = (uint64_t)ivm->problem->params->seed;
     struct klr_progress *progress = &ivm->progress;
     *status = ivm_clock(ivm);
     while (*status == KLR_CONVERGED && !ivm_full(ivm) &&
            progress->violation >= progress->target) {
-        size_t best;
+        size_t best,
+            drawn = random_choose(&random, ivm->left, ivm->candidates, wanted);
         bool well;
-        *status = ivm_choose(ivm, ivm_draw(ivm, &random), &best);
+        *status = ivm_choose(ivm, drawn, &best);
         if (*status != KLR_CONVERGED)
             break;
         int code = ivm_admit(ivm, best, &well, err);

@@ -102,6 +102,19 @@ static size_t random_below(uint64_t *state, size_t bound)
     return (size_t)(z % bound);
 }
 
+static size_t random_choose(uint64_t *state, size_t *item, size_t count,
+                            size_t wanted)
+{
+    if (wanted >= count)
+        return count;
+    for (size_t k = 0; k < wanted; k++) {
+        size_t pick = k + random_below(state, count - k), moved = item[k];
+        item[k] = item[pick];
+        item[pick] = moved;
+    }
+    return wanted;
+}
+
 /* Turn class numbers cell[i], times the cells of a class, into cell numbers:
  * each class is shuffled and dealt like cards to the folds, unless these are
  * given, and what a fold gets to its parts, the next class going on where the

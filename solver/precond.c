@@ -34,7 +34,7 @@ enum {
 };
 
 /* Of diagonal elements that matter, beside the 1 of I. */
-static const double PRECOND_LEAST = 1e-2;
+static const double precond_least = 1e-2;
 
 /* L takes 32 MB at most. */
 static size_t precond_most(size_t n)
@@ -541,10 +541,10 @@ static void precond_grow(struct precond *m, const struct binary *problem)
         size_t room = m->limit - m->rank;
         p.count = 0;
         p.candidates = precond_candidates(
-            m, PRECOND_LEAST, room < KLR_PANEL ? room : KLR_PANEL, p.row);
+            m, precond_least, room < KLR_PANEL ? room : KLR_PANEL, p.row);
         precond_columns(m, problem, &p);
         pivots_block(m, &p);
-        pivots_factor(&p, PRECOND_LEAST);
+        pivots_factor(&p, precond_least);
         precond_append(m, &p);
         double left = precond_trace(m);
         before = fall;
@@ -595,7 +595,7 @@ static bool precond_adapt(struct precond *m, const double *s)
     m->stale = m->built;
     for (size_t i = 0; i < m->n && m->built; i++) {
         double old = m->root[i] * m->root[i], now = s[i] * s[i];
-        bool matters = fmax(old, now) * m->diagonal[i] > PRECOND_LEAST;
+        bool matters = fmax(old, now) * m->diagonal[i] > precond_least;
         m->scale[i] = matters ? m->root[i] / s[i] : 1;
         low = matters ? fmin(low, now / old) : low;
         high = matters ? fmax(high, now / old) : high;

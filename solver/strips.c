@@ -286,9 +286,10 @@ static bool tiles_copy_row(const struct tiles *tiles, size_t i, size_t block,
                            struct klr_set cols, float *out)
 {
     size_t own = i / KLR_TILE, in = i % KLR_TILE, begin = block * KLR_TILE;
-    size_t row_step = 1, high = own, low = block;
+    size_t own_step = KLR_TILE, other_step = 1, high = own, low = block;
     if (own < block) { /* a column of the tile */
-        row_step = KLR_TILE;
+        own_step = 1;
+        other_step = KLR_TILE;
         high = block;
         low = own;
     }
@@ -296,10 +297,10 @@ static bool tiles_copy_row(const struct tiles *tiles, size_t i, size_t block,
         return false;
     const float *row =
         (const float *)(const void *)tiles_at(tiles, KLR_FLOAT, high, low) +
-        in * (own < block ? 1 : KLR_TILE);
+        in * own_step;
     for (size_t q = 0; q < cols.count; q++)
         for (size_t j = cols.range[q].begin; j < cols.range[q].end; j++)
-            *out++ = row[(j - begin) * row_step];
+            *out++ = row[(j - begin) * other_step];
     return true;
 }
 

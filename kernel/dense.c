@@ -16,10 +16,8 @@ enum {
 };
 
 #if defined __x86_64__
-#include <immintrin.h>
-
 #define NAME(x)             x##_avx2
-#define TARGET              __attribute__((target("avx2,fma")))
+#define TARGET              AVX2
 #define BYTES               32
 #define ROWS                6
 #define DOWN                4
@@ -29,7 +27,7 @@ enum {
 #include "kernel/dense.h"
 
 #define NAME(x)             x##_avx512
-#define TARGET              __attribute__((target("avx512f,avx2,fma")))
+#define TARGET              AVX512
 #define BYTES               64
 #define ROWS                12
 #define DOWN                8
@@ -46,7 +44,6 @@ enum {
 #define DOWN   4
 #define ACROSS 2
 #if defined __aarch64__
-#include <arm_neon.h>
 #define FMA(a, b, c)        ((floats)vfmaq_f32((c), (a), (b)))
 #define FMA_DOUBLE(a, b, c) ((doubles)vfmaq_f64((c), (a), (b)))
 #else

@@ -33,6 +33,15 @@
 
 #define LOG2_E 0x1.71547652b82fep+0
 
+#if defined __x86_64__
+#include <immintrin.h>
+
+#define AVX2   __attribute__((target("avx2,fma")))
+#define AVX512 __attribute__((target("avx512f,avx2,fma")))
+#elif defined __aarch64__
+#include <arm_neon.h>
+#endif
+
 /* ---- map: features that occur, numbered in ascending order ---- */
 
 /* A hash table with open addressing; at least half of its slots are free. */

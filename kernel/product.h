@@ -114,7 +114,9 @@ LOCAL void group_multiply(const void *tile, enum klr_precision precision,
 LOCAL REAL NAME(parts_sum)(const reals sum[PARTS])
 {
     REAL part[GROUP];
-    memcpy(part, sum, sizeof part);
+#pragma GCC unroll 4
+    for (size_t p = 0; p < PARTS; p++)
+        memcpy(part + p * LANES_OF, &sum[p], sizeof sum[p]);
 #pragma GCC unroll 4
     for (size_t width = GROUP / 2; width > 0; width /= 2)
 #pragma GCC unroll 4

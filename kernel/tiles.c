@@ -17,16 +17,10 @@
 #endif
 
 #if defined __x86_64__
-#include <immintrin.h>
-
-#define AVX2   __attribute__((target("avx2,fma")))
-#define AVX512 __attribute__((target("avx512f,avx2,fma")))
 #define BYTE_LOOKUP(table, v)                                                  \
     _mm256_shuffle_epi8(                                                       \
         _mm256_broadcastsi128_si256(_mm_load_si128((const __m128i *)(table))), \
         (__m256i)(v))
-#elif defined __aarch64__
-#include <arm_neon.h>
 #endif
 
 /* ---- floats ---- */

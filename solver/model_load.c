@@ -62,6 +62,8 @@ static int load_check_kernel(struct loader *in)
 static int load_check_labels(struct loader *in)
 {
     size_t k = in->label.count, i = 1;
+    if (k == 0) /* there are names */
+        return 0;
     double *label = klr_alloc(k, sizeof *label, in->err);
     if (!label)
         return KLR_E_MEMORY;

@@ -203,7 +203,7 @@ static void test_held_out(const struct klr_problem *problem, int calibration)
 
 /* Interrupts at the problem with the number *context; slow, so that progress is
  * reported whenever there is any. */
-static bool stop_at(const struct klr_progress *now, void *context)
+static int stop_at(const struct klr_progress *now, void *context)
 {
     const struct timespec tenth = {0, 110 * 1000 * 1000};
     nanosleep(&tenth, NULL);

@@ -5,11 +5,35 @@
 #ifndef KLR_TESTS_TAP_H
 #define KLR_TESTS_TAP_H
 
+#include <execinfo.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 static int tap_count, tap_failed;
+
+/* Where the test is, to stderr: addr2line -f tells the functions. */
+static void tap_late(int signal)
+{
+    void *frame[64];
+    (void)signal;
+    backtrace_symbols_fd(frame, backtrace(frame, 64), STDERR_FILENO);
+    _exit(1);
+}
+
+/* A test that runs for $KLR_LIMIT seconds waits for ever, and fails. The first
+ * backtrace loads what the handler needs. */
+__attribute__((constructor)) static void tap_limit(void)
+{
+    void *frame[1];
+    const char *limit = getenv("KLR_LIMIT");
+    if (limit && backtrace(frame, 1) >= 0 &&
+        signal(SIGALRM, tap_late) != SIG_ERR)
+        alarm((unsigned)atoi(limit));
+}
 
 __attribute__((format(printf, 2, 3))) static bool ok(bool pass,
                                                      const char *format, ...)

@@ -10,7 +10,6 @@ use strict;
 use warnings;
 use lib 'tests/cli/lib';
 use Test::More;
-use Time::HiRes qw(time sleep);
 use KLR;
 use Judge;
 
@@ -269,16 +268,7 @@ SKIP: {
     my $run = start([ $python, $grid, -log2c => '-1,1,1', -log2g => '0,-2,-2',
             -v => 3, -svmtrain => $train, -gnuplot => 'null',
             -out => "$dir/grid", -s => 'klr', "$dir/two" ]);
-    my $deadline = time + 60;
-    while (waitpid($run->{pid}, POSIX::WNOHANG()) == 0) {
-        if (time > $deadline) {
-            kill 'KILL', $run->{pid};
-            waitpid $run->{pid}, 0;
-            last;
-        }
-        sleep 0.05;
-    }
-    is($?, 0, 'svm-grid ends by itself');
+    is(finish($run)->{exit}, 0, 'svm-grid ends by itself');
     my @rates = get("$dir/grid") =~ /^log2c=\S+ log2g=\S+ rate=([\d.]+)$/mg;
     is(scalar @rates, 6, 'it gets a rate for each point');
     is(scalar(grep { $_ > 50 && $_ <= 100 } @rates), 6, 'sensible rates');

@@ -83,8 +83,8 @@ static void test_order(void)
     ok(!klr_pool_create(&pool, 4, NULL), "a pool of four");
     klr_pool_run(pool, 1000, wait_for_previous, &tally);
     ok(tally.started == 1000, "turns may wait for earlier ones");
-    tally.size = 4;
-    klr_pool_run(pool, 4, meet, &tally);
+    tally.size = klr_pool_size(pool);
+    klr_pool_run(pool, tally.size, meet, &tally);
     ok(tally.seen == 15, "all threads work at the same time");
     klr_pool_free(pool);
 

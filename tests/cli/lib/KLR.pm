@@ -15,6 +15,21 @@ our @EXPORT = qw(bin tool start finish run printed_json scratch put get peer
     data median);
 
 my @folders; # File::Temp objects: the folders go when the test ends
+my %running; # commands by process
+
+# A test that runs for $KLR_LIMIT seconds waits for ever, and fails: it says for
+# what, with the states of its threads.
+$SIG{ALRM} = sub {
+    for my $pid (keys %running) {
+        my @threads = map { [ split ' ', get($_) ] }
+            glob "/proc/$pid/task/*/stat";
+        Test::More::diag("still running: $running{$pid}; threads: ",
+            join ' ', map {"$_->[2] after $_->[13] ticks"} @threads);
+        kill 'KILL', $pid;
+    }
+    die "no end in $ENV{KLR_LIMIT} s\n";
+};
+alarm($ENV{KLR_LIMIT} // 0);
 
 # Programs under test are in $KLR_BIN, tools of the tests in $KLR_BUILD/tests.
 sub bin
@@ -73,6 +88,7 @@ sub start
         err_file => $option{stderr_file} // "$dir/err",
     );
     $run{pid} = fork() // die "fork: $!";
+    $running{ $run{pid} } = "@command";
     return \%run if $run{pid};
     @SIG{qw(HUP INT TERM)} = ('DEFAULT') x 3; # ignored behind nohup, by a shell
     $SIG{$_} = 'IGNORE' for $option{ignored} // ();
@@ -90,6 +106,7 @@ sub finish
 {
     my ($run) = @_;
     waitpid $run->{pid}, 0;
+    delete $running{ $run->{pid} };
     $run->{exit} = $? & 127 ? 128 + ($? & 127) : $? >> 8;
     $run->{out} = -f $run->{out_file} ? get($run->{out_file}) : '';
     $run->{err} = -f $run->{err_file} ? get($run->{err_file}) : '';

@@ -361,7 +361,7 @@ static double newton_first_cost(const struct newton *nt, double cost,
         for (size_t k = 0; k < nt->n; k++)
             off += row[k] / (double)(nt->n * rows);
     }
-    while (cost * most * (diagonal - off) > 1)
+    while (cost * most * (diagonal - off) > 1 && cost > 1e-300)
         cost /= NEWTON_FACTOR;
     return cost;
 }

@@ -25,9 +25,12 @@ DATA
 my $dir = scratch();
 put("$dir/linear", $linear);
 
-for my $options ([], [qw(-c 100)], [qw(-a smo -c 100)]) {
-    my $run = run([ qw(klr-train -q --json -t 0 --max-iter 100), @$options,
-            'linear', 'model' ], cwd => $dir);
+my @few = qw(--max-iter 100);
+for my $options (\@few, [ @few, qw(-c 100) ], [ @few, qw(-a smo -c 100) ],
+    [qw(-w1 1e300 -w-1 1e300)])
+{
+    my $run = run([ qw(klr-train -q --json -t 0), @$options, 'linear',
+            'model' ], cwd => $dir);
     my $refused = $run->{exit} == 1 && !-e "$dir/model" && $run->{err} eq
         "klr-train: linear: the objective overflows: scale the features\n";
     my $usable = $run->{exit} == 0

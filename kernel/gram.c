@@ -241,6 +241,11 @@ void klr_gram(const struct klr_points *a, struct klr_range rows,
 void klr_gram_diagonal(const struct klr_points *points, struct klr_set set,
                        double *out, void *workspace)
 {
+    if (kernel_is_distance(&points->kernel)) {
+        for (size_t i = 0; i < set.size; i++)
+            out[i] = 1; /* D(x, x) = 0, exactly: see points.c */
+        return;
+    }
     for (size_t q = 0; q < set.count; q++)
         for (size_t i = set.range[q].begin; i < set.range[q].end; i++) {
             struct klr_range one = {i, i + 1};

@@ -210,11 +210,13 @@ static void product_symmetric(struct product *p)
 
 /* ---- other products ---- */
 
-/* Fill tiles first, since several turns may read one. */
-static void fill_turn(void *context, size_t i, size_t thread)
+/* Fill tiles first, since several turns may read one; the longest rows of them
+ * before the others, so that threads end together. */
+static void fill_turn(void *context, size_t index, size_t thread)
 {
     const struct product *p = context;
     const struct klr_operator *op = p->op;
+    size_t i = op->tiles.blocks - 1 - index;
     for (size_t j = 0; j <= i; j++) {
         size_t below = op->row[i].size * op->col[j].size;
         size_t above = op->row[j].size * op->col[i].size;

@@ -333,7 +333,8 @@ struct klr_report {
  * the last bit. KLR_E_DATA for one class only or for labels that look like
  * regression targets (more than 1000 distinct ones, or more than n/3 when n >
  * 30); KLR_E_USAGE for weights of absent classes and unmet -m. A model refers
- * to the problem's text until it is freed: free the models first. */
+ * to the problem's examples and text until it is freed: free the models first.
+ */
 int klr_train(const struct klr_problem *problem, const struct klr_params *,
               struct klr_model **model, struct klr_report *report,
               struct klr_error *err);

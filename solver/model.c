@@ -24,6 +24,19 @@ struct klr_model *klr_model_free(struct klr_model *model)
     return klr_free(model);
 }
 
+static struct klr_features model_features(const struct klr_model *model)
+{
+    if (model->problem)
+        return problem_features(model->problem);
+    return (struct klr_features){
+        .n = model->n_sv,
+        .dimension = model->dimension,
+        .start = model->start,
+        .index = model->index,
+        .value = model->value,
+    };
+}
+
 size_t klr_model_classes(const struct klr_model *model)
 {
     return model->k;

@@ -26,7 +26,8 @@ struct klr_model {
     size_t n_sv;
     size_t *class_sv; /* (k) support vectors of each class */
     double *coef;     /* (columns, n_sv) row-major */
-    size_t *start;    /* (n_sv + 1) the vectors' features, rows in CSR */
+    size_t *start;    /* (n_sv + 1) the vectors' features, rows in CSR; NULL in
+                         a trained model, whose vectors are the problem's */
     int *index;
     double *value;
     int dimension;
@@ -34,7 +35,7 @@ struct klr_model {
                                     have not; or NULL */
 
     /* Of a trained model only, else NULL or 0. */
-    const struct klr_problem *problem; /* where the vectors' text is */
+    const struct klr_problem *problem; /* which has the vectors */
     size_t *sv_row;                    /* (n_sv) row in the problem, from 0 */
     bool has_record;
     struct record { /* the model's own section */
@@ -45,6 +46,10 @@ struct klr_model {
         long long iterations;
     } record;
 };
+
+/* The support vectors; of a trained model all examples, some of which they are.
+ */
+static struct klr_features model_features(const struct klr_model *model);
 
 /* Add products (n, columns) with coefficients of class c to decision
  * (n, machines). */

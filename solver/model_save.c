@@ -133,12 +133,14 @@ static const char *window_text(struct window *window,
 static void save_numbers(const struct klr_model *model, size_t sv,
                          struct klr_output *out)
 {
-    size_t begin = model->start[sv], end = model->start[sv + 1];
+    struct klr_features x = model_features(model);
+    size_t row = model->problem ? model->sv_row[sv] : sv;
+    size_t begin = x.start[row], end = x.start[row + 1];
     if (model->kernel.type == KLR_PRECOMPUTED)
         end = begin + 1; /* the serial number; the rest is the matrix */
     for (size_t i = begin; i < end; i++) {
-        klr_putf(out, "%d:", model->index[i]);
-        klr_put_real(out, model->value[i]);
+        klr_putf(out, "%d:", x.index[i]);
+        klr_put_real(out, x.value[i]);
         klr_put(out, " ", 1);
     }
 }

@@ -168,8 +168,11 @@ static double model_answer(const struct klr_model *model,
 struct klr_predictor {
     const struct klr_model *model;
     struct klr_pool *pool;
-    struct klr_operator op;  /* over all support vectors */
-    struct klr_range *range; /* (k) the vectors of each class */
+    struct klr_operator op;      /* over all support vectors */
+    struct klr_features vectors; /* the model's */
+    size_t *vector_start;        /* (n_sv + 1) of a trained model's, */
+    struct rows vector;          /* and their features */
+    struct klr_range *range;     /* (k) the vectors of each class */
     enum klr_precision precision;
     size_t rows;        /* of a block */
     size_t *start;      /* (rows + 1) of a block that is scaled, */
@@ -203,6 +206,37 @@ static bool predictor_alloc(struct klr_predictor *p, struct klr_error *err)
            (p->decision = klr_alloc(p->rows, machines * size, err)) &&
            (p->work =
                 klr_alloc(klr_pool_size(p->pool), p->work_size * size, err));
+}
+
+/* The support vectors one behind the other, as those of a trained model are
+ * not. */
+static int predictor_gather(struct klr_predictor *p, struct klr_error *err)
+{
+    const struct klr_model *model = p->model;
+    struct klr_features x = p->vectors = model_features(model);
+    struct rows *rows = &p->vector;
+    size_t n = p->vectors.n = model->n_sv;
+    if (!model->problem)
+        return 0;
+    if (!(p->vector_start = klr_alloc(n + 1, sizeof *p->vector_start, err)))
+        return KLR_E_MEMORY;
+    for (size_t i = 0; i < n; i++) {
+        size_t from = x.start[model->sv_row[i]];
+        size_t count = x.start[model->sv_row[i] + 1] - from;
+        if (rows_reserve(rows, count, err))
+            return KLR_E_MEMORY;
+        p->vector_start[i] = rows->count;
+        memcpy(rows->index + rows->count, x.index + from,
+               count * sizeof *x.index);
+        memcpy(rows->value + rows->count, x.value + from,
+               count * sizeof *x.value);
+        rows->count += count;
+    }
+    p->vector_start[n] = rows->count;
+    p->vectors.start = p->vector_start;
+    p->vectors.index = rows->index;
+    p->vectors.value = rows->value;
+    return 0;
 }
 
 /* Classes become ranges of columns, coefficients rows. */
@@ -254,17 +288,6 @@ static void predictor_decide(struct klr_predictor *p,
             predictor_add(p, x, p->range[c], c, precision, decision);
 }
 
-static struct klr_features model_vectors(const struct klr_model *model)
-{
-    return (struct klr_features){
-        .n = model->n_sv,
-        .dimension = model->dimension,
-        .start = model->start,
-        .index = model->index,
-        .value = model->value,
-    };
-}
-
 /* ---- Floats or doubles ---- */
 
 /* Whether floats change the decision values of `count` support vectors, from
@@ -274,7 +297,7 @@ static int predictor_compare(struct klr_predictor *p, size_t first,
                              struct klr_error *err)
 {
     const struct klr_model *model = p->model;
-    struct klr_features x = model_vectors(model);
+    struct klr_features x = p->vectors;
     struct klr_points *points = NULL;
     size_t size = count * model->machines;
     double *exact = klr_alloc(size, sizeof *exact, err);
@@ -323,21 +346,22 @@ int klr_predictor_create(struct klr_predictor **out,
                          struct klr_error *err)
 {
     struct klr_predictor *p = klr_zalloc(1, sizeof *p, err);
-    struct klr_features vectors = model_vectors(model);
     int code = KLR_E_MEMORY;
     *out = NULL;
     if (!p)
         return code;
     p->model = model;
     code = klr_pool_create(&p->pool, threads, err);
+    if (!code)
+        code = predictor_gather(p, err);
     if (code)
         goto done;
     code = KLR_E_MEMORY;
     if (!predictor_alloc(p, err))
         goto done;
     predictor_arrange(p);
-    code = operator_create(&p->op, &model->kernel, &vectors, NULL, p->pool, 0,
-                           err);
+    code = operator_create(&p->op, &model->kernel, &p->vectors, NULL, p->pool,
+                           0, err);
     if (!code)
         code = predictor_choose_precision(p, err);
 done:
@@ -351,6 +375,9 @@ struct klr_predictor *klr_predictor_free(struct klr_predictor *p)
         return NULL;
     operator_free(&p->op);
     klr_pool_free(p->pool);
+    klr_free(p->vector_start);
+    klr_free(p->vector.index);
+    klr_free(p->vector.value);
     klr_free(p->range);
     klr_free(p->start);
     klr_free(p->scaled.index);

@@ -105,39 +105,6 @@ static int model_add_vectors(struct klr_model *model,
     return model->coef ? 0 : KLR_E_MEMORY;
 }
 
-/* The support vectors' features, copied from the problem. */
-static int model_copy_features(struct klr_model *model,
-                               const struct klr_problem *problem,
-                               struct klr_error *err)
-{
-    size_t total = 0, *start;
-    start = klr_alloc(model->n_sv + 1, sizeof *start, err);
-    if (!(model->start = start))
-        return KLR_E_MEMORY;
-    start[0] = 0;
-    for (size_t i = 0; i < model->n_sv; i++) {
-        size_t row = model->sv_row[i];
-        total += problem->start[row + 1] - problem->start[row];
-        start[i + 1] = total;
-    }
-    if (!(model->index = klr_alloc(total, sizeof *model->index, err)) ||
-        !(model->value = klr_alloc(total, sizeof *model->value, err)))
-        return KLR_E_MEMORY;
-    for (size_t i = 0; i < model->n_sv; i++) {
-        size_t from = problem->start[model->sv_row[i]];
-        size_t count = start[i + 1] - start[i];
-        memcpy(model->index + start[i], problem->index + from,
-               count * sizeof *model->index);
-        memcpy(model->value + start[i], problem->value + from,
-               count * sizeof *model->value);
-    }
-    model->dimension = problem->dimension;
-    model->problem = problem;
-    return problem->scaling
-               ? scaling_copy(&model->scaling, problem->scaling, err)
-               : 0;
-}
-
 /* The model of the t-th C. */
 static int model_build(struct klr_model **out, const struct training *training,
                        const struct ensemble *ensemble, size_t t,
@@ -149,8 +116,12 @@ static int model_build(struct klr_model **out, const struct training *training,
     struct klr_model *model = *out = model_create(training, ensemble, t, err);
     int code = KLR_E_MEMORY;
     if (!model ||
-        (code = model_add_vectors(model, ensemble, t, training->layout, err)) ||
-        (code = model_copy_features(model, problem, err)))
+        (code = model_add_vectors(model, ensemble, t, training->layout, err)))
+        return code;
+    model->problem = problem;
+    model->dimension = problem->dimension;
+    if (problem->scaling &&
+        (code = scaling_copy(&model->scaling, problem->scaling, err)))
         return code;
     if (params->link != KLR_LINK_NONE &&
         (code = model_add_links(model, ensemble, t, err)))

@@ -13,14 +13,17 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "base/numbers.h"
 #include "base/option.h"
 #include "base/system.h"
 
-enum { THREAD_STACK = 1 << 20 };
+enum { THREAD_STACK = 1 << 20, RELEASED = 8 << 20 };
 
 struct pool_thread {
     struct klr_pool *pool;
@@ -193,4 +196,35 @@ void klr_pool_run(struct klr_pool *pool, size_t count, klr_pool_turn *turn,
     while (pool->joined > 0)
         pthread_cond_wait(&pool->left, &pool->lock);
     pthread_mutex_unlock(&pool->lock);
+}
+
+/* ---- memory ---- */
+
+/* Whole pages of a block. */
+struct pages {
+    char *begin;
+    size_t bytes;
+};
+
+/* A part of them; the addresses stay the block's. */
+static void release_turn(void *context, size_t index, size_t thread)
+{
+    const struct pages *pages = context;
+    size_t at = index * RELEASED, left = pages->bytes - at;
+    madvise(pages->begin + at, left < RELEASED ? left : RELEASED,
+            MADV_DONTNEED);
+    (void)thread;
+}
+
+void *klr_pool_release(struct klr_pool *pool, void *block, size_t bytes)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t skip = (page - (uintptr_t)block % page) % page;
+    if (klr_pool_size(pool) > 1 && block && bytes >= RELEASED) {
+        struct pages pages = {(char *)block + skip,
+                              (bytes - skip) / page * page};
+        klr_pool_run(pool, (pages.bytes + RELEASED - 1) / RELEASED,
+                     release_turn, &pages);
+    }
+    return klr_free(block);
 }

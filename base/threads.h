@@ -37,4 +37,8 @@ typedef void klr_pool_turn(void *context, size_t index, size_t thread);
 void klr_pool_run(struct klr_pool *pool, size_t count, klr_pool_turn *turn,
                   void *context);
 
+/* klr_free of a block of that many bytes, from all threads: what it takes to
+ * give memory back grows with it. Returns NULL. */
+void *klr_pool_release(struct klr_pool *pool, void *block, size_t bytes);
+
 #endif

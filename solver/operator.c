@@ -90,7 +90,7 @@ static int operator_halve(struct klr_operator *op, size_t budget,
 
 static void operator_free(struct klr_operator *op)
 {
-    tiles_free(&op->tiles);
+    tiles_free(&op->tiles, op->pool);
     op->points = klr_points_free(op->points);
     op->row = klr_free(op->row);
     op->col = klr_free(op->col);

@@ -48,12 +48,14 @@ static bool kept_create(struct kept *kept, enum klr_precision precision,
             (kept->filled = klr_zalloc(kept->stored, 1, err)));
 }
 
-static void tiles_forget(struct tiles *tiles)
+static void tiles_forget(struct tiles *tiles, struct klr_pool *pool)
 {
     for (int p = KLR_HALF; p <= KLR_DOUBLE; p++) {
-        klr_free(tiles->kept[p].tile);
-        klr_free(tiles->kept[p].filled);
-        tiles->kept[p] = (struct kept){0};
+        struct kept *kept = &tiles->kept[p];
+        size_t bytes = TILE_AREA * klr_precision_bytes((enum klr_precision)p);
+        klr_pool_release(pool, kept->tile, kept->stored * bytes);
+        klr_free(kept->filled);
+        *kept = (struct kept){0};
     }
 }
 
@@ -61,7 +63,7 @@ static int tiles_keep(struct tiles *tiles, enum klr_precision first,
                       size_t budget, struct klr_error *err)
 {
     size_t all = tiles->blocks * (tiles->blocks + 1) / 2;
-    tiles_forget(tiles);
+    tiles_forget(tiles, NULL);
     for (int p = (int)first; p <= KLR_DOUBLE; p++) {
         /* beside halves, floats are for a look or two */
         size_t bytes = all * TILE_AREA * klr_precision_bytes(p);
@@ -94,7 +96,7 @@ static int tiles_create(struct tiles *tiles, const struct klr_points *points,
     return tiles_keep(tiles, KLR_FLOAT, budget, err);
 }
 
-static void tiles_free(struct tiles *tiles)
+static void tiles_free(struct tiles *tiles, struct klr_pool *pool)
 {
     for (size_t t = 0; tiles->work && t < tiles->threads; t++) {
         klr_free(tiles->work[t].gram);
@@ -105,7 +107,7 @@ static void tiles_free(struct tiles *tiles)
         klr_free(tiles->work[t].cols);
     }
     tiles->work = klr_free(tiles->work);
-    tiles_forget(tiles);
+    tiles_forget(tiles, pool);
 }
 
 static size_t tile_number(size_t i, size_t j)

@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "base/threads.h"
 #include "kernel.h"
 
 /* Rows worked on at once: what is computed stays in the nearer caches. */
@@ -59,7 +60,8 @@ struct tiles {
 
 static int tiles_create(struct tiles *tiles, const struct klr_points *points,
                         size_t threads, size_t budget, struct klr_error *err);
-static void tiles_free(struct tiles *tiles);
+/* The pool, or NULL, helps. */
+static void tiles_free(struct tiles *tiles, struct klr_pool *pool);
 /* Divide the budget anew, before any tile is filled: from tiles of `first` on
  * to finer ones. */
 static int tiles_keep(struct tiles *tiles, enum klr_precision first,

@@ -3,11 +3,16 @@
  * The pool: every turn is taken once, in ascending order, whatever the number
  * of turns and threads; and how many threads there are.
  */
+#include <malloc.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include "base/memory.h"
 #include "base/system.h"
 #include "base/threads.h"
 #include "tests/tap.h"
@@ -140,10 +145,55 @@ static void test_number(void)
     ok(klr_processors() == 1, "bound to one processor");
 }
 
+/* Bytes of the block that the system holds in memory. */
+static size_t resident(const char *block, size_t bytes)
+{
+    static unsigned char page[1 << 16];
+    size_t size = (size_t)sysconf(_SC_PAGESIZE), count = 0;
+    uintptr_t begin = (uintptr_t)block / size * size;
+    if (mincore((void *)begin, bytes, page)) /* no longer mapped */
+        return 0;
+    for (size_t i = 0; i < bytes / size; i++)
+        count += page[i] & 1;
+    return count * size;
+}
+
+/* Neighbours of the block's pages stay, also where the allocator has it between
+ * others. */
+static void test_release(void)
+{
+    static const size_t sizes[] = {0, 1, 4097, 8 << 20, (24 << 20) + 12345};
+    struct klr_pool *pool;
+    bool freed = true, kept = true;
+    klr_pool_create(&pool, 3, NULL);
+    mallopt(M_MMAP_MAX, 0); /* all from one heap */
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        char *before = klr_alloc(5000, 1, NULL);
+        char *block = klr_alloc(sizes[s], 1, NULL);
+        char *after = klr_alloc(5000, 1, NULL);
+        memset(before, 1, 5000);
+        memset(block, 2, sizes[s]);
+        memset(after, 3, 5000);
+        freed = freed && !klr_pool_release(pool, block, sizes[s]);
+        if (sizes[s] >> 20)
+            freed = freed && resident(block, sizes[s]) < 1 << 20;
+        for (size_t i = 0; i < 5000; i++)
+            kept = kept && before[i] == 1 && after[i] == 3;
+        klr_free(before);
+        klr_free(after);
+    }
+    ok(freed, "memory goes back");
+    ok(kept, "and no other");
+    ok(!klr_pool_release(pool, NULL, 0) && !klr_pool_release(NULL, NULL, 0),
+       "release accepts NULL");
+    klr_pool_free(pool);
+}
+
 int main(void)
 {
     test_all_taken();
     test_order();
     test_number();
+    test_release();
     return done_testing();
 }

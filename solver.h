@@ -202,6 +202,7 @@ enum klr_status {
     KLR_CONVERGED,
     KLR_PRECISION_LIMIT, /* eps is below what rounding allows */
     KLR_ITERATION_LIMIT,
+    KLR_MEMORY_LIMIT, /* -m holds no larger basis */
     KLR_TIME_LIMIT,
     KLR_INTERRUPTED, /* progress() asked to stop */
 };

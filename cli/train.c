@@ -29,6 +29,7 @@ void cli_train_warn(const struct cli_train *train,
 {
     static const char *const reasons[] = {
         [KLR_ITERATION_LIMIT] = "the limit of iterations was reached",
+        [KLR_MEMORY_LIMIT] = "the memory (-m) holds no larger basis",
         [KLR_TIME_LIMIT] = "the limit of time was reached",
         [KLR_INTERRUPTED] = "training was interrupted",
         [KLR_PRECISION_LIMIT] = "rounding errors allow no smaller violation",

@@ -341,27 +341,25 @@ static bool greedy_goes_on(struct greedy *g)
     return on;
 }
 
-/* The bases may grow by another band each. */
-static int greedy_check_memory(const struct greedy *g, struct klr_error *err)
+/* Whether the bases may grow by another band each; where they hold nothing yet,
+ * an error if not. */
+static int greedy_check_memory(struct greedy *g, struct klr_error *err)
 {
     const double room = 48 * 1048576.0; /* beside -m */
     double bytes = g->fixed;
-    size_t most = 0;
+    bool empty = true;
     for (size_t k = 0; k < g->machines; k++) {
         const struct basis *basis = &g->machine[k].basis;
         bytes += basis_bytes(basis);
-        most = basis->count > most ? basis->count : most;
+        empty = empty && basis->count == 0;
     }
-    double need = ceil((bytes - room) / 1048576);
     if (bytes <= (double)params_budget(g->params) + room)
         return 0;
-    if (most == 0)
-        return klr_fail(err, KLR_E_LIMIT,
-                        "%zu examples need at least %.0f MB (-m)", g->n, need);
-    return klr_fail(err, KLR_E_LIMIT,
-                    "a basis of more than %zu of %zu examples needs at least "
-                    "%.0f MB (-m); --max-basis limits it",
-                    most, g->n, need);
+    g->status = KLR_MEMORY_LIMIT;
+    return !empty ? 0
+                  : klr_fail(err, KLR_E_LIMIT,
+                             "%zu examples need at least %.0f MB (-m)", g->n,
+                             ceil((bytes - room) / 1048576));
 }
 
 static int greedy_descend(struct greedy *g, struct klr_error *err)
@@ -374,12 +372,12 @@ static int greedy_descend(struct greedy *g, struct klr_error *err)
         if (progress->iterations > 0)
             g->status = clock_check(g->problems->clock, g->params, progress,
                                     NULL, NULL);
-        if (g->status != KLR_CONVERGED)
+        if (g->status == KLR_CONVERGED)
+            code = greedy_check_memory(g, err);
+        if (code || g->status != KLR_CONVERGED)
             break;
         code = greedy_step(g, err);
         progress->iterations++;
-        if (!code)
-            code = greedy_check_memory(g, err);
     }
     return code;
 }

@@ -32,7 +32,10 @@
 #include "solver/hessian.h"
 #include "solver/systems.h"
 
-enum { IVM_STEPS = 50 /* of Newton's method, a round */ };
+enum {
+    IVM_STEPS = 50, /* of Newton's method, a round */
+    IVM_ROOM = 32   /* import points at first */
+};
 
 struct ivm {
     const struct binary *problem;
@@ -331,22 +334,32 @@ static int ivm_reallocate(struct ivm *ivm, size_t room, struct klr_error *err)
     return ivm->mixed ? hessian_alloc(&ivm->h, room, err) : KLR_E_MEMORY;
 }
 
-/* Room for one basis function more, within -m. */
+static double ivm_bytes(size_t n, size_t room)
+{
+    return hessian_bytes(n, room) +
+           (double)n * (double)(room + KLR_BAND) * sizeof(double);
+}
+
+/* Room for one basis function more, and for as many as there are, where -m has
+ * it; an error where it has none for the first. */
 static int ivm_grow(struct ivm *ivm, struct klr_error *err)
 {
-    if (ivm->h.rank < ivm->h.room)
-        return 0;
-    size_t n = ivm->n, room = ivm->h.room ? 2 * ivm->h.room : 32;
+    const double budget = (double)params_budget(ivm->problem->params);
+    size_t n = ivm->n, old = ivm->h.room, room = old ? 2 * old : IVM_ROOM;
+    size_t least = old ? old : ivm->h.free + 1;
     size_t most = (size_t)ivm->problem->params->max_basis;
+    if (ivm->h.rank < old)
+        return 0;
+    if (old == 0 && ivm_bytes(n, least) > budget)
+        return klr_fail(err, KLR_E_LIMIT,
+                        "%zu examples need at least %.0f MB (-m)", n,
+                        ceil(ivm_bytes(n, least) / 1048576));
     most = ivm->h.free + (most > 0 && most < n ? most : n);
     room = room < most ? room : most;
-    double bytes = hessian_bytes(n, room) +
-                   (double)n * (double)(room + KLR_BAND) * sizeof(double);
-    if (bytes > (double)params_budget(ivm->problem->params))
-        return klr_fail(err, KLR_E_LIMIT,
-                        "%zu import points need %.0f MB (-m); --max-basis or a "
-                        "larger -e gives fewer",
-                        room, ceil(bytes / 1048576));
+    while (room > least && ivm_bytes(n, room) > budget)
+        room--;
+    if (room == old)
+        return 0;
     int code = ivm_reallocate(ivm, room, err);
     if (!code)
         ivm_factor(ivm);
@@ -382,15 +395,11 @@ static bool ivm_extend(struct ivm *ivm, const double *v)
     return hessian_extend(&ivm->h, square);
 }
 
-/* S and i, a step of the partial Cholesky factorisation of K, and its fit.
- * *well: as ivm_fit. */
-static int ivm_admit(struct ivm *ivm, size_t i, bool *well,
-                     struct klr_error *err)
+/* S and i, a step of the partial Cholesky factorisation of K, and its fit; as
+ * that. */
+static bool ivm_admit(struct ivm *ivm, size_t i)
 {
     const struct binary *b = ivm->problem;
-    int code = ivm_grow(ivm, err);
-    if (code)
-        return code;
     double *v = ivm->basis + ivm->h.rank * ivm->h.pitch;
     double scale = 1 / sqrt(ivm->residual[i]);
     operator_row(b->op, set_position(b->set, i), b->set, KLR_DOUBLE, v);
@@ -407,8 +416,7 @@ static int ivm_admit(struct ivm *ivm, size_t i, bool *well,
     ivm->residual[i] = 0;
     ivm->member[ivm->h.rank] = i;
     ivm_shorten(ivm);
-    *well = ivm_extend(ivm, v) && ivm_fit(ivm);
-    return 0;
+    return ivm_extend(ivm, v) && ivm_fit(ivm);
 }
 
 static bool ivm_full(const struct ivm *ivm)
@@ -443,13 +451,14 @@ static int ivm_rounds(struct ivm *ivm, enum klr_status *status,
            progress->violation >= progress->target) {
         size_t best,
             drawn = random_choose(&random, ivm->left, ivm->candidates, wanted);
-        bool well;
-        *status = ivm_choose(ivm, drawn, &best);
-        if (*status != KLR_CONVERGED)
-            break;
-        int code = ivm_admit(ivm, best, &well, err);
+        int code = ivm_grow(ivm, err);
         if (code)
             return code;
+        *status = ivm->h.rank < ivm->h.room ? ivm_choose(ivm, drawn, &best)
+                                            : KLR_MEMORY_LIMIT;
+        if (*status != KLR_CONVERGED)
+            break;
+        bool well = ivm_admit(ivm, best);
         ivm_measure(ivm);
         *status = well ? ivm_clock(ivm) : KLR_PRECISION_LIMIT;
     }

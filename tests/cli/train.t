@@ -382,6 +382,19 @@ for my $case (['1e3', 'most examples are far from all others'],
         is("$run->{exit} " . (-e "$dir/model.many" ? 'a model' : 'no model'),
             '1 no model', "$options: and nothing is written");
     }
+    for my $case (
+        [qw(many -m 90 -s kfd -a greedy --candidates 1 --link none)],
+        [qw(heart -m 1 -s ivm)])
+    {
+        my ($data, @options) = @$case;
+        my $run = train("-q --json -e 1e-9 @options $data few");
+        is("$run->{exit} " . printed_json($run)->{status}, '0 memory_limit',
+            "@options: a basis that -m does not hold");
+        like($run->{err}, qr/^$warning: the memory \(-m\) holds no .*$usable/m,
+            '... a warning');
+        like(get("$dir/few"), qr/^total_sv [1-9].*^status memory_limit$/ms,
+            '... and a model of what it holds');
+    }
 }
 
 done_testing();

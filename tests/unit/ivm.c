@@ -254,13 +254,28 @@ static void test_copies(void)
        "copies add nothing: %lld of 60 points", solution.iterations);
 }
 
+/* Too little memory for all import points is as good as a limit of as many as
+ * it holds. */
 static void test_memory(const struct sample *s)
 {
     struct klr_params params = ivm_params(100);
-    struct klr_model *model;
-    struct klr_report report;
+    struct klr_model *model, *other;
+    struct klr_report report, limited;
     struct klr_error err = {0};
     params.cache_mb = 0.2;
+    if (klr_train(&s->problem, &params, &model, &report, &err))
+        printf("Bail out! %s\n", err.message);
+    params.cache_mb = 0;
+    params.max_basis = report.iterations;
+    if (klr_train(&s->problem, &params, &other, &limited, &err))
+        printf("Bail out! %s\n", err.message);
+    ok(report.status == KLR_MEMORY_LIMIT && limited.status == KLR_CONVERGED,
+       "a basis of %lld ends where memory does", report.iterations);
+    ok(report.primal == limited.primal && report.n_sv == limited.n_sv,
+       "its model is that of --max-basis");
+    klr_model_free(model);
+    klr_model_free(other);
+    params.cache_mb = 0.05;
     int code = klr_train(&s->problem, &params, &model, &report, &err);
     ok(code == KLR_E_LIMIT && !model, "too little memory: %s", err.message);
 }

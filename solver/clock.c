@@ -4,10 +4,13 @@
  */
 #include "solver/internal.h"
 
-const char *const klr_status_names[] = {
-    "converged",    "precision_limit", "iteration_limit",
-    "memory_limit", "time_limit",      "interrupted",
-    NULL};
+const char *const klr_status_names[] = {"converged",
+                                        "precision_limit",
+                                        "iteration_limit",
+                                        "memory_limit",
+                                        "time_limit",
+                                        "interrupted",
+                                        NULL};
 
 static void clock_start(struct clock *clock, size_t problems)
 {

@@ -129,6 +129,9 @@ my @warnings = ('40 distinct labels look like regression targets',
     . ' times the narrowest');
 like(check(join('', map {"$_.5 qid:1 1:$_ 2:0.$_\n"} 1 .. 40), '-')->{out},
     qr/^@{[join '\n', map {"warning: $_"} @warnings]}/m, 'other warnings');
+like(check("1 1:1e-6 2:3\n2 1:3e-6 2:3\n", '-')->{out},
+    qr/^warning: no feature has a wider range than 2e-06, so all examples/m,
+    'features of too little range');
 
 # ---- klr-subset ----
 

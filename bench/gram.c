@@ -73,7 +73,7 @@ static int bench_kernel(const struct klr_kernel *kernel,
     struct bench bench = {NULL, x->n, NULL, NULL};
     size_t room = x->n > ROWS * COLS ? x->n : ROWS * COLS;
     double begin = cpu_seconds();
-    int code = klr_points_create(&bench.points, kernel, x, NULL, err);
+    int code = klr_points_create(&bench.points, kernel, x, NULL, NULL, err);
     double seconds = cpu_seconds() - begin;
     bench.out = klr_alloc(room, sizeof(double), err);
     bench.workspace =

@@ -124,7 +124,7 @@ static void bench_test(struct bench *b)
     double *f = klr_alloc(x.n * m, sizeof *f, &err);
     for (size_t i = 0; i < n * m; i++)
         b->beta[i] = b->beta[(m + i % m) * n + i / m];
-    if (!f || klr_points_create_like(&points, b->op.points, &x, &err))
+    if (!f || klr_points_create_like(&points, b->op.points, &x, NULL, &err))
         give_up(&err);
     operator_cross(&b->op, points, b->problem->set, b->beta, m, KLR_FLOAT, f);
     for (size_t i = 0; i < x.n; i++) {

@@ -71,7 +71,7 @@ static int compare(struct bench *bench, size_t width)
     struct klr_points *points;
     double sgemm[RUNS], gram[RUNS];
     fill(bench, width);
-    if (klr_points_create(&points, &rbf, &view, NULL, NULL))
+    if (klr_points_create(&points, &rbf, &view, NULL, NULL, NULL))
         return 1;
     bench->workspace = klr_zalloc(1, klr_gram_workspace(points), NULL);
     for (int r = 0; r < RUNS && bench->workspace; r++) {

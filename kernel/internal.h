@@ -21,6 +21,7 @@
 #define KLR_KERNEL_INTERNAL_H
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -81,6 +82,7 @@ enum {
     FLOAT_PANEL = 16,  /* and as floats */
     SPAN = 32,         /* a multiple of both; columns are stored up to one */
     RUN = 32,          /* dense floats summed up before they are added on */
+    TURN_ROWS = 256,   /* a multiple of SPAN: made by one thread at once */
     SPREAD = 16,       /* left rows side by side in sparse form, as doubles, */
     FLOAT_SPREAD = 32, /* and as floats; or half or a quarter of it */
     LOOKUP_ROWS = 8,   /* left rows of binary features side by side */
@@ -121,6 +123,7 @@ struct narrow {
 };
 
 struct klr_points {
+    struct klr_pool *pool; /* while they are made; NULL then, too: one thread */
     struct klr_kernel kernel;
     size_t n;
     enum form form;
@@ -147,6 +150,10 @@ struct klr_points {
     struct narrow narrow;
 };
 
+/* Of turns that work on TURN_ROWS rows each: how many, and the rows. */
+static size_t points_turns(const struct klr_points *points);
+static struct klr_range points_turn(const struct klr_points *points,
+                                    size_t index);
 static bool kernel_is_distance(const struct klr_kernel *kernel);
 static double kernel_power(double base, int degree);
 /* Of sums with this gamma. */

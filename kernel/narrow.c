@@ -87,13 +87,17 @@ static double larger(double a, double b)
  * is read where it is near. */
 enum { CENTRED = 64 };
 
-/* Of features first .. first + count - 1. */
-static void centre_some(const struct klr_points *points, size_t first,
-                        size_t count, double *centre)
+/* Of features index * CENTRED on. */
+static void centre_turn(void *context, size_t index, size_t thread)
 {
+    const struct klr_points *points = context;
+    size_t first = index * CENTRED, left = points->width - first;
+    size_t count = left < CENTRED ? left : CENTRED;
+    double *centre = points->narrow.centre;
     const double parts = 0x1p12; /* of a unit */
     double unit[CENTRED] = {0}, sum[CENTRED] = {0};
     int exponent;
+    (void)thread;
     for (size_t p = 0; p < points->n; p++) {
         struct row row = points_row(points, p);
         for (size_t k = 0; k < count; k++)
@@ -117,12 +121,10 @@ static void centre_some(const struct klr_points *points, size_t first,
 /* Means of the features, rounded to 8 bits of the largest value: what floats
  * can hold before, they mostly can after, integers for example. Sums are of
  * integers, so that the order of the examples has no influence. */
-static void centre_features(const struct klr_points *points, double *centre)
+static void centre_features(struct klr_points *points)
 {
-    size_t width = points->width;
-    for (size_t first = 0; first < width; first += CENTRED)
-        centre_some(points, first,
-                    width - first < CENTRED ? width - first : CENTRED, centre);
+    klr_pool_run(points->pool, (points->width + CENTRED - 1) / CENTRED,
+                 centre_turn, points);
 }
 
 /* Uniform in [0, 1), independent for all practical purposes. */
@@ -296,12 +298,26 @@ static bool choose_formula(struct klr_points *points)
            fabs(kernel->coef0) <= FLOAT_SIZE_MOST;
 }
 
-static bool all_fit(struct klr_points *points)
+struct fitting {
+    const struct klr_points *points;
+    atomic_bool fit;
+};
+
+static void fit_turn(void *context, size_t index, size_t thread)
 {
-    bool fit = true;
-    for (size_t p = 0; p < points->n && fit; p++)
-        fit = row_fits(points, p);
-    return fit;
+    struct fitting *f = context;
+    struct klr_range rows = points_turn(f->points, index);
+    for (size_t p = rows.begin; p < rows.end && atomic_load(&f->fit); p++)
+        if (!row_fits(f->points, p))
+            atomic_store(&f->fit, false);
+    (void)thread;
+}
+
+static bool all_fit(const struct klr_points *points)
+{
+    struct fitting fitting = {points, true};
+    klr_pool_run(points->pool, points_turns(points), fit_turn, &fitting);
+    return atomic_load(&fitting.fit);
 }
 
 /* Whether floats serve for points that stand on the right. */
@@ -321,7 +337,7 @@ static int narrow_choose(struct klr_points *points, bool *serve,
         narrow->centre = klr_alloc(points->width, sizeof(double), err);
         if (!narrow->centre)
             return KLR_E_MEMORY;
-        centre_features(points, narrow->centre);
+        centre_features(points);
     }
     find_grid(points);
     bool in_range = choose_formula(points);
@@ -377,16 +393,28 @@ static int narrow_allocate(struct klr_points *points, struct klr_error *err)
 {
     struct narrow *narrow = &points->narrow;
     size_t n = (points->n + SPAN - 1) / SPAN * SPAN;
+    size_t last = n > SPAN ? (n - SPAN) * points->width : 0;
+    size_t end = n * points->width + FLOAT_PANEL;
     narrow->fits = klr_zalloc(points->n, sizeof(bool), err);
     narrow->size = klr_zalloc(n + SPAN, sizeof(float), err);
     if (points->form == DENSE)
-        narrow->panel =
-            klr_zalloc(n * points->width + FLOAT_PANEL, sizeof(float), err);
+        narrow->panel = klr_alloc(end, sizeof(float), err);
     else
         narrow->value = klr_alloc(points->start[points->n], sizeof(float), err);
+    if (narrow->panel) /* rows there are none of */
+        memset(narrow->panel + last, 0, (end - last) * sizeof(float));
     return narrow->fits && narrow->size && (narrow->panel || narrow->value)
                ? KLR_OK
                : KLR_E_MEMORY;
+}
+
+static void put_turn(void *context, size_t index, size_t thread)
+{
+    struct klr_points *points = context;
+    struct klr_range rows = points_turn(points, index);
+    for (size_t p = rows.begin; p < rows.end; p++)
+        narrow_put(points, p);
+    (void)thread;
 }
 
 /* `known`: that all rows fit. */
@@ -394,13 +422,13 @@ static int narrow_store(struct klr_points *points, bool known,
                         struct klr_error *err)
 {
     int code = narrow_allocate(points, err);
-    for (size_t p = 0; p < points->n && !code; p++) {
-        narrow_put(points, p);
+    if (code)
+        return code;
+    klr_pool_run(points->pool, points_turns(points), put_turn, points);
+    for (size_t p = 0; p < points->n; p++)
         points->narrow.fits[p] = known || row_fits(points, p);
-    }
-    if (!code)
-        narrow_sizes(points);
-    return code;
+    narrow_sizes(points);
+    return KLR_OK;
 }
 
 static int narrow_create(struct klr_points *points,

@@ -177,6 +177,26 @@ static void points_choose(struct klr_points *points,
 
 /* ---- storing ---- */
 
+static size_t points_turns(const struct klr_points *points)
+{
+    return (points->n + TURN_ROWS - 1) / TURN_ROWS;
+}
+
+static struct klr_range points_turn(const struct klr_points *points,
+                                    size_t index)
+{
+    size_t begin = index * TURN_ROWS, left = points->n - begin;
+    return (struct klr_range){begin,
+                              begin + (left < TURN_ROWS ? left : TURN_ROWS)};
+}
+
+/* Elements of `panel`, the rows of it rounded up to SPAN; left rows are copied
+ * with what follows them. */
+static size_t panel_elements(const struct klr_points *points)
+{
+    return ((points->n + SPAN - 1) / SPAN * points->width + 1) * SPAN;
+}
+
 static int points_allocate(struct klr_points *points,
                            const struct klr_features *x, struct klr_error *err)
 {
@@ -191,9 +211,8 @@ static int points_allocate(struct klr_points *points,
     if (points->form == DENSE) {
         if (points->width > SIZE_MAX / (SPAN * sizeof(double)))
             return klr_fail(err, KLR_E_MEMORY, "too many features");
-        /* left rows are copied with what follows them */
-        points->panel = klr_zalloc(n / SPAN * points->width + 1,
-                                   SPAN * sizeof(double), err);
+        points->panel =
+            klr_alloc(n / SPAN * points->width + 1, SPAN * sizeof(double), err);
         return points->panel ? KLR_OK : KLR_E_MEMORY;
     }
     points->start = klr_zalloc(x->n + 1, sizeof(size_t), err);
@@ -265,16 +284,41 @@ static int points_check(const struct klr_points *points, size_t p, size_t row,
                        klr_kernel_names[kernel->type]);
 }
 
+struct storing {
+    struct klr_points *points;
+    const struct map *map;
+    const struct klr_features *x;
+    const size_t *order;
+};
+
+static void store_turn(void *context, size_t index, size_t thread)
+{
+    const struct storing *s = context;
+    struct klr_points *points = s->points;
+    struct klr_range rows = points_turn(points, index);
+    if (points->form == DENSE) {
+        size_t begin = rows.begin * points->width;
+        size_t end = rows.end < points->n ? rows.end * points->width
+                                          : panel_elements(points);
+        memset(points->panel + begin, 0, (end - begin) * sizeof(double));
+    }
+    for (size_t p = rows.begin; p < rows.end; p++)
+        points_fill(points, s->map, s->x, s->order ? s->order[p] : p, p);
+    (void)thread;
+}
+
+/* Sparse rows begin where those before them end: one thread stores them. */
 static int points_store(struct klr_points *points, const struct map *map,
                         const struct klr_features *x, const size_t *order,
                         struct klr_error *err)
 {
+    struct storing storing = {points, map, x, order};
     int code = points_allocate(points, x, err);
-    for (size_t p = 0; p < x->n && !code; p++) {
-        size_t row = order ? order[p] : p;
-        points_fill(points, map, x, row, p);
-        code = points_check(points, p, row, err);
-    }
+    if (!code)
+        klr_pool_run(points->form == DENSE ? points->pool : NULL,
+                     points_turns(points), store_turn, &storing);
+    for (size_t p = 0; p < x->n && !code; p++)
+        code = points_check(points, p, order ? order[p] : p, err);
     return code;
 }
 
@@ -314,12 +358,13 @@ static int points_prepare(struct klr_points *points, bool dense,
 
 int klr_points_create(struct klr_points **out, const struct klr_kernel *kernel,
                       const struct klr_features *x, const size_t *order,
-                      struct klr_error *err)
+                      struct klr_pool *pool, struct klr_error *err)
 {
     int code = KLR_E_MEMORY;
     struct klr_points *points = klr_zalloc(1, sizeof *points, err);
     if (!points)
         goto done;
+    points->pool = pool;
     points->kernel = *kernel;
     points->tiles = tiles_choose(KLR_DOUBLE);
     if (kernel->type == KLR_PRECOMPUTED) {
@@ -331,6 +376,7 @@ int klr_points_create(struct klr_points **out, const struct klr_kernel *kernel,
         goto done;
     points->width = points->map.count;
     code = points_prepare(points, false, x, order, err);
+    points->pool = NULL;
 done:
     *out = code ? klr_points_free(points) : points;
     return code;
@@ -338,12 +384,14 @@ done:
 
 int klr_points_create_like(struct klr_points **out,
                            const struct klr_points *base,
-                           const struct klr_features *x, struct klr_error *err)
+                           const struct klr_features *x, struct klr_pool *pool,
+                           struct klr_error *err)
 {
     int code = KLR_E_MEMORY;
     struct klr_points *points = klr_zalloc(1, sizeof *points, err);
     if (!points)
         goto done;
+    points->pool = pool;
     points->kernel = base->kernel;
     if (base->form == MATRIX) {
         code = matrix_create(points, base, x, NULL, err);
@@ -356,6 +404,7 @@ int klr_points_create_like(struct klr_points **out,
     code = points_store(points, &base->map, x, NULL, err);
     if (!code)
         code = narrow_create(points, base, err);
+    points->pool = NULL;
 done:
     *out = code ? klr_points_free(points) : points;
     return code;

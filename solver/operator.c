@@ -73,7 +73,7 @@ static int operator_create(struct klr_operator *op,
                            struct klr_error *err)
 {
     *op = (struct klr_operator){.kernel = *kernel, .n = x->n, .pool = pool};
-    int code = klr_points_create(&op->points, kernel, x, order, err);
+    int code = klr_points_create(&op->points, kernel, x, order, pool, err);
     if (!code)
         code = operator_allocate(op, budget, err);
     if (code)

@@ -306,7 +306,7 @@ static int predictor_compare(struct klr_predictor *p, size_t first,
         goto done;
     x.n = count;
     x.start += first;
-    code = klr_points_create_like(&points, p->op.points, &x, err);
+    code = klr_points_create_like(&points, p->op.points, &x, p->pool, err);
     if (code)
         goto done;
     predictor_decide(p, points, KLR_DOUBLE, exact);
@@ -417,7 +417,8 @@ static int predict_block(struct klr_predictor *p, const struct klr_features *x,
     struct klr_features features = *x;
     int code = p->model->scaling ? predict_scale(p, &features, err) : 0;
     if (!code)
-        code = klr_points_create_like(&points, p->op.points, &features, err);
+        code = klr_points_create_like(&points, p->op.points, &features, p->pool,
+                                      err);
     if (code)
         return code;
     predictor_decide(p, points, p->precision, decision);

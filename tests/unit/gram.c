@@ -243,7 +243,7 @@ static bool order_is_free(const struct klr_kernel *kernel,
     struct klr_points *p = NULL;
     for (size_t i = 0; i < s->n; i++)
         order[i] = s->n - 1 - i;
-    if (klr_points_create(&p, kernel, &s->view, order, NULL))
+    if (klr_points_create(&p, kernel, &s->view, order, NULL, NULL))
         return false;
     struct klr_range all = {0, s->n};
     entries(p, all, p, whole(&all), precision, out, s->n);
@@ -322,8 +322,8 @@ static void check(const char *name, const struct klr_kernel *kernel,
              kernel->degree);
     refer(kernel, s, s);
     for (int level = 0; level < 3 && choose_cpu(level); level++) {
-        if (!ok(!klr_points_create(&p, kernel, &s->view, NULL, NULL), "%s, %s",
-                what, cpus[level]))
+        if (!ok(!klr_points_create(&p, kernel, &s->view, NULL, NULL, NULL),
+                "%s, %s", what, cpus[level]))
             return;
         seen[p->form == SPARSE][p->term][p->compensated] = true;
         seen_float[p->form == SPARSE][p->narrow.term] |= !!p->narrow.tiles;
@@ -389,7 +389,7 @@ static void check_left(const struct klr_points *q, const struct sample *s,
         struct klr_features x = s->view;
         x.n = 1;
         x.start += i;
-        equal = !klr_points_create_like(&r, p, &x, NULL);
+        equal = !klr_points_create_like(&r, p, &x, NULL, NULL);
         entries(r, row, p, whole(&all), precision, one, s->n);
         equal = equal && !memcmp(one, gram + i * s->n, s->n * sizeof *one);
         r = klr_points_free(r);
@@ -422,8 +422,8 @@ static void check_like(const struct kind *kind, const struct klr_kernel *kernel)
     sample_pack(&base);
     refer(kernel, &s, &base);
     for (int level = 0; level < 3 && choose_cpu(level); level++) {
-        int code = klr_points_create(&p, kernel, &base.view, NULL, NULL);
-        code = code ? code : klr_points_create_like(&q, p, &s.view, NULL);
+        int code = klr_points_create(&p, kernel, &base.view, NULL, NULL, NULL);
+        code = code ? code : klr_points_create_like(&q, p, &s.view, NULL, NULL);
         if (ok(!code, "left rows: %s, %s, gamma %g, %s", kind->name,
                klr_kernel_names[kernel->type], kernel->gamma, cpus[level])) {
             if (level == 0)
@@ -448,8 +448,8 @@ static void test_large_left_row(void)
     struct klr_features left = {1, 3, start, index, x};
     struct klr_range pair = {0, 2}, one = {0, 1};
     struct klr_points *p = NULL, *q = NULL;
-    int code = klr_points_create(&p, &kernel, &base, NULL, NULL);
-    ok(!code && !klr_points_create_like(&q, p, &left, NULL),
+    int code = klr_points_create(&p, &kernel, &base, NULL, NULL, NULL);
+    ok(!code && !klr_points_create_like(&q, p, &left, NULL, NULL),
        "a large left row");
     klr_gram(q, one, p, whole(&pair), KLR_DOUBLE, out, 2, room_for(p));
     ok(fabs(out[0] - tanh(0.375)) < 1e-15 && fabs(out[1] - tanh(0.125)) < 1e-15,
@@ -464,6 +464,57 @@ static void test_like(void)
     for (size_t k = 0; k < KINDS; k++)
         for (size_t t = 0; t < KERNELS && kinds[k].d > 7; t++)
             check_like(&kinds[k], &kernels[t]);
+}
+
+/* ---- threads ---- */
+
+static bool are_equal(const struct klr_points *p, const struct klr_points *q)
+{
+    size_t elements = panel_elements(p), n = p->n;
+    if (p->form != q->form || !p->narrow.tiles || !q->narrow.tiles ||
+        memcmp(p->size, q->size, n * sizeof *p->size))
+        return false;
+    if (p->form == DENSE)
+        return !memcmp(p->panel, q->panel, elements * sizeof *p->panel) &&
+               !memcmp(p->narrow.panel, q->narrow.panel,
+                       n * p->width * sizeof *p->narrow.panel);
+    return !memcmp(p->start, q->start, (n + 1) * sizeof *p->start) &&
+           !memcmp(p->column, q->column, p->start[n] * sizeof *p->column) &&
+           !memcmp(p->value, q->value, p->start[n] * sizeof *p->value) &&
+           !memcmp(p->narrow.value, q->narrow.value,
+                   p->start[n] * sizeof *p->narrow.value);
+}
+
+/* Rows enough for all threads to have some, of `every`-th features. */
+static void test_threads(enum form form, size_t every)
+{
+    enum { ROWS = 20000 - 3, FEATURES = 60 };
+    static double value[ROWS * FEATURES];
+    static int index[ROWS * FEATURES];
+    static size_t start[ROWS + 1], order[ROWS];
+    struct klr_kernel rbf = {KLR_RBF, 0, 0.5, 0};
+    struct klr_points *one = NULL, *three = NULL;
+    struct klr_pool *pool = NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < ROWS; start[++i] = count) {
+        order[i] = ROWS - 1 - i;
+        for (size_t k = i % every; k < FEATURES; k += every, count++) {
+            index[count] = (int)k + 1;
+            value[count] = uniform();
+        }
+    }
+    struct klr_features x = {ROWS, FEATURES, start, index, value};
+    bool equal = !klr_pool_create(&pool, 3, NULL) &&
+                 !klr_points_create(&one, &rbf, &x, order, NULL, NULL) &&
+                 one->form == form;
+    for (int round = 0; round < 50 && equal; round++) {
+        equal = !klr_points_create(&three, &rbf, &x, order, pool, NULL) &&
+                are_equal(one, three);
+        three = klr_points_free(three);
+    }
+    ok(equal, "the same points from three threads, 1 of %zu features", every);
+    klr_points_free(one);
+    klr_pool_free(pool);
 }
 
 /* ---- real data ---- */
@@ -516,6 +567,8 @@ int main(void)
     test_cpu();
     test_accuracy();
     test_like();
+    test_threads(DENSE, 2);
+    test_threads(SPARSE, 20);
     test_files();
     return done_testing();
 }

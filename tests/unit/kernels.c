@@ -137,23 +137,24 @@ static void test_overflow(void)
     struct klr_points *p;
     struct klr_error err;
     for (int t = 0; t < 3; t++) {
-        int code = klr_points_create(&p, &bad[t], &view, NULL, &err);
+        int code = klr_points_create(&p, &bad[t], &view, NULL, NULL, &err);
         ok(code == KLR_E_DATA && err.line == 2 && !p, "%s", err.message);
     }
     x[2] = 1e60, x[3] = 1;
     struct klr_kernel cubic = {KLR_POLYNOMIAL, 3, 1, 0};
-    ok(klr_points_create(&p, &cubic, &view, NULL, &err) == KLR_E_DATA,
+    ok(klr_points_create(&p, &cubic, &view, NULL, NULL, &err) == KLR_E_DATA,
        "a polynomial that overflows: %s", err.message);
     x[2] = 1e200;
     struct klr_kernel rbf = {KLR_RBF, 0, 1, 0};
     struct klr_range all = {0, 2};
-    ok(!klr_points_create(&p, &rbf, &view, NULL, &err), "rbf takes 1e200");
+    ok(!klr_points_create(&p, &rbf, &view, NULL, NULL, &err),
+       "rbf takes 1e200");
     klr_gram(p, all, p, whole(&all), KLR_DOUBLE, gram, 2, room_for(p));
     ok(gram[0] == 1 && gram[1] == 0 && gram[2] == 0 && gram[3] == 1,
        "infinite distances vanish, equal points do not");
     klr_points_free(p);
     struct klr_features none = {0, 0, start, index, x};
-    ok(!klr_points_create(&p, &rbf, &none, NULL, &err) &&
+    ok(!klr_points_create(&p, &rbf, &none, NULL, NULL, &err) &&
            klr_points_count(p) == 0,
        "no examples at all");
     klr_points_free(p);
@@ -197,7 +198,7 @@ static void test_precomputed(void)
     double gram[9], diagonal[2];
     float part[2];
 
-    ok(!klr_points_create(&p, &given, &x, NULL, NULL), "a given kernel");
+    ok(!klr_points_create(&p, &given, &x, NULL, NULL, NULL), "a given kernel");
     klr_gram(p, all, p, whole(&all), KLR_DOUBLE, gram, 3, room_for(p));
     ok(!memcmp(gram, expected, sizeof gram), "entries by serial number");
     klr_gram(p, row, p, whole(&last), KLR_FLOAT, part, 2, room_for(p));
@@ -212,7 +213,8 @@ static void test_precomputed(void)
     ok(diagonal[0] == .4 && diagonal[1] == .5, "diagonal");
     klr_points_free(p);
 
-    ok(!klr_points_create(&p, &given, &x, order, NULL), "in another order");
+    ok(!klr_points_create(&p, &given, &x, order, NULL, NULL),
+       "in another order");
     klr_gram(p, all, p, whole(&all), KLR_DOUBLE, gram, 3, room_for(p));
     for (size_t t = 0; t < 9; t++)
         if (gram[t] != expected[order[t / 3] * 3 + order[t % 3]])
@@ -227,8 +229,10 @@ static void test_precomputed(void)
     struct klr_features sv = {2, 0, bare_start, bare_index, bare_value};
     struct klr_features test = {1, 3, test_start, test_index, test_value};
     struct klr_range pair = {0, 2};
-    ok(!klr_points_create(&bare, &given, &sv, NULL, NULL), "serials alone");
-    ok(!klr_points_create_like(&left, bare, &test, NULL), "a row to test");
+    ok(!klr_points_create(&bare, &given, &sv, NULL, NULL, NULL),
+       "serials alone");
+    ok(!klr_points_create_like(&left, bare, &test, NULL, NULL),
+       "a row to test");
     klr_gram(left, row, bare, whole(&pair), KLR_DOUBLE, gram, 2,
              room_for(bare));
     ok(gram[0] == 8 && gram[1] == 7, "its kernels with the support vectors");
@@ -262,7 +266,7 @@ static void test_precomputed_refusals(void)
         struct klr_features x = {2, 2, start, index, value};
         struct klr_points *p;
         struct klr_error err;
-        int code = klr_points_create(&p, &given, &x, NULL, &err);
+        int code = klr_points_create(&p, &given, &x, NULL, NULL, &err);
         ok(code == KLR_E_DATA && err.line == 2 && !p &&
                !strcmp(err.message, cases[t].message),
            "refused: %s", err.message);

@@ -292,9 +292,9 @@ static void test_cross(struct klr_features other)
                 struct klr_features part = other;
                 part.start += i;
                 part.n = LEFT - i < step ? LEFT - i : step;
-                same =
-                    !klr_points_create_like(&left, op->points, &part, NULL) &&
-                    same;
+                same = !klr_points_create_like(&left, op->points, &part, NULL,
+                                               NULL) &&
+                       same;
                 operator_cross(op, left, set_of(&all, 1), v, M, precision,
                                out + i * M);
                 klr_points_free(left);

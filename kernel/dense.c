@@ -8,11 +8,12 @@
 #include "kernel/internal.h"
 
 enum {
-    DENSE_CHUNK = 64,  /* rows of two bands that stay in the nearer caches */
-    DENSE_WIDE = 16,   /* columns divided by a triangle at once */
-    DENSE_ROWS = 4,    /* rows that a sweep takes at once */
-    DENSE_PARTS = 8,   /* partial sums of a row in a sweep */
-    DENSE_AHEAD = 2048 /* bytes that a sweep fetches before it needs them */
+    DENSE_LINE = 16,  /* floats that come from memory together */
+    DENSE_CHUNK = 64, /* rows of two bands that stay in the nearer caches */
+    DENSE_WIDE = 16,  /* columns divided by a triangle at once */
+    DENSE_ROWS = 4,   /* rows that a sweep takes at once */
+    DENSE_PARTS = 8,  /* partial sums of a row in a sweep */
+    DENSE_AHEAD = 512 /* floats that a sweep fetches before it needs them */
 };
 
 #if defined __x86_64__

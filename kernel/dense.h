@@ -35,6 +35,14 @@ LOCAL doubles NAME(widen)(const float *from)
     return __builtin_convertvector(*(const halves *)from, doubles);
 }
 
+/* What is `ahead` elements behind `at`, perhaps beyond the matrix, is to come
+ * to the caches: several rows at once, of some hundred columns maybe, are no
+ * stream that the processor would notice. */
+LOCAL void NAME(fetch)(const float *at, size_t ahead)
+{
+    __builtin_prefetch((const void *)((uintptr_t)at + ahead * sizeof(float)));
+}
+
 /* ---- floats: out += A B ---- */
 
 /* `rows` rows of A, `down` apart with elements `across` apart, and `vectors`
@@ -53,6 +61,12 @@ LOCAL void NAME(append_block)(const size_t rows, const size_t vectors,
         const float *line = b + k * wide;
         floats first = *(const floats *)line;
         floats second = *(const floats *)(line + (vectors - 1) * WIDE);
+        if (across > 1) /* the rows of the next turn, */
+            NAME(fetch)(a + k * across, DENSE_LINE * across);
+        else if (k % DENSE_LINE == 0) /* or the next block */
+#pragma GCC unroll 16
+            for (size_t r = 0; r < rows; r++)
+                NAME(fetch)(a + r * down + k, rows * down);
 #pragma GCC unroll 16
         for (size_t r = 0; r < rows; r++) {
             floats u = a[r * down + k * across] - (floats){0};
@@ -91,14 +105,20 @@ static TARGET void NAME(dense_panel)(size_t rows, size_t inner, const float *a,
     NAME(append)(rows, inner, a, pitch, 1, b, KLR_PANEL, out);
 }
 
+/* A transposed goes by a few of its rows, as they lie in memory. */
 static TARGET void NAME(dense_slim)(size_t rows, size_t inner, const float *a,
                                     size_t pitch, bool transposed,
                                     const float *b, float *out)
 {
-    if (transposed)
-        NAME(append)(rows, inner, a, 1, pitch, b, KLR_SLIM, out);
-    else
+    if (!transposed) {
         NAME(append)(rows, inner, a, pitch, 1, b, KLR_SLIM, out);
+        return;
+    }
+    for (size_t k = 0, turn; k < inner; k += turn) {
+        turn = inner - k < DENSE_LINE ? inner - k : DENSE_LINE;
+        NAME(append)
+        (rows, turn, a + k * pitch, 1, pitch, b + k * KLR_SLIM, KLR_SLIM, out);
+    }
 }
 
 /* ---- doubles: out = A'B ---- */
@@ -225,13 +245,6 @@ static TARGET void NAME(dense_divide)(size_t rows, const double *r,
 
 /* ---- sweeps: a matrix of floats, vectors of doubles ---- */
 
-/* Several rows at once, of some hundred columns maybe, are no stream that the
- * processor would notice. */
-LOCAL void NAME(fetch)(const float *at)
-{
-    __builtin_prefetch((const void *)((uintptr_t)at + DENSE_AHEAD));
-}
-
 LOCAL void NAME(project_rows)(const size_t rows, size_t cols, const float *a,
                               size_t pitch, const double *x, double *out)
 {
@@ -239,7 +252,7 @@ LOCAL void NAME(project_rows)(const size_t rows, size_t cols, const float *a,
         doubles sum = *(doubles *)(out + k);
 #pragma GCC unroll 4
         for (size_t r = 0; r < rows; r++) {
-            NAME(fetch)(a + r * pitch + k);
+            NAME(fetch)(a + r * pitch + k, DENSE_AHEAD);
             sum += x[r] * NAME(widen)(a + r * pitch + k);
         }
         *(doubles *)(out + k) = sum;
@@ -268,7 +281,7 @@ LOCAL void NAME(expand_rows)(const size_t rows, size_t cols, const float *a,
             doubles v = *(const doubles *)(w + at);
 #pragma GCC unroll 4
             for (size_t r = 0; r < rows; r++) {
-                NAME(fetch)(a + r * pitch + at);
+                NAME(fetch)(a + r * pitch + at, DENSE_AHEAD);
                 sum[r][p] += v * NAME(widen)(a + r * pitch + at);
             }
         }

@@ -16,7 +16,7 @@ struct place {
 };
 
 enum {
-    NEWTON_KNOWN = 3, /* points of the path that are kept */
+    NEWTON_KNOWN = 4, /* points of the path that are kept */
     NEWTON_VECTORS = 12 + 2 * NEWTON_KNOWN
 };
 

@@ -207,12 +207,19 @@ static double direction_start(struct direction *d)
     size_t size = d->size;
     double *other = d->p, *z_other = d->kv;
     bool exists = d->columns == 1 || (!d->partial && direction_balanced(d));
-    for (size_t i = 0; i < size; i++) {
-        d->r[i] = d->s[i] * d->q[i];
-        exists = exists && (d->partial || d->s[i] > 0);
+    for (size_t i = 0; i < size && exists; i++)
+        exists = d->partial || d->s[i] > 0;
+    if (!d->known && (d->partial || !exists)) {
+        direction_apply(d, d->problem->set, d->problem->set, d->e, d->q);
+        d->known = true;
     }
-    direction_precondition(d, d->r, d->z);
-    double norm = dot(size, d->r, d->z), norm_other = INFINITY;
+    double norm = INFINITY, norm_other = INFINITY;
+    if (d->known) {
+        for (size_t i = 0; i < size; i++)
+            d->r[i] = d->s[i] * d->q[i];
+        direction_precondition(d, d->r, d->z);
+        norm = dot(size, d->r, d->z);
+    }
     if (exists) {
         direction_other(d, d->v, other);
         direction_precondition(d, other, z_other);
@@ -260,14 +267,14 @@ static bool direction_step(struct direction *d, double *rz)
     return true;
 }
 
-/* The Newton step D = S v - e, for functions v - e, from beta has slope q'D < 0
- * in P. Where the preconditioner is poor, a residual that is small in its norm
+/* The Newton step D = S v - e, for functions v - e, from beta has slope e'K D <
+ * 0 in P. Where the preconditioner is poor, a residual that is small in its norm
  * may still spoil that. */
 static bool direction_descends(const struct direction *d)
 {
     double slope = 0;
     for (size_t i = 0; i < d->size; i++)
-        slope += d->q[i] * ((d->functions ? 1 : d->s[i]) * d->v[i] - d->e[i]);
+        slope += d->e[i] * (d->kv[i] - d->q[i]);
     return d->partial || slope < 0;
 }
 
@@ -296,11 +303,12 @@ static enum klr_status direction_descend(struct direction *d)
 }
 
 static enum klr_status direction_solve(struct direction *d, double *s,
-                                       const double *e, const double *q)
+                                       const double *e, double *q, bool known)
 {
     d->s = s;
     d->e = e;
     d->q = q;
+    d->known = known;
     direction_restrict(d);
     if (d->columns > 1)
         coupled_build(&d->coupled, d->problem, s);

@@ -65,7 +65,9 @@ struct direction {
     double *s;               /* S, the caller's: see direction_solve */
     int steps;               /* of conjugate gradients, at last */
     double *total;           /* (columns) sum W; infinite without bias */
-    const double *e, *q;     /* beta - g, K e; the caller's */
+    const double *e;         /* beta - g, the caller's */
+    double *q;               /* K e, the caller's */
+    bool known;              /* it is; else 0, in kv, too */
     bool partial;            /* rows of negligible weight are left out */
     bool functions;          /* the form of the last step: see coupled.c */
     double rz;               /* in that form, <r, z> of the last step */
@@ -89,9 +91,11 @@ static void direction_raise(struct direction *d);
 static double direction_flops(const struct direction *d);
 /* d->v, the step from g, and d->kv. Of one column s (n) are the roots of the
  * weights, of several s (n, columns) those of C_i p_ic. It becomes 0 where rows
- * are left out. Ends early with a status of the clock, or with `indefinite`. */
+ * are left out. q = K e, or zeros if it is not known; it becomes K e where it
+ * is needed, else kv is less by that much. Ends early with a status of the
+ * clock, or with `indefinite`. */
 static enum klr_status direction_solve(struct direction *d, double *s,
-                                       const double *e, const double *q);
+                                       const double *e, double *q, bool known);
 /* out = K x on the rows kept and 0 on the others, which x has 0 too. */
 static void direction_product(struct direction *d, const double *x,
                               double *out);

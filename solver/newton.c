@@ -66,7 +66,8 @@ static void newton_evaluate(struct newton *nt)
 /* The gap of the dual point g alone. */
 static bool newton_dual_is_good(const struct newton *nt)
 {
-    return nt->primal_g - nt->dual <= nt->eps * fabs(nt->primal_g);
+    return nt->looked &&
+           nt->primal_g - nt->dual <= nt->eps * fabs(nt->primal_g);
 }
 
 /* Of the answer: the dual point g, or beta where its P is much smaller. */
@@ -167,6 +168,26 @@ static bool newton_blurred(const struct newton *nt,
              (precision == KLR_HALF || ldexp(g, -digits) > nt->eps * size)));
 }
 
+/* P(beta, rho) - D(|beta|), infinite where beta is no point of the dual: the
+ * sum of loss, conjugate and alpha z, which is C_i times the divergence of
+ * alpha_i / C_i from that of g, free of K and of cancellation. */
+static double newton_excess(const struct newton *nt)
+{
+    double excess = 0, sum = 0, size = 0;
+    for (size_t i = 0; i < nt->n; i++) {
+        double alpha = nt->problem->y[i] * nt->beta[i];
+        double left = nt->cost[i] - alpha;
+        double g = fabs(nt->g[i]); /* W_i = g_i (C_i - g_i) / C_i */
+        double left_g = nt->s[i] * nt->s[i] / g * nt->cost[i];
+        if (!(alpha > 0 && left > 0 && left_g > 0))
+            return INFINITY;
+        excess += alpha * log(alpha / g) + left * log(left / left_g);
+        sum += nt->beta[i];
+        size += alpha;
+    }
+    return !nt->bias || fabs(sum) <= 1e-12 * size ? excess : INFINITY;
+}
+
 /* The product of the dual point of (beta, rho), which newton_gradient has
  * formed, and both objectives. u is carried along in products of direction.c,
  * and must be of the same K as q: between two of them the terms of first order
@@ -196,13 +217,46 @@ static void newton_correct(struct newton *nt)
     newton_judge(nt);
 }
 
-/* In finer entries as soon as coarse ones do not do: at the last steps, or at a
- * large C. */
-static void newton_look(struct newton *nt)
+/* Whether beta may be the dual point: boxes have W = 0, halves ask for g, and
+ * several columns for more than this. */
+static bool newton_is_plain(const struct newton *nt)
+{
+    return nt->columns == 1 && nt->loss.box == 0 &&
+           nt->direction.precision != KLR_HALF;
+}
+
+/* Takes beta for the dual point, or 0 where D = 0 if beta is none on the way:
+ * without a product, but one where u is to be of doubles. False if little is
+ * gained on the last step, which floats may have misled: g tells more. */
+static bool newton_own_point(struct newton *nt, bool first)
+{
+    double excess = newton_excess(nt);
+    double gap = excess / fabs(nt->primal), last = nt->progress.violation;
+    if (!first && !(gap <= fmax(nt->progress.target, 0.1 * last)))
+        return false;
+    while (newton_blurred(nt, nt->looks, fmin(gap, 1)))
+        nt->looks++;
+    if (nt->looks == KLR_DOUBLE) {
+        nt->precision = KLR_DOUBLE;
+        newton_refresh(nt);
+        nt->functions->gradient(nt);
+        excess = newton_excess(nt);
+    }
+    if (!first && isinf(excess))
+        return false;
+    nt->looked = false;
+    nt->primal_g = INFINITY;
+    nt->dual = fmax(nt->primal - excess, 0);
+    memset(nt->q, 0, nt->size * sizeof *nt->q);
+    return true;
+}
+
+/* The dual point g, of finer entries as soon as coarse ones do not do: at the
+ * last steps, or at a large C. */
+static void newton_look_further(struct newton *nt)
 {
     enum klr_precision steps = nt->direction.precision, *p = &nt->looks;
-    nt->functions->gradient(nt);
-    *p = *p > steps ? *p : steps;
+    nt->looked = true;
     while (newton_blurred(nt, *p, nt->progress.violation))
         ++*p;
     if (*p == KLR_FLOAT && steps == KLR_HALF)
@@ -216,6 +270,20 @@ static void newton_look(struct newton *nt)
         if (*p == KLR_DOUBLE ||
             !(gap < -nt->progress.target || newton_blurred(nt, *p, gap)))
             break;
+    }
+}
+
+/* The gap. beta has a larger D than g once a step has led there; where C has
+ * just grown, too, as soon as it had the smaller P at a C before. */
+static void newton_look(struct newton *nt, bool first)
+{
+    enum klr_precision steps = nt->direction.precision;
+    nt->functions->gradient(nt);
+    nt->looks = nt->looks > steps ? nt->looks : steps;
+    if (!newton_is_plain(nt) || (first && !nt->ahead) ||
+        !newton_own_point(nt, first)) {
+        newton_look_further(nt);
+        nt->ahead = nt->ahead || (first && nt->primal < nt->primal_g);
     }
     nt->progress.violation = newton_gap(nt);
 }
@@ -273,12 +341,12 @@ static void newton_keep(struct newton *nt)
     memcpy(nt->klast, nt->u, nt->size * sizeof *nt->klast);
     newton_copy(nt, nt->last_rho, nt->rho);
     nt->last_primal = nt->primal;
-    nt->last_precision = nt->precision;
+    nt->last_looks = nt->looks;
 }
 
 static bool newton_lost(const struct newton *nt)
 {
-    return nt->precision == KLR_DOUBLE && nt->last_precision == KLR_DOUBLE &&
+    return nt->looks == KLR_DOUBLE && nt->last_looks == KLR_DOUBLE &&
            nt->primal - nt->last_primal > 1e-9 * fabs(nt->primal);
 }
 
@@ -288,7 +356,7 @@ static void newton_return(struct newton *nt)
     memcpy(nt->u, nt->klast, nt->size * sizeof *nt->u);
     newton_copy(nt, nt->rho, nt->last_rho);
     nt->primal = nt->last_primal;
-    newton_look(nt);
+    newton_look(nt, false);
 }
 
 /* From an evaluated point: Newton steps at the present costs until the relative
@@ -303,11 +371,11 @@ static enum klr_status newton_descend(struct newton *nt)
     d->accuracy = nt->progress.target > nt->eps ? 0.3 : 0.1;
     nt->progress.violation = INFINITY;
     nt->looks = KLR_HALF;
-    nt->last_precision = KLR_FLOAT;
+    nt->last_looks = KLR_FLOAT;
     nt->settled = 0;
     double before = INFINITY;
     for (int step = 1; step <= NEWTON_STEPS; step++) {
-        newton_look(nt);
+        newton_look(nt, step == 1);
         if (newton_lost(nt)) {
             newton_return(nt);
             if (d->precision == KLR_DOUBLE)
@@ -324,7 +392,8 @@ static enum klr_status newton_descend(struct newton *nt)
             direction_raise(d);
         if (late || (slow && near))
             d->accuracy = fmax(0.1 * d->accuracy, 1e-8);
-        enum klr_status status = direction_solve(d, nt->s, nt->e, nt->q);
+        enum klr_status status =
+            direction_solve(d, nt->s, nt->e, nt->q, nt->looked);
         if (status != KLR_CONVERGED)
             return status;
         bool well = !d->indefinite && newton_line_search(nt);
@@ -419,7 +488,7 @@ static enum klr_status newton_approach(struct newton *nt, double cost,
     if (status == KLR_CONVERGED)
         return newton_minimise(nt);
     newton_evaluate(nt);
-    newton_look(nt);
+    newton_look(nt, true);
     return status;
 }
 

@@ -60,7 +60,7 @@ struct newton {
     struct known known[NEWTON_KNOWN]; /* the latest first */
     size_t known_count;
     double last_primal;
-    enum klr_precision last_precision;
+    enum klr_precision last_looks;
     double *thresholds;    /* all below, (columns) each */
     double *rho;           /* optimal for u */
     double *rho_g, *rho_x; /* optimal for K g and K x */
@@ -68,6 +68,8 @@ struct newton {
     double primal;         /* P(beta, rho) */
     double primal_g, dual; /* P(g, rho_g) and D(g) */
     double conjugate;      /* the part of -D without K */
+    bool looked;           /* q, kg and P(g) are known */
+    bool ahead;            /* along the path, beta was a better dual point */
     int settled;           /* steps since the gap was reached: for g */
     struct klr_progress progress;
     const struct softmax *softmax; /* of several columns: see softmax.c */

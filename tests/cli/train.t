@@ -221,7 +221,7 @@ for my $model ('klr', 'svm') {
 
 # ---- Limits ----
 
-for my $limit (['--max-iter 7', 'iteration', 'iterations'],
+for my $limit (['--max-iter 4', 'iteration', 'iterations'],
     ['--time-limit 1e-9', 'time', 'time'])
 {
     my ($options, $status, $what) = @$limit;

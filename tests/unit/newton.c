@@ -72,7 +72,7 @@ static struct klr_params newton_params(double cost)
     return params;
 }
 
-static void test_solution(const struct sample *s, double cost)
+static void test_solution(const struct sample *s, double cost, int most)
 {
     struct klr_params params = newton_params(cost);
     struct klr_kernel kernel = params_kernel(&params, FEATURES);
@@ -82,6 +82,7 @@ static void test_solution(const struct sample *s, double cost)
     double gap = (truth.primal - truth.dual) / truth.primal;
     ok(solution.status == KLR_CONVERGED && gap > -1e-9 && gap <= 1.1e-6,
        "C = %g: gap %.2g after %lld products", cost, gap, solution.iterations);
+    ok(solution.iterations <= most, "C = %g: %d do", cost, most);
     ok(fabs(truth.sum) < 1e-9 * cost * MOST, "C = %g: the sum is %.2g", cost,
        truth.sum);
     ok(fabs(truth.primal - solution.primal) < 2e-6 * truth.primal &&
@@ -91,6 +92,38 @@ static void test_solution(const struct sample *s, double cost)
     double primal = solve(s, &params, beta).primal;
     ok(fabs(primal - truth.primal) < 3e-6 * primal,
        "C = %g: the same optimum as SMO's", cost);
+}
+
+/* P - D where beta is feasible in the dual, infinite where it is not. */
+static void test_own_point(struct newton *nt)
+{
+    const double *y = nt->problem->y;
+    double sum[2] = {0, 0}, dual = 0, worst = 0;
+    for (size_t i = 0; i < MOST; i++) {
+        nt->beta[i] = y[i] * (0.1 + uniform());
+        sum[y[i] > 0] += fabs(nt->beta[i]);
+    }
+    newton_refresh(nt);
+    nt->functions->gradient(nt);
+    ok(isinf(newton_excess(nt)), "the sum of beta is not 0");
+    for (size_t i = 0; i < MOST; i++)
+        nt->beta[i] *= sum[0] / sum[y[i] > 0];
+    newton_refresh(nt);
+    nt->functions->gradient(nt);
+    for (size_t i = 0; i < MOST; i++) {
+        double d = fabs(nt->beta[i]) / nt->cost[i];
+        worst = fmax(worst, d);
+        dual -= 0.5 * nt->beta[i] * nt->u[i] +
+                nt->cost[i] * (d * log(d) + (1 - d) * log(1 - d));
+    }
+    double excess = newton_excess(nt);
+    ok(worst < 1 && fabs(nt->primal - dual - excess) < 1e-9 * nt->primal,
+       "P - D is %g, found from beta alone %g", nt->primal - dual, excess);
+    for (size_t i = 0; i < MOST; i++)
+        nt->beta[i] /= 0.99 * worst;
+    newton_refresh(nt);
+    nt->functions->gradient(nt);
+    ok(isinf(newton_excess(nt)), "one alpha is beyond its C");
 }
 
 /* No point of the span around the start has a smaller P, but for what the start
@@ -118,6 +151,7 @@ static void test_span(const struct sample *s)
     if (newton_create(&nt, &problem, 1, &err))
         printf("Bail out! %s\n", err.message);
     newton_set(&nt, to.cost, &from, &to);
+    test_own_point(&nt);
     for (size_t a = 0; a < NEWTON_KNOWN + 1; a++) {
         for (size_t i = 0; i < MOST; i++)
             nt.beta[i] = problem.y[i] * uniform();
@@ -229,10 +263,10 @@ int main(void)
     static struct sample sample;
     sample_make(&sample, MOST);
     test_preconditioner(&sample);
-    test_solution(&sample, 0.01);
-    test_solution(&sample, 1);
-    test_solution(&sample, 100);
-    test_solution(&sample, 10000);
+    test_solution(&sample, 0.01, 2);
+    test_solution(&sample, 1, 8);
+    test_solution(&sample, 100, 20);
+    test_solution(&sample, 10000, 40);
     test_variants(&sample);
     test_span(&sample);
     test_linear(&sample);

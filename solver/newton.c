@@ -111,8 +111,25 @@ static void logistic_gradient(struct newton *nt)
     }
 }
 
+/* On the wrong side of the margin W_i says little of a long step: it is next to
+ * 0 where alpha_i is next to C_i. The parabola that touches the loss there and
+ * at the mirror image of the margin is nowhere below it, since log cosh z is
+ * concave in z^2 (Jaakkola & Jordan 2000); with z = lambda - y_i f_i > 0 its
+ * curvature is
+ *   (alpha(z) - alpha(-z)) / (2 z) = (2 alpha_i - C_i) / (2 z) */
+static void logistic_brace(struct newton *nt)
+{
+    for (size_t i = 0; i < nt->n; i++) {
+        double y = nt->problem->y[i];
+        double z = nt->loss.shift - y * (nt->u[i] - nt->rho[0]);
+        if (z > 0)
+            nt->s[i] = fmax(nt->s[i],
+                            sqrt((2 * y * nt->g[i] - nt->cost[i]) / (2 * z)));
+    }
+}
+
 static const struct newton_functions logistic_functions = {
-    logistic_primal, logistic_rho, logistic_gradient};
+    logistic_primal, logistic_rho, logistic_gradient, logistic_brace};
 
 /* u = K beta once more, for sums of beta that are 0 to rounding, where they are
  * to be 0: those of steps for functions are anything. */
@@ -217,17 +234,17 @@ static void newton_correct(struct newton *nt)
     newton_judge(nt);
 }
 
-/* Whether beta may be the dual point: boxes have W = 0, halves ask for g, and
- * several columns for more than this. */
+/* Whether beta may be the dual point: boxes have W = 0, and several columns ask
+ * for more than this. */
 static bool newton_is_plain(const struct newton *nt)
 {
-    return nt->columns == 1 && nt->loss.box == 0 &&
-           nt->direction.precision != KLR_HALF;
+    return nt->columns == 1 && nt->loss.box == 0;
 }
 
 /* Takes beta for the dual point, or 0 where D = 0 if beta is none on the way:
- * without a product, but one where u is to be of doubles. False if little is
- * gained on the last step, which floats may have misled: g tells more. */
+ * without a product, but one where u is to be of finer entries than those of
+ * steps. False if little is gained on the last step, which floats may have
+ * misled: g tells more. */
 static bool newton_own_point(struct newton *nt, bool first)
 {
     double excess = newton_excess(nt);
@@ -236,8 +253,8 @@ static bool newton_own_point(struct newton *nt, bool first)
         return false;
     while (newton_blurred(nt, nt->looks, fmin(gap, 1)))
         nt->looks++;
-    if (nt->looks == KLR_DOUBLE) {
-        nt->precision = KLR_DOUBLE;
+    if (nt->looks == KLR_DOUBLE || nt->looks > nt->direction.precision) {
+        nt->precision = nt->looks;
         newton_refresh(nt);
         nt->functions->gradient(nt);
         excess = newton_excess(nt);
@@ -359,21 +376,40 @@ static void newton_return(struct newton *nt)
     newton_look(nt, false);
 }
 
+/* What the next step is made with. Where steps take many of conjugate
+ * gradients, the preconditioner is too weak for these to come near the Newton
+ * point: more rank, and more accuracy; of that more, too, where a step near the
+ * optimum gained little, and, where it gained much, no more than makes the next
+ * the last one: the gap falls by the square of it. Far from the optimum weights
+ * are those of long steps, as long as these gain something. */
+static void newton_plan(struct newton *nt, int step)
+{
+    struct direction *d = &nt->direction;
+    double gap = nt->progress.violation, before = nt->before;
+    bool late = step % NEWTON_PATIENCE == 0, slow = gap > 0.1 * before;
+    nt->before = gap;
+    if (d->steps > NEWTON_LONG || (late && slow))
+        direction_raise(d);
+    if (late || (slow && before < 0.1))
+        nt->accuracy = fmax(0.1 * nt->accuracy, 1e-8);
+    d->accuracy = nt->accuracy;
+    if (!slow)
+        d->accuracy = fmax(d->accuracy, sqrt(0.1 * nt->progress.target / gap));
+    if (gap > 1 && gap <= 0.5 * before && nt->functions->brace)
+        nt->functions->brace(nt);
+}
+
 /* From an evaluated point: Newton steps at the present costs until the relative
- * gap reaches the target. Where it takes many, the preconditioner is too weak
- * for conjugate gradients to come near the Newton point: more rank, and more
- * accuracy; of that more, too, where a step near the optimum gains little.
- * Where no step lowers P, or K seems indefinite, coarse products have led
- * astray: finer ones from then on. */
+ * gap reaches the target. Where no step lowers P, or K seems indefinite, coarse
+ * products have led astray: finer ones from then on. */
 static enum klr_status newton_descend(struct newton *nt)
 {
     struct direction *d = &nt->direction;
-    d->accuracy = nt->progress.target > nt->eps ? 0.3 : 0.1;
-    nt->progress.violation = INFINITY;
+    nt->accuracy = nt->progress.target > nt->eps ? 0.3 : 0.1;
+    nt->progress.violation = nt->before = INFINITY;
     nt->looks = KLR_HALF;
     nt->last_looks = KLR_FLOAT;
     nt->settled = 0;
-    double before = INFINITY;
     for (int step = 1; step <= NEWTON_STEPS; step++) {
         newton_look(nt, step == 1);
         if (newton_lost(nt)) {
@@ -385,22 +421,16 @@ static enum klr_status newton_descend(struct newton *nt)
         newton_keep(nt);
         if (newton_settled(nt))
             return KLR_CONVERGED;
-        bool late = step % NEWTON_PATIENCE == 0;
-        bool slow = nt->progress.violation > 0.1 * before, near = before < 0.1;
-        before = nt->progress.violation;
-        if (d->steps > NEWTON_LONG || (late && slow))
-            direction_raise(d);
-        if (late || (slow && near))
-            d->accuracy = fmax(0.1 * d->accuracy, 1e-8);
+        newton_plan(nt, step);
         enum klr_status status =
             direction_solve(d, nt->s, nt->e, nt->q, nt->looked);
         if (status != KLR_CONVERGED)
             return status;
         bool well = !d->indefinite && newton_line_search(nt);
-        if (!well && d->precision == KLR_DOUBLE && d->accuracy <= 1e-6)
+        if (!well && d->precision == KLR_DOUBLE && nt->accuracy <= 1e-6)
             return KLR_PRECISION_LIMIT;
         if (!well) {
-            d->accuracy = fmin(d->accuracy, 1e-2) * 1e-2;
+            nt->accuracy = fmin(nt->accuracy, 1e-2) * 1e-2;
             d->precision += d->precision != KLR_DOUBLE;
             d->indefinite = false;
         }

@@ -38,6 +38,9 @@ struct newton_functions {
     void (*best_rho)(const struct newton *, const double *u, double *rho);
     /* g, s, e and conjugate, at u and rho. */
     void (*gradient)(struct newton *);
+    /* Larger weights s, after gradient, for steps far from the optimum; NULL:
+     * there are none. */
+    void (*brace)(struct newton *);
 };
 
 struct newton {
@@ -70,6 +73,8 @@ struct newton {
     double conjugate;      /* the part of -D without K */
     bool looked;           /* q, kg and P(g) are known */
     bool ahead;            /* along the path, beta was a better dual point */
+    double before;         /* the gap before the last step */
+    double accuracy;       /* of steps, unless one will be the last */
     int settled;           /* steps since the gap was reached: for g */
     struct klr_progress progress;
     const struct softmax *softmax; /* of several columns: see softmax.c */

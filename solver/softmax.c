@@ -166,7 +166,7 @@ static void softmax_gradient(struct newton *nt)
 }
 
 static const struct newton_functions softmax_functions = {
-    softmax_primal, softmax_rho, softmax_gradient};
+    softmax_primal, softmax_rho, softmax_gradient, NULL};
 
 /* ---- start and end ---- */
 

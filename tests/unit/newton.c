@@ -126,6 +126,34 @@ static void test_own_point(struct newton *nt)
     ok(isinf(newton_excess(nt)), "one alpha is beyond its C");
 }
 
+/* The weights of long steps are those of parabolas that touch the losses and
+ * are nowhere below them, for examples on the wrong side of the margin. */
+static void test_brace(struct newton *nt)
+{
+    const double *y = nt->problem->y, rho = nt->rho[0] = 0.3;
+    double lowest = INFINITY, changed = 0;
+    size_t wrong = 0;
+    for (size_t i = 0; i < MOST; i++)
+        nt->u[i] = 20 * (uniform() - 0.5);
+    logistic_gradient(nt);
+    memcpy(nt->x, nt->s, sizeof(double) * MOST);
+    logistic_brace(nt);
+    for (size_t i = 0; i < MOST; i++) {
+        double margin = y[i] * (nt->u[i] - rho), w = nt->s[i] * nt->s[i];
+        double value = loss_value(&nt->loss, margin, nt->cost[i]);
+        if (margin >= 0)
+            changed = fmax(changed, fabs(nt->s[i] - nt->x[i]));
+        for (double d = -30; d <= 30 && margin < 0; d += 0.5)
+            lowest = fmin(lowest,
+                          value - y[i] * nt->g[i] * d + 0.5 * w * d * d -
+                              loss_value(&nt->loss, margin + d, nt->cost[i]));
+        wrong += margin < 0;
+    }
+    ok(wrong > MOST / 4 && lowest > -1e-9, "%zu parabolas are above by %g",
+       wrong, lowest);
+    ok(changed == 0, "other weights stay");
+}
+
 /* No point of the span around the start has a smaller P, but for what the start
  * leaves undone. */
 static void test_span(const struct sample *s)
@@ -152,6 +180,7 @@ static void test_span(const struct sample *s)
         printf("Bail out! %s\n", err.message);
     newton_set(&nt, to.cost, &from, &to);
     test_own_point(&nt);
+    test_brace(&nt);
     for (size_t a = 0; a < NEWTON_KNOWN + 1; a++) {
         for (size_t i = 0; i < MOST; i++)
             nt.beta[i] = problem.y[i] * uniform();
@@ -265,7 +294,7 @@ int main(void)
     test_preconditioner(&sample);
     test_solution(&sample, 0.01, 2);
     test_solution(&sample, 1, 8);
-    test_solution(&sample, 100, 20);
+    test_solution(&sample, 100, 16);
     test_solution(&sample, 10000, 40);
     test_variants(&sample);
     test_span(&sample);

@@ -121,7 +121,7 @@ demo: all
 
 # What includes solver.c to reach its statics is compiled in a third of the
 # time, or, with sanitizers, in half of it.
-$(BUILD)/tests/%: private CFLAGS := \
+$(BUILD)/tests/%: private override CFLAGS := \
 	$(subst -O2,-O1,$(subst -O1,-Og,$(CFLAGS)))
 
 $(BUILD)/tests/%: tests/unit/%.c $(ARCHIVE)

@@ -255,7 +255,7 @@ for my $options ('-v 3 -c 0.1,1,10', '-c 0.1,1,10', '-s svm -v 3 -c 0.1,1,10') {
 
 # There is no end to the last cost soon.
 put("$dir/long", mixed());
-my @long = split " ", "klr-train -c 1e-3,1e6 -g 0.01 -e 1e-9";
+my @long = split " ", "klr-train -a smo -c 1e-3,1e6 -g 0.01 -e 1e-9";
 
 # Until stderr shows the pattern; the minutes only keep a broken program from
 # hanging the tests.

@@ -124,12 +124,13 @@ struct product {
     double *out;
 };
 
-/* A tile is computed whole, to be kept, where at least half of it is used. */
+/* A tile is computed whole, to be kept, where at least an eighth of it is used:
+ * as a rule, more products will come, and of other folds. */
 static void product_fill(const struct product *p, size_t i, size_t j,
                          size_t used, size_t thread)
 {
     struct tiles *tiles = &p->op->tiles;
-    if (used >= tiles_size(tiles, i, j) / 2)
+    if (used >= tiles_size(tiles, i, j) / 8)
         tiles_fill(tiles, p->precision, i, j, thread);
 }
 

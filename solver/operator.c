@@ -182,15 +182,17 @@ static void symmetric_turn(void *context, size_t index, size_t thread)
     product_fill(p, i, j, row->size * col->size, thread);
     product_wait(&op->turn[i], wave);
     product_wait(&op->turn[j], wave);
-    for (size_t r = 0, h; r < row->size; r += h) {
-        h = row->size - r < p->height ? row->size - r : p->height;
-        struct cut rows = {p->rows, i, row, r, h};
-        struct cut cols = {p->rows, j, col, 0, col->size};
-        size_t at = (row->offset + r) * p->m;
-        struct strip strip =
-            tiles_strip(&op->tiles, thread, NULL, rows, cols, p->precision);
-        strip_multiply(&op->tiles, thread, &strip, p->m, right, p->out + at,
-                       i > j ? p->v + at : NULL, below);
+    struct cut rows = cut_start(p->rows, i, row);
+    while (cut_next(&rows, p->height)) {
+        size_t at = (row->offset + rows.first) * p->m;
+        struct cut cols = cut_start(p->rows, j, col);
+        while (cut_next(&cols, KLR_TILE)) {
+            size_t skip = cols.first * p->m;
+            struct strip strip =
+                tiles_strip(&op->tiles, thread, NULL, rows, cols, p->precision);
+            strip_multiply(&op->tiles, thread, &strip, p->m, right + skip,
+                           p->out + at, i > j ? p->v + at : NULL, below + skip);
+        }
     }
     atomic_store_explicit(&op->turn[i], wave + 1, memory_order_release);
     atomic_store_explicit(&op->turn[j], wave + 1, memory_order_release);

@@ -5,7 +5,7 @@
  * budget lasts: of floats, and of doubles where all of those fit; where halves
  * were asked for, of these, and of others where all of them fit. Work goes by
  * strips of a tile's rows, which point into a tile that is kept, or are
- * gathered from it where a set leaves positions out, or are computed. All three
+ * gathered from it where a set has many short ranges, or are computed. All three
  * give the same entries, and what is done with a strip does not depend on which
  * it was: so neither the budget nor what has been computed before changes a
  * result.
@@ -197,6 +197,41 @@ static void tiles_divide(const struct tiles *tiles, struct klr_set set,
             offset += width;
         }
     }
+}
+
+static struct cut cut_start(struct klr_set set, size_t block,
+                            const struct piece *piece)
+{
+    return (struct cut){.set = set, .block = block, .piece = piece};
+}
+
+/* How many positions are left of the range that position `at` of the piece is
+ * in; of all that follow, where the piece is of more than RANGES ranges. */
+static size_t piece_run(const struct piece *piece, struct klr_set set,
+                        size_t at)
+{
+    enum { RANGES = 3 };
+    size_t p = piece->begin, end = 0, found = 0;
+    for (size_t q = piece->range, count = 0; end < piece->size; q++, count++) {
+        if (count == RANGES)
+            return piece->size - at;
+        end += set.range[q].end - p;
+        if (!found && end > at)
+            found = end < piece->size ? end : piece->size;
+        if (q + 1 < set.count)
+            p = set.range[q + 1].begin;
+    }
+    return found - at;
+}
+
+static bool cut_next(struct cut *cut, size_t most)
+{
+    cut->first += cut->count;
+    if (cut->first == cut->piece->size)
+        return false;
+    size_t run = piece_run(cut->piece, cut->set, cut->first);
+    cut->count = run < most ? run : most;
+    return true;
 }
 
 /* The ranges of a cut, into `range`. */

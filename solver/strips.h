@@ -86,6 +86,12 @@ struct cut {
     size_t first, count;
 };
 
+/* The part is gone through cut by cut: cut_next takes the next one, of `most`
+ * positions at most, and is false behind the last. Cuts end where ranges do, so
+ * that nothing needs to be gathered, unless ranges are short. */
+static struct cut cut_start(struct klr_set set, size_t block,
+                            const struct piece *piece);
+static bool cut_next(struct cut *cut, size_t most);
 /* Its ranges, into `range` (KLR_TILE). */
 static struct klr_set cut_ranges(struct cut cut, struct klr_range *range);
 

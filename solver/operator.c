@@ -194,8 +194,10 @@ static void symmetric_turn(void *context, size_t index, size_t thread)
                            p->out + at, i > j ? p->v + at : NULL, below + skip);
         }
     }
+    /* once each: a second store could undo one of the next wave */
     atomic_store_explicit(&op->turn[i], wave + 1, memory_order_release);
-    atomic_store_explicit(&op->turn[j], wave + 1, memory_order_release);
+    if (i != j)
+        atomic_store_explicit(&op->turn[j], wave + 1, memory_order_release);
 }
 
 static void product_symmetric(struct product *p)

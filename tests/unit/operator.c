@@ -7,8 +7,23 @@
 #if defined(__GNUC__) /* internal.h declares statics of other parts */
 #pragma GCC diagnostic ignored "-Wunused-function"
 #endif
+#include <stdatomic.h>
+
 #include "solver/strips.c"
 
+/* Every store must raise the turn of a block by one: another would undo that of
+ * a faster thread, and all wait for ever. */
+static atomic_size_t wrong_turns;
+
+static void store_turn(atomic_size_t *turn, size_t wave, memory_order order)
+{
+    size_t before = atomic_exchange(turn, wave);
+    if (order == memory_order_release && before + 1 != wave)
+        atomic_fetch_add(&wrong_turns, 1);
+}
+
+#undef atomic_store_explicit
+#define atomic_store_explicit store_turn
 #include "solver/operator.c"
 
 #include "tests/tap.h"
@@ -362,6 +377,7 @@ int main(void)
                KLR_E_DATA &&
            !op.points && !op.tiles.work,
        "a failure leaves nothing: %s", err.message);
+    ok(atomic_load(&wrong_turns) == 0, "turns are passed on once");
     for (int t = 0; t < 3; t++)
         klr_pool_free(pool[t]);
     return done_testing();

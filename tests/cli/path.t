@@ -257,19 +257,6 @@ for my $options ('-v 3 -c 0.1,1,10', '-c 0.1,1,10', '-s svm -v 3 -c 0.1,1,10') {
 put("$dir/long", mixed());
 my @long = split " ", "klr-train -a smo -c 1e-3,1e6 -g 0.01 -e 1e-9";
 
-# Until stderr shows the pattern; the minutes only keep a broken program from
-# hanging the tests.
-sub wait_for
-{
-    my ($run, $sign) = @_;
-    for (1 .. 2400) {
-        return 1 if -e $run->{err_file} && get($run->{err_file}) =~ $sign;
-        select undef, undef, undef, 0.05;
-    }
-    kill 'KILL', $run->{pid};
-    return 0;
-}
-
 {
     my $run = start([@long, '--json', 'long', 'INT'], cwd => $dir);
     ok(wait_for($run, qr/iterations, violation/), 'a path shows progress');

@@ -279,19 +279,6 @@ is(train('--version')->{out}, "klr-train 0.1.0\n", '--version');
 put("$dir/long", mixed()); # minutes of steps
 my @long = qw(klr-train -a smo -c 1e6 -g 0.01 -e 1e-9 long);
 
-# Until stderr shows the pattern: a sign, not a time. The minutes only keep a
-# broken program from hanging the tests.
-sub wait_for
-{
-    my ($run, $sign) = @_;
-    for (1 .. 2400) {
-        return 1 if -e $run->{err_file} && get($run->{err_file}) =~ $sign;
-        select undef, undef, undef, 0.05;
-    }
-    kill 'KILL', $run->{pid};
-    return 0;
-}
-
 my $working = qr/^klr-train: .*iterations, violation/m;
 for my $signal (['HUP', 129], ['INT', 130], ['TERM', 143]) {
     my ($name, $exit) = @$signal;

@@ -11,8 +11,8 @@ use JSON::PP ();
 use POSIX ();
 use Test::More ();
 
-our @EXPORT = qw(bin tool start finish run printed_json scratch put get peer
-    data median);
+our @EXPORT = qw(bin tool start wait_for finish run printed_json scratch put get
+    peer data median);
 
 my @folders; # File::Temp objects: the folders go when the test ends
 my %running; # commands by process
@@ -100,14 +100,38 @@ sub start
     POSIX::_exit(127);
 }
 
-# Wait for it: adds exit (the status, or 128 + the signal that killed it), out
-# and err (what it printed, where that went to a regular file).
+# Whether it has ended, with its status from then on; flags are those of waitpid.
+sub ended
+{
+    my ($run, $flags) = @_;
+    $run->{status} = $? if waitpid($run->{pid}, $flags) > 0;
+    return defined $run->{status};
+}
+
+# Wait until its stderr shows the pattern: a sign, not a time. False if it ends
+# without; the minutes only keep a program that goes on from hanging the tests.
+sub wait_for
+{
+    my ($run, $sign) = @_;
+    for (1 .. 2400) {
+        my $ended = ended($run, POSIX::WNOHANG());
+        return 1 if -e $run->{err_file} && get($run->{err_file}) =~ $sign;
+        return 0 if $ended;
+        select undef, undef, undef, 0.05;
+    }
+    kill 'KILL', $run->{pid};
+    return 0;
+}
+
+# Wait for its end: adds exit (the status, or 128 + the signal that killed it),
+# out and err (what it printed, where that went to a regular file).
 sub finish
 {
     my ($run) = @_;
-    waitpid $run->{pid}, 0;
+    ended($run, 0);
     delete $running{ $run->{pid} };
-    $run->{exit} = $? & 127 ? 128 + ($? & 127) : $? >> 8;
+    my ($signal, $exit) = ($run->{status} & 127, $run->{status} >> 8);
+    $run->{exit} = $signal ? 128 + $signal : $exit;
     $run->{out} = -f $run->{out_file} ? get($run->{out_file}) : '';
     $run->{err} = -f $run->{err_file} ? get($run->{err_file}) : '';
     return $run;

@@ -325,8 +325,8 @@ help:
 		awk -F '\t' '{ printf "  %-16s %s\n", $$1, $$2 }'
 
 .PHONY: all demo check check-run check-asan check-ubsan check-sanitizers \
-	check-valgrind check-oom check-long check-fuzz fuzz-run fuzz libfuzzer aflfuzz \
-	check-parts check-symbols format-check analyze bench papers \
+	check-valgrind check-oom check-long check-fuzz fuzz-run fuzz libfuzzer \
+	aflfuzz check-parts check-symbols format-check analyze bench papers \
 	install uninstall clean help
 .DELETE_ON_ERROR:
 .SECONDARY:

@@ -268,8 +268,8 @@ static bool direction_step(struct direction *d, double *rz)
 }
 
 /* The Newton step D = S v - e, for functions v - e, from beta has slope e'K D <
- * 0 in P. Where the preconditioner is poor, a residual that is small in its norm
- * may still spoil that. */
+ * 0 in P. Where the preconditioner is poor, a residual that is small in its
+ * norm may still spoil that. */
 static bool direction_descends(const struct direction *d)
 {
     double slope = 0;

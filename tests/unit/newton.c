@@ -154,6 +154,64 @@ static void test_brace(struct newton *nt)
     ok(changed == 0, "other weights stay");
 }
 
+/* What is planned for the step at such a gap, after one from a gap before.
+ * Returns whether weights are those of long steps. */
+static bool plan(struct newton *nt, double gap, double before)
+{
+    nt->progress.target = 1e-6;
+    nt->progress.violation = gap;
+    nt->before = before;
+    nt->accuracy = 0.1;
+    logistic_gradient(nt);
+    memcpy(nt->x, nt->s, sizeof(double) * MOST);
+    newton_plan(nt, 1);
+    return memcmp(nt->x, nt->s, sizeof(double) * MOST) != 0;
+}
+
+static void test_plan(struct newton *nt)
+{
+    const double *accuracy = &nt->direction.accuracy;
+    bool far = plan(nt, 2, 10), slow = plan(nt, 2, 3), near = plan(nt, 0.5, 10);
+    ok(far && !slow && !near,
+       "weights of long steps far from the optimum, while these gain");
+    plan(nt, 3e-6, 1);
+    ok(*accuracy > nt->accuracy && *accuracy * *accuracy * 3e-6 < 1e-6,
+       "what may be the last step is left at %.2g", *accuracy);
+    plan(nt, 1e-3, 1);
+    ok(*accuracy == nt->accuracy && nt->accuracy == 0.1, "another is not");
+    plan(nt, 3e-6, 1e-5);
+    ok(*accuracy == nt->accuracy && nt->accuracy < 0.1,
+       "after one that gained little, more is asked for");
+}
+
+/* A step back restores the point with its product, and P there, as far as
+ * digits go. */
+static void test_return(struct newton *nt)
+{
+    double beta = 0, u = 0;
+    newton_refresh(nt);
+    newton_keep(nt);
+    double primal = nt->primal, rho = nt->rho[0];
+    for (size_t i = 0; i < MOST; i++) {
+        nt->x[i] = nt->beta[i];
+        nt->kx[i] = nt->u[i];
+        nt->beta[i] = uniform();
+        nt->u[i] = uniform();
+    }
+    newton_evaluate(nt);
+    bool moved = fabs(nt->primal - primal) > 0.1 * primal;
+    newton_return(nt);
+    for (size_t i = 0; i < MOST; i++) {
+        beta = fmax(beta, fabs(nt->beta[i] - nt->x[i]));
+        u = fmax(u, fabs(nt->u[i] - nt->kx[i]));
+    }
+    ok(moved && beta <= 1e-12 && u <= 1e-4,
+       "back but for %.1g in beta, %.1g in u", beta, u);
+    ok(fabs(nt->primal - primal) <= 1e-6 * primal &&
+           fabs(nt->rho[0] - rho) <= 1e-4,
+       "P = %g, rho = %g", nt->primal, nt->rho[0]);
+}
+
 /* No point of the span around the start has a smaller P, but for what the start
  * leaves undone. */
 static void test_span(const struct sample *s)
@@ -181,6 +239,8 @@ static void test_span(const struct sample *s)
     newton_set(&nt, to.cost, &from, &to);
     test_own_point(&nt);
     test_brace(&nt);
+    test_plan(&nt);
+    test_return(&nt);
     for (size_t a = 0; a < NEWTON_KNOWN + 1; a++) {
         for (size_t i = 0; i < MOST; i++)
             nt.beta[i] = problem.y[i] * uniform();

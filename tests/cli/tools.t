@@ -132,6 +132,9 @@ like(check(join('', map {"$_.5 qid:1 1:$_ 2:0.$_\n"} 1 .. 40), '-')->{out},
 like(check("1 1:1e-6 2:3\n2 1:3e-6 2:3\n", '-')->{out},
     qr/^warning: no feature has a wider range than 2e-06, so all examples/m,
     'features of too little range');
+unlike(check("1 1:$_\n2 1:0\n", '-')->{out}, qr/alike/, "a range of $_ will do")
+    for 0.01, 0.5;
+like(check("1 1:0.0099\n2 1:0\n", '-')->{out}, qr/alike/, 'a smaller one not');
 
 # ---- klr-subset ----
 
@@ -150,6 +153,14 @@ isnt(subset('--seed', 2, 'heart_scale', 90)->{out}, join('', @subset),
 my %drawn = map { $_ => 1 }
     map { split /^/, subset('--seed', $_, 'heart_scale', 200)->{out} } 1 .. 6;
 cmp_ok(scalar(keys %drawn), '>', 268, 'every example is drawn once');
+
+put("$dir/parts", join '',
+    map { my $c = $_; map {"$c->[0] 1:$_\n"} 1 .. $c->[1] } ['a', 17],
+    ['b', 16], ['c', 7]);
+my %part;
+$part{ (split)[0] }++ for split /\n/, subset("$dir/parts", 10)->{out};
+is_deeply(\%part, { a => 4, b => 4, c => 2 },
+    'parts are rounded: 4.25, 4, 1.75');
 
 put("$dir/rare", "\xef\xbb\xbf" . join '',
     map({"a 1:$_\n# no example\n\n"} 1 .. 97), "+1 1:1\r\n1.0 1:2\n", 'c 1:1');

@@ -10,7 +10,7 @@
  *   3. strtod on the digits and the exponent, spelled without a point, which
  *      alone depends on the locale.
  *
- * More than 767 digits cannot move the result (the exact midpoint between two
+ * More than 768 digits cannot move the result (the exact midpoint between two
  * doubles has no more), but for whether some later digit is not zero.
  */
 #include "base/numbers.h"
@@ -24,7 +24,7 @@
 
 enum {
     MANTISSA_DIGITS = 19,   /* 10^19 - 1 < 2^64 */
-    KEPT_DIGITS = 800,      /* > 767 */
+    KEPT_DIGITS = 800,      /* > 768 */
     EXPONENT_LIMIT = 20000, /* beyond it, 800 digits give 0 or infinity */
 };
 

@@ -345,14 +345,18 @@ static void test_calibration(void)
     struct klr_error err;
     struct klr_metrics *metrics = metrics_of(2, two);
     static const double sure[2] = {1, 0}, p[2] = {0.9, 0.1},
-                        q[2] = {0.39, 0.61};
+                        q[2] = {0.39, 0.61}, edge[2] = {0.8, 0.2},
+                        inside[2] = {0.84, 0.16};
     klr_metrics_add(metrics, 1, 1, p, 0, &err);
     klr_metrics_add(metrics, -1, 1, p, 0, &err);
     klr_metrics_add(metrics, -1, -1, q, 0, &err);
     klr_metrics_add(metrics, 1, 1, sure, 0, &err);
     klr_metrics_add(metrics, 8, 1, sure, 0, &err); /* not looked at */
+    klr_metrics_add(metrics, 1, 1, edge, 0, &err); /* 12/15 */
+    klr_metrics_add(metrics, -1, 1, inside, 0, &err);
     struct klr_metric_values values = end(metrics);
-    ok(near(values.ece, (0.8 + 0.39 + 0) / 4), "ECE by hand: %g", values.ece);
+    ok(near(values.ece, (0.8 + 0.39 + 0 + 0.64) / 6), "ECE by hand: %g",
+       values.ece);
 }
 
 /* ---- The best ---- */

@@ -102,6 +102,33 @@ static void test_long_spellings(void)
     check_value(text);
 }
 
+/* (2^54 - 1) 2^-1075, the tie with the most digits there are, and what differs
+ * from it in the last one. */
+static void test_longest_tie(void)
+{
+    enum { DIGITS = 768 };
+    int digit[DIGITS + 1] = {0}; /* the lowest first */
+    char text[DIGITS + 8];
+    uint64_t m = ((uint64_t)1 << 54) - 1;
+    for (size_t i = 0; m > 0; i++, m /= 10)
+        digit[i] = (int)(m % 10);
+    for (int power = 0, carry = 0; power < 1075; power++)
+        for (size_t i = 0; i <= DIGITS; i++) {
+            carry += 5 * digit[i];
+            digit[i] = carry % 10;
+            carry /= 10;
+        }
+    for (size_t i = 0; i < DIGITS; i++)
+        text[i] = (char)('0' + digit[DIGITS - 1 - i]);
+    strcpy(text + DIGITS, "e-1075");
+    ok(digit[DIGITS] == 0 && digit[DIGITS - 1] > 0 && digit[0] == 5,
+       "%d digits", DIGITS);
+    for (char last = '4'; last <= '6'; last++) {
+        text[DIGITS - 1] = last;
+        check_value(text);
+    }
+}
+
 static void test_grammar(void)
 {
     static const char *const none[] = {
@@ -226,6 +253,7 @@ int main(void)
 {
     test_values();
     test_long_spellings();
+    test_longest_tie();
     test_grammar();
     test_integers();
     test_options();

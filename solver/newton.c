@@ -324,12 +324,14 @@ static double newton_along(struct newton *nt, double t)
 
 /* On the line from beta to the Newton point, of t = 1, 1/2, 1/4 ... the first
  * with a smaller P than before and not a larger one than the next; false if
- * there is none. */
+ * there is none. A point found by coarser products than P is formed of must not
+ * be so far off that only a little of the way to it pays. */
 static bool newton_line_search(struct newton *nt)
 {
     const struct direction *d = &nt->direction;
+    const double least = d->precision < nt->looks ? 0.1 : 1e-8;
     double best = 0;
-    for (double t = 1; t > 1e-8; t /= 2) {
+    for (double t = 1; t > least; t /= 2) {
         double primal = newton_along(nt, t);
         if (primal < nt->primal) {
             best = t;
@@ -408,11 +410,11 @@ static enum klr_status newton_descend(struct newton *nt)
     nt->accuracy = nt->progress.target > nt->eps ? 0.3 : 0.1;
     nt->progress.violation = nt->before = INFINITY;
     nt->looks = KLR_HALF;
-    nt->last_looks = KLR_FLOAT;
     nt->settled = 0;
+    bool stepped = false;
     for (int step = 1; step <= NEWTON_STEPS; step++) {
         newton_look(nt, step == 1);
-        if (newton_lost(nt)) {
+        if (stepped && newton_lost(nt)) {
             newton_return(nt);
             if (d->precision == KLR_DOUBLE)
                 return KLR_PRECISION_LIMIT;
@@ -426,10 +428,10 @@ static enum klr_status newton_descend(struct newton *nt)
             direction_solve(d, nt->s, nt->e, nt->q, nt->looked);
         if (status != KLR_CONVERGED)
             return status;
-        bool well = !d->indefinite && newton_line_search(nt);
-        if (!well && d->precision == KLR_DOUBLE && nt->accuracy <= 1e-6)
+        stepped = !d->indefinite && newton_line_search(nt);
+        if (!stepped && d->precision == KLR_DOUBLE && nt->accuracy <= 1e-6)
             return KLR_PRECISION_LIMIT;
-        if (!well) {
+        if (!stepped) {
             nt->accuracy = fmin(nt->accuracy, 1e-2) * 1e-2;
             d->precision += d->precision != KLR_DOUBLE;
             d->indefinite = false;

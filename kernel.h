@@ -100,8 +100,10 @@ static inline size_t klr_precision_bytes(enum klr_precision precision)
                                     : sizeof(uint16_t);
 }
 
-/* to (count) = the halves of `from`. */
-void klr_halve(const float *from, size_t count, uint16_t *to);
+/* to (rows, count) = the halves of `from`, both with `pitch` elements from row to
+ * row. */
+void klr_halve(const float *from, size_t rows, size_t count, size_t pitch,
+               uint16_t *to);
 
 /* The block K[rows of a, cols of b] into out, row-major with `stride` elements
  * from row to row; out is float or double as `precision` says. Floats come from
@@ -133,15 +135,15 @@ void klr_gram_diagonal(const struct klr_points *points, struct klr_set set,
 
 /* ---- Products ----
  * Vectors are taken by up to KLR_SLICE at once. */
-enum { KLR_TILE = 256, KLR_SLICE = 4 };
+enum { KLR_TILE = 256, KLR_SLICE = 4, KLR_GROUP = 8 };
 
 /* A tile T (h, w), h and w at most KLR_TILE, with `pitch` elements from row to
  * row, times m vectors (1 or KLR_SLICE) from either side:
  *   forward (m, KLR_TILE)  = right T'   for right (m, KLR_TILE), or both NULL
  *   backward (m, KLR_TILE) = left T     for left (m, KLR_TILE), or both NULL
  * of which h, w, h, w elements of a row count; `right` holds zeros after its w
- * elements up to a multiple of 4. Products and sums are of doubles, those of
- * halves of floats, in an order that depends on h and w alone. */
+ * elements up to a multiple of KLR_GROUP. Products and sums are of doubles,
+ * those of halves of floats, in an order that depends on h and w alone. */
 typedef void klr_tile_multiply(const void *tile, enum klr_precision precision,
                                size_t pitch, size_t h, size_t w, size_t m,
                                const double *right, double *forward,

@@ -61,13 +61,14 @@ klr_tile_multiply *klr_tile_multiplier(void)
     return product_portable;
 }
 
-void klr_halve(const float *from, size_t count, uint16_t *to)
+void klr_halve(const float *from, size_t rows, size_t count, size_t pitch,
+               uint16_t *to)
 {
 #if defined __x86_64__
     if (klr_cpu() >= KLR_CPU_AVX2) {
-        halve_half_avx2(from, count, to);
+        halve_half_avx2(from, rows, count, pitch, to);
         return;
     }
 #endif
-    halve_half_portable(from, count, to);
+    halve_half_portable(from, rows, count, pitch, to);
 }

@@ -33,6 +33,9 @@ typedef uint16_t NAME(halves) VECTOR(uint16_t);
 #define halves         NAME(halves)
 #define CONVERT        __builtin_convertvector
 #define group_load     NAME(group_load)
+#define plane_narrow   NAME(plane_narrow)
+#define plane_widen    NAME(plane_widen)
+#define row_halve      NAME(row_halve)
 #define line_prefetch  NAME(line_prefetch)
 #define group_multiply NAME(group_multiply)
 #define rows_multiply  NAME(rows_multiply)
@@ -218,28 +221,42 @@ TARGET static void NAME(product)(const void *tile, enum klr_precision precision,
 }
 #undef HALVES
 #else
+/* Planes of a vector from double to float and back, in whole `floats`. */
+LOCAL void plane_narrow(const double *from, size_t count, float *to)
+{
+    for (size_t j = 0; j < count; j += LANES_OF)
+        *(floats *)(to + j) = CONVERT(*(const doubles *)(from + j), floats);
+}
+
+LOCAL void plane_widen(const float *from, size_t count, double *to)
+{
+    for (size_t j = 0; j < count; j += LANES_OF)
+        *(doubles *)(to + j) =
+            CONVERT(*(const floats *)(from + j), doubles) * (1.0 / HALF_UNITS);
+}
+
 /* One vector after the other: memory is what is waited for. */
 TARGET static void NAME(product)(const void *tile, size_t pitch, size_t h,
                                  size_t w, size_t m, const double *right,
                                  double *forward, const double *left,
                                  double *backward)
 {
-    float from[2][KLR_TILE] = {{0}}, to[2][KLR_TILE];
+    float from[2][KLR_TILE], to[2][KLR_TILE];
     for (size_t c = 0; c < m * KLR_TILE; c += KLR_TILE) {
-        for (size_t j = 0; right && j < w; j++)
-            from[0][j] = (float)right[c + j];
-        for (size_t i = 0; left && i < h; i++)
-            from[1][i] = (float)left[c + i];
+        if (right)
+            plane_narrow(right + c, w, from[0]);
+        if (left)
+            plane_narrow(left + c, h, from[1]);
         multiply_sides(tile, KLR_HALF, pitch, h, w, 1, right ? from[0] : NULL,
                        to[0], left ? from[1] : NULL, to[1]);
-        for (size_t i = 0; right && i < h; i++)
-            forward[c + i] = (double)to[0][i] / HALF_UNITS;
-        for (size_t j = 0; left && j < w; j++)
-            backward[c + j] = (double)to[1][j] / HALF_UNITS;
+        if (right)
+            plane_widen(to[0], h, forward + c);
+        if (left)
+            plane_widen(to[1], w, backward + c);
     }
 }
 
-TARGET static void NAME(halve)(const float *from, size_t count, uint16_t *to)
+LOCAL void row_halve(const float *from, size_t count, uint16_t *to)
 {
     for (size_t j = 0; j < count; j += LANES_OF) {
         floats entry = {0};
@@ -256,6 +273,13 @@ TARGET static void NAME(halve)(const float *from, size_t count, uint16_t *to)
             memcpy(to + j, &half, left * sizeof *to);
     }
 }
+
+TARGET static void NAME(halve)(const float *from, size_t rows, size_t count,
+                               size_t pitch, uint16_t *to)
+{
+    for (size_t r = 0; r < rows; r++)
+        row_halve(from + r * pitch, count, to + r * pitch);
+}
 #endif
 
 #undef VECTOR
@@ -266,6 +290,9 @@ TARGET static void NAME(halve)(const float *from, size_t count, uint16_t *to)
 #undef halves
 #undef CONVERT
 #undef group_load
+#undef plane_narrow
+#undef plane_widen
+#undef row_halve
 #undef line_prefetch
 #undef group_multiply
 #undef rows_multiply

@@ -160,8 +160,8 @@ static void tiles_gram(const struct tiles *tiles, struct tile_work *work,
         end = rows.end - i < KLR_STRIP ? rows.end : i + KLR_STRIP;
         klr_gram(left, (struct klr_range){i, end}, tiles->points, cols,
                  KLR_FLOAT, work->single, KLR_TILE, work->gram);
-        for (size_t r = 0; r < end - i; r++, to += KLR_TILE)
-            klr_halve(work->single + r * KLR_TILE, cols.size, to);
+        klr_halve(work->single, end - i, cols.size, KLR_TILE, to);
+        to += (end - i) * KLR_TILE;
     }
 }
 
@@ -348,9 +348,11 @@ static void side_load(const double *v, size_t size, size_t pitch, size_t m,
                       double *side)
 {
     for (size_t c = 0; c < m; c++, side += KLR_TILE) {
-        for (size_t i = 0; i < size; i++)
+        if (pitch == 1)
+            memcpy(side, v, size * sizeof *side);
+        for (size_t i = 0; i < size && pitch > 1; i++)
             side[i] = v[i * pitch + c];
-        for (size_t i = size; i % KLR_SLICE; i++)
+        for (size_t i = size; i % KLR_GROUP; i++)
             side[i] = 0;
     }
 }

@@ -49,6 +49,7 @@
 #include "solver/fisher_descent.c"    /* conjugate gradients, */
 #include "solver/fisher.c"            /* and the method; */
 #include "solver/fisher_basis.c"      /* bases of few kernels, */
+#include "solver/fisher_scan.c"       /* all that is read of them, */
 #include "solver/fisher_candidates.c" /* which may join them, */
 #include "solver/fisher_greedy.c"     /* and how they are chosen */
 #include "solver/bound.c"    /* how far lambda of an sklr makes sense */

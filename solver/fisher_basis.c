@@ -25,33 +25,16 @@
  *   residual = (k_j, k_j) - l'l,     gradient = mean+ k_j - mean- k_j - l'z
  *
  * and S would grow by gradient^2 / residual; one that is taken is
- * orthogonalised, and once more if little is left of it. Where its l is known
- * from a judgement by floats, that is subtracted, and then what the functions
- * find in the rest: a sweep through U serves both, and half of one the second.
+ * orthogonalised, and what the other functions find in the rest is subtracted,
+ * too: of the first line, which may be known from a judgement by floats,
+ * rounding leaves too much.
  *
  * U is the sum of two floats: both make some 48 bits, for what is taken; the
- * higher one serves fisher_candidates.c. Examples are divided into groups by n
- * alone, and sums over them are added in order: no bit depends on threads.
+ * higher one serves candidates.
  */
 #include "solver/internal.h"
 
 #include "solver/fisher_basis.h"
-
-enum {
-    BASIS_GROUPS = 16, /* of examples, at most, */
-    BASIS_GROUP = 512  /* of so many, at least */
-};
-
-static size_t basis_group(size_t n)
-{
-    size_t size = (n / BASIS_GROUPS / BASIS_STRIP + 1) * BASIS_STRIP;
-    return size < BASIS_GROUP ? BASIS_GROUP : size;
-}
-
-static size_t basis_groups(size_t n)
-{
-    return (n + basis_group(n) - 1) / basis_group(n);
-}
 
 static size_t basis_width(size_t n)
 {
@@ -103,23 +86,23 @@ static void basis_free(struct basis *basis)
     klr_free(basis->met);
     klr_free(basis->part);
     klr_free(basis->line);
+    klr_free(basis->rest);
     klr_free(basis->coef);
 }
 
 static double basis_bytes(const struct basis *basis)
 {
     double wide = (double)((basis->bands + 1) * KLR_BAND);
-    double groups = (double)basis_groups(basis->problem->n);
+    double groups = (double)scan_groups(basis->problem->n);
     double rows = (double)basis->width + wide / 2 + groups * CANDIDATES;
     rows += basis->recalls ? (double)basis->problem->n / 2 : 0;
     return rows * wide * sizeof(double);
 }
 
-/* Room for one more function. */
 static int basis_grow(struct basis *basis, struct klr_error *err)
 {
     size_t wide = (basis->bands + 1) * KLR_BAND, count = wide * (wide + 1) / 2;
-    void *part, *line, *coef, *band, *met;
+    void *part, *line, *rest, *coef, *band, *met;
     if (basis->count < basis->bands * KLR_BAND)
         return 0;
     if (!(part = klr_grow(basis->part, &basis->part_room, wide,
@@ -130,6 +113,10 @@ static int basis_grow(struct basis *basis, struct klr_error *err)
                           sizeof *basis->line, err)))
         return KLR_E_MEMORY;
     basis->line = line;
+    if (!(rest = klr_grow(basis->rest, &basis->rest_room, wide,
+                          sizeof *basis->rest, err)))
+        return KLR_E_MEMORY;
+    basis->rest = rest;
     if (!(coef = klr_grow(basis->coef, &basis->coef_room, count,
                           sizeof *basis->coef, err)))
         return KLR_E_MEMORY;
@@ -171,11 +158,21 @@ static double basis_value(const struct basis *basis, size_t k, size_t i)
            basis->part[k].mean[basis_class(basis, i)];
 }
 
+/* l of the last function, which is rough, from that of what becomes it. */
+static double basis_smoothed(const struct basis *basis, size_t kernel, double l)
+{
+    for (size_t k = 0; k + 1 < basis->count; k++)
+        l += basis->rest[k] * (double)*basis_met(basis, kernel, k);
+    return basis->scale * l;
+}
+
 static void judgement_meet(const struct basis *basis, size_t kernel, size_t k,
                            double l, struct judgement *j)
 {
     if (basis->kernel)
         l += basis->penalty * basis_value(basis, k, kernel);
+    if (basis->rough && k + 1 == basis->count)
+        l = basis_smoothed(basis, kernel, l);
     if (basis->recalls)
         *basis_met(basis, kernel, k) = (float)l;
     j->residual -= l * l;
@@ -183,125 +180,24 @@ static void judgement_meet(const struct basis *basis, size_t kernel, size_t k,
     j->count = k + 1;
 }
 
-/* u += U line, over groups of examples, and U'(u / w) of what is left. */
-struct reduction {
-    const struct basis *basis;
-    const struct klr_dense *dense;
-    size_t parts;    /* of U that are subtracted, the high one first */
-    bool last;       /* the projection is not needed any more */
-    double *u;       /* zeros behind its n elements */
-    double *partial; /* (groups, bands * KLR_BAND + 1): U'(u / w), u'(u / w) */
-};
-
-/* The functions of a band. */
-static size_t band_count(const struct basis *basis, size_t t)
-{
-    size_t begin = t * KLR_BAND;
-    size_t left = basis->count > begin ? basis->count - begin : 0;
-    return left < KLR_BAND ? left : KLR_BAND;
-}
-
-static void reduction_subtract(const struct reduction *r, size_t i)
-{
-    const struct basis *basis = r->basis;
-    for (size_t t = 0; t < basis->bands; t++)
-        for (size_t low = 0; low < r->parts; low++)
-            r->dense->project(band_count(basis, t), BASIS_STRIP,
-                              basis_block(basis, t, i) + low * BASIS_BLOCK,
-                              BASIS_STRIP, basis->line + t * KLR_BAND,
-                              r->u + i);
-}
-
-static void reduction_project(const struct reduction *r, size_t i,
-                              const double *v, double *out)
-{
-    const struct basis *basis = r->basis;
-    double sum[KLR_BAND];
-    for (size_t t = 0; t < basis->bands; t++)
-        for (size_t low = 0; low < 2; low++) {
-            size_t rows = band_count(basis, t);
-            r->dense->expand(rows, BASIS_STRIP,
-                             basis_block(basis, t, i) + low * BASIS_BLOCK,
-                             BASIS_STRIP, v, sum);
-            for (size_t k = 0; k < rows; k++)
-                out[t * KLR_BAND + k] += sum[k];
-        }
-}
-
-static void reduction_turn(void *context, size_t group, size_t thread)
-{
-    const struct reduction *r = context;
-    const struct binary *problem = r->basis->problem;
-    size_t n = problem->n, wide = r->basis->bands * KLR_BAND;
-    size_t begin = group * basis_group(n), end = begin + basis_group(n);
-    double *out = r->partial + group * (wide + 1), v[BASIS_STRIP];
-    (void)thread;
-    memset(out, 0, (wide + 1) * sizeof *out);
-    for (size_t i = begin; i < end && i < n; i += BASIS_STRIP) {
-        reduction_subtract(r, i);
-        for (size_t k = 0; k < BASIS_STRIP; k++) {
-            v[k] = i + k < n ? r->u[i + k] / problem->weight[i + k] : 0;
-            out[wide] += r->u[i + k] * v[k];
-        }
-        if (!r->last)
-            reduction_project(r, i, v, out);
-    }
-}
-
-/* u += U line, by that many parts of U, the high one first; c->work (count) =
- * U'(u / w) of the new u, unless it is the last one; and u'(u / w) is returned.
- */
-static double basis_reduce(const struct basis *basis, struct candidates *c,
-                           double *u, size_t parts, bool last)
-{
-    struct reduction r = {basis, klr_dense(), parts, last, u, c->work};
-    size_t wide = basis->bands * KLR_BAND;
-    klr_pool_run(c->op->pool, c->groups, reduction_turn, &r);
-    for (size_t g = 1; g < c->groups; g++)
-        for (size_t k = 0; k <= wide; k++)
-            c->work[k] += c->work[g * (wide + 1) + k];
-    return c->work[wide];
-}
-
-/* u = D W k, and the means that W took away; (W k)'D W k. */
-static double basis_centre(const struct basis *basis, const double *row,
-                           double *u, double *mean)
-{
-    const struct binary *problem = basis->problem;
-    double norm = 0;
-    mean[0] = mean[1] = 0;
-    for (size_t i = 0; i < problem->n; i++)
-        mean[basis_class(basis, i)] += problem->weight[i] * row[i];
-    mean[0] /= basis->total[0];
-    mean[1] /= basis->total[1];
-    for (size_t i = 0; i < problem->n; i++) {
-        double x = row[i] - mean[basis_class(basis, i)];
-        u[i] = problem->weight[i] * x;
-        norm += u[i] * x;
-    }
-    return norm;
-}
-
-static int basis_judge_exact(const struct basis *basis, struct candidates *c,
-                             size_t q, size_t kernel, double *u,
+static int basis_judge_exact(struct scan *s, size_t q, size_t kernel,
                              struct judgement *judgement, struct klr_error *err)
 {
-    double mean[2];
-    int code =
-        candidates_work(c, c->groups * (basis->bands * KLR_BAND + 1), err);
+    const struct basis *basis = s->basis;
+    int code = scan_grow(s, err);
     if (code)
         return code;
-    double norm = basis_centre(basis, c->exact + q * c->n, u, mean) +
-                  basis->ridge[kernel];
-    *judgement = (struct judgement){.norm = norm,
-                                    .residual = norm,
-                                    .gradient = mean[0] - mean[1],
+    scan_kernel(s, q, kernel);
+    *judgement = (struct judgement){.norm = s->norm,
+                                    .residual = s->norm,
+                                    .gradient = s->mean[0] - s->mean[1],
                                     .known = true,
                                     .exact = true};
     if (basis->count > 0)
-        basis_reduce(basis, c, u, 0, false);
+        scan_all(&s, 1, s->c->op->pool);
     for (size_t k = 0; k < basis->count; k++)
-        judgement_meet(basis, kernel, k, c->work[k], judgement);
+        judgement_meet(basis, kernel, k, s->sum[k], judgement);
+    s->row = NULL;
     return 0;
 }
 
@@ -311,140 +207,127 @@ static double *basis_coefs(const struct basis *basis, size_t k)
     return basis->coef + k * (k + 1) / 2;
 }
 
-/* coef (count + 1) -= A l, and the means of the function with it. */
+/* coef (count + 1) += A line, and the means of the function with it. */
 static void basis_combine(const struct basis *basis, const double *line,
                           double *coef, double *mean)
 {
     for (size_t k = 0; k < basis->count; k++) {
         const double *a = basis_coefs(basis, k);
         for (size_t i = 0; i <= k; i++)
-            coef[i] -= line[k] * a[i];
-        mean[0] -= line[k] * basis->part[k].mean[0];
-        mean[1] -= line[k] * basis->part[k].mean[1];
+            coef[i] += line[k] * a[i];
+        mean[0] += line[k] * basis->part[k].mean[0];
+        mean[1] += line[k] * basis->part[k].mean[1];
     }
 }
 
-/* Entry i of R a for the function u of the coefficients a; R = K: its value
- * at the i-th kernel's example, the last one being that of the new kernel. */
-static double basis_penalised(const struct basis *basis, const double *u,
-                              const double *coef, const double *mean, size_t i,
-                              size_t last)
+/* line = -(work + C A'line): less the products of a function with those of the
+ * basis, for work = U'(u / w) and line = R a. */
+static void basis_products(const struct basis *basis, const double *work,
+                           double *line)
 {
-    if (!basis->kernel)
-        return coef[i];
-    size_t at = i < basis->count ? basis->part[i].kernel : last;
-    return u[at] / basis->problem->weight[at] + mean[basis_class(basis, at)];
-}
-
-/* The line of a function: U'(u / w), in work, and C A'R a. */
-static void basis_line(const struct basis *basis, const double *work,
-                       const double *u, const double *coef, const double *mean,
-                       size_t last)
-{
-    double *line = basis->line;
-    for (size_t i = 0; i < basis->count; i++)
-        line[i] = basis_penalised(basis, u, coef, mean, i, last);
     for (size_t k = basis->count; k-- > 0;) {
         const double *a = basis_coefs(basis, k);
         double sum = 0;
         for (size_t i = 0; i <= k; i++)
             sum += a[i] * line[i];
-        line[k] = work[k] + basis->penalty * sum;
+        line[k] = -(work[k] + basis->penalty * sum);
     }
-}
-
-/* The new function is u and coef over the root of its norm. */
-static void basis_append(struct basis *basis, double *u, double *coef,
-                         const double *mean, size_t kernel, double norm)
-{
-    size_t m = basis->count;
-    struct basis_part *part = &basis->part[m];
-    double f = 1 / sqrt(norm);
-    for (size_t i = 0; i < basis->problem->n; i++) {
-        float *to = basis_block(basis, m / KLR_BAND, i) +
-                    m % KLR_BAND * BASIS_STRIP + i % BASIS_STRIP;
-        u[i] *= f;
-        to[0] = (float)u[i];
-        to[BASIS_BLOCK] = (float)(u[i] - (double)to[0]);
-    }
-    for (size_t i = 0; i <= m; i++)
-        coef[i] *= f;
-    *part = (struct basis_part){
-        .kernel = kernel,
-        .z = f * (mean[0] - mean[1]),
-        .mean = {f * mean[0], f * mean[1]},
-    };
-    basis->sum += part->z * part->z;
-    basis->count++;
 }
 
 /* What the line leaves of the norm. */
-static double basis_left(const struct basis *basis, double norm)
+static double basis_left(const struct basis *basis, const double *line,
+                         double norm)
 {
     for (size_t k = 0; k < basis->count; k++)
-        norm -= basis->line[k] * basis->line[k];
+        norm -= line[k] * line[k];
     return norm;
 }
 
-/* The line of a kernel that was judged by floats; false where it is not kept,
- * or too coarse. */
 static bool basis_recall(const struct basis *basis, size_t kernel, double norm)
 {
     for (size_t k = 0; k < basis->count && basis->recalls; k++)
-        basis->line[k] = (double)*basis_met(basis, kernel, k);
-    return basis->recalls && basis_left(basis, norm) > 1e-4 * norm;
+        basis->line[k] = -(double)*basis_met(basis, kernel, k);
+    return basis->count == 0 ||
+           (basis->recalls &&
+            basis_left(basis, basis->line, norm) > 1e-4 * norm);
 }
 
-/* The line of a kernel as it is, and how often it is orthogonalised: where
- * little is left of it, what rounding leaves of the other functions counts for
- * more, and so does what floats leave of them. */
-static int basis_begin(const struct basis *basis, struct candidates *c,
-                       double *u, const double *coef, const double *mean,
-                       size_t kernel, double norm)
+/* The kernel and its line over the root of what the line leaves, lest floats
+ * overflow. */
+static void basis_scale(struct scan *s)
 {
-    if (basis->count == 0)
-        return 0;
-    if (basis_recall(basis, kernel, norm))
-        return 2;
-    basis_reduce(basis, c, u, 0, false);
-    basis_line(basis, c->work, u, coef, mean, kernel);
-    return basis_left(basis, norm) > 1e-2 * norm ? 1 : 2;
+    double left = basis_left(s->basis, s->basis->line, s->norm);
+    s->scale = 1 / sqrt(fmax(left, 1e-12 * s->norm));
+    s->joins = true;
+    for (size_t k = 0; k < s->basis->count; k++)
+        s->basis->line[k] *= s->scale;
 }
 
-static int basis_take(struct basis *basis, struct candidates *c, size_t q,
-                      size_t kernel, double *u, bool *taken,
-                      struct klr_error *err)
+static bool basis_begin(struct scan *s)
+{
+    if (!basis_recall(s->basis, s->kernel, s->norm))
+        return false;
+    basis_scale(s);
+    return true;
+}
+
+static void basis_begin_exact(struct scan *s)
+{
+    const struct basis *basis = s->basis;
+    for (size_t k = 0; k < basis->count; k++)
+        basis->line[k] = basis->kernel ? s->row[basis->part[k].kernel] : 0;
+    basis_products(basis, s->sum, basis->line);
+    basis_scale(s);
+}
+
+/* Of what is left of the kernel, with the coefficients coef (count + 1), the
+ * function a: R a (count) into `rest`; C a'R a is returned. */
+static double basis_penalised(const struct basis *basis, const double *coef)
 {
     size_t m = basis->count;
-    int code = basis_grow(basis, err);
-    if (!code)
-        code =
-            candidates_work(c, c->groups * (basis->bands * KLR_BAND + 1), err);
-    if (code)
-        return code;
-    double mean[2], *coef = basis_coefs(basis, m), *line = basis->line;
-    double norm = basis_centre(basis, c->exact + q * c->n, u, mean);
-    double left = norm;
-    norm += basis->ridge[kernel];
-    memset(coef, 0, m * sizeof *coef);
-    coef[m] = 1;
-    int passes = basis_begin(basis, c, u, coef, mean, kernel, norm);
-    for (int pass = 1; pass <= passes; pass++) {
-        basis_combine(basis, line, coef, mean);
-        for (size_t k = 0; k < m; k++)
-            line[k] = -line[k];
-        /* of what is left the line is small: the high parts do */
-        left = basis_reduce(basis, c, u, pass == 1 ? 2 : 1, pass == passes);
-        if (pass < passes)
-            basis_line(basis, c->work, u, coef, mean, kernel);
+    double sum = 0;
+    for (size_t i = 0; i <= m; i++) {
+        double value = basis->kernel
+                           ? basis_value(basis, m, basis->part[i].kernel)
+                           : coef[i];
+        sum += coef[i] * value;
+        if (i < m)
+            basis->rest[i] = value;
     }
+    return basis->penalty * sum;
+}
+
+static bool basis_join(struct scan *s)
+{
+    struct basis *basis = s->basis;
+    size_t m = basis->count;
+    struct basis_part *part = &basis->part[m];
+    double *coef = basis_coefs(basis, m), *mean = basis->smooth;
+    *part = (struct basis_part){
+        .kernel = s->kernel,
+        .mean = {s->scale * s->mean[0], s->scale * s->mean[1]},
+    };
+    memset(coef, 0, m * sizeof *coef);
+    coef[m] = s->scale;
+    basis_combine(basis, basis->line, coef, part->mean);
+    double left =
+        s->sum[basis->bands * KLR_BAND] + basis_penalised(basis, coef);
+    basis_products(basis, s->sum, basis->rest);
+    left = basis_left(basis, basis->rest, left);
+    if (!basis_adds(left, s->scale * s->scale * s->norm))
+        return false;
+    memcpy(mean, part->mean, sizeof part->mean);
+    basis_combine(basis, basis->rest, coef, mean);
+    basis->scale = 1 / sqrt(left);
     for (size_t i = 0; i <= m; i++)
-        left += basis->penalty * coef[i] *
-                basis_penalised(basis, u, coef, mean, i, kernel);
-    *taken = basis_adds(left, norm);
-    if (*taken)
-        basis_append(basis, u, coef, mean, kernel, left);
-    return 0;
+        coef[i] *= basis->scale;
+    mean[0] *= basis->scale;
+    mean[1] *= basis->scale;
+    part->z = mean[0] - mean[1];
+    basis->sum += part->z * part->z;
+    basis->rough = true;
+    basis->count++;
+    return true;
 }
 
 /* ---- the discriminant ---- */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Bases of few kernels for Fisher discriminants, and kernels that may join
- * them: what fisher_basis.c, fisher_candidates.c and fisher_greedy.c share.
+ * them: what fisher_basis.c, fisher_candidates.c, fisher_scan.c and
+ * fisher_greedy.c share.
  */
 #ifndef KLR_SOLVER_FISHER_BASIS_H
 #define KLR_SOLVER_FISHER_BASIS_H
@@ -9,33 +10,25 @@
 #include "solver/fisher.h"
 
 enum {
-    CANDIDATES = 4 * KLR_SLIM, /* judged together, at most */
+    PANELS = 4,                     /* of candidates, */
+    CANDIDATES = PANELS * KLR_SLIM, /* judged together, at most */
     BASIS_STRIP = 128, /* examples whose part of U stays in the nearer caches */
     BASIS_BLOCK = KLR_BAND * BASIS_STRIP
 };
 
 /* ---- candidates: see fisher_candidates.c ---- */
 
-/* Weighted sums over examples, of candidates: by class; of squares. */
-struct moment {
-    double sum[2][CANDIDATES], square[CANDIDATES];
-};
-
 /* Kernels that may join. */
 struct candidates {
     struct klr_operator *op;
     struct klr_set set;
-    size_t n, groups;        /* of examples that are summed over together */
+    size_t n;
     size_t count, panels;    /* loaded as floats; panels of KLR_SLIM, */
     const size_t *index;     /* (count) the caller's: which */
     float *row;              /* (CANDIDATES, n) */
     float shift[CANDIDATES]; /* the mean of each */
     float *column;           /* (panels, n, KLR_SLIM) rows less shift */
-    struct moment *moment;   /* (groups) */
     double *exact;           /* (CANDIDATES or machines, and one, n) */
-    double *work;            /* sums by group; first of all groups: U'k of those
-                               judged, by bands and panels, or of one */
-    size_t work_room;
 };
 
 static int candidates_create(struct candidates *c, const struct binary *problem,
@@ -48,9 +41,6 @@ static void candidates_load(struct candidates *c, const size_t *index,
                             size_t count);
 static void candidates_load_exact(struct candidates *c, size_t row,
                                   const size_t *index, size_t count);
-/* c->work has `size` elements at least. */
-static int candidates_work(struct candidates *c, size_t size,
-                           struct klr_error *err);
 
 /* ---- bases: see fisher_basis.c ---- */
 
@@ -74,8 +64,12 @@ struct basis {
     float **met;  /* (bands) l of kernels that are judged, (n, KLR_BAND) of the
                      functions of the band; NULL: not kept */
     double *coef; /* A by columns, the k-th of k + 1 elements */
-    double *line; /* (bands * KLR_BAND) l of the kernel to be taken */
-    size_t part_room, band_room, met_room, coef_room, line_room;
+    double *line; /* (bands * KLR_BAND) less l of the kernel to be taken */
+    bool rough;   /* U and means of the last function are those of what is still
+                     to become it: scale (u + U rest), and `smooth` its means */
+    double *rest; /* (bands * KLR_BAND) */
+    double scale, smooth[2];
+    size_t part_room, band_room, met_room, coef_room, line_room, rest_room;
     bool recalls; /* l is kept */
     double sum;   /* S */
 };
@@ -96,30 +90,83 @@ static void basis_free(struct basis *basis);
 static double basis_bytes(const struct basis *basis);
 /* False if what the basis leaves of a kernel is rounding. */
 static bool basis_adds(double residual, double norm);
-/* The judgement of exact row q; c->work holds l; u (width) is workspace. */
-static int basis_judge_exact(const struct basis *basis, struct candidates *c,
-                             size_t q, size_t kernel, double *u,
-                             struct judgement *judgement,
-                             struct klr_error *err);
-/* Append the kernel of exact row q, if it adds anything. u (width), zeros
- * behind n elements: the new function's U. */
-static int basis_take(struct basis *basis, struct candidates *c, size_t q,
-                      size_t kernel, double *u, bool *taken,
-                      struct klr_error *err);
 /* All (n): sum_k z_k q_k at the examples; its coefficients A z; and delta less
  * sum_k z_k U_k, where delta'f = mean+ f - mean- f. */
 static void basis_outputs(const struct basis *basis, double *f);
 static void basis_coefficients(const struct basis *basis, double *beta);
 static void basis_dual(const struct basis *basis, double *s);
 
-/* Examples are summed over in groups of so many, a multiple of BASIS_STRIP. */
-static size_t basis_group(size_t n);
-static size_t basis_groups(size_t n);
 /* Class 0 is the positive one. */
 static size_t basis_class(const struct basis *basis, size_t i);
 /* High part of the functions of band t, (KLR_BAND, BASIS_STRIP), at the strip
  * of example i; the low part is BASIS_BLOCK behind it. */
 static float *basis_block(const struct basis *basis, size_t t, size_t i);
+/* Room for one more function. */
+static int basis_grow(struct basis *basis, struct klr_error *err);
+/* line = -l of a kernel that was judged by floats; false where it is not kept,
+ * or too coarse. */
+static bool basis_recall(const struct basis *basis, size_t kernel, double norm);
+
+/* ---- scans through U: see fisher_scan.c ---- */
+
+/* Weighted sums over examples, of candidates: by class; of squares. */
+struct moment {
+    double sum[2][CANDIDATES], square[CANDIDATES];
+};
+
+/* All that is wanted of the functions of one basis. */
+struct scan {
+    struct basis *basis;
+    const struct candidates *c;
+    /* a kernel, by its exact row (n); NULL: none */
+    const double *row;
+    size_t kernel;
+    double norm, mean[2]; /* (k, k); of its classes */
+    double scale;         /* what it is multiplied by */
+    bool joins;           /* as the next function, less what line says */
+    double *sum; /* (groups, bands * KLR_BAND + 1) U'(u / w) and u'(u / w) of
+                    what is left of it; of all examples first */
+    /* candidates, all that are loaded; false: none */
+    bool judges;
+    size_t met[PANELS];    /* functions that all of a panel have met */
+    bool fresh[PANELS];    /* some of a panel have met none */
+    double *product;       /* U'k by groups, bands and panels, */
+    struct moment *moment; /* (groups) and these; of all examples first */
+    size_t sum_room, product_room;
+};
+
+enum {
+    SCAN_PANEL = KLR_BAND * KLR_SLIM, /* products of a band with a panel, */
+    SCAN_BAND = PANELS * SCAN_PANEL   /* and with all of them */
+};
+
+static int scan_create(struct scan *s, struct basis *basis,
+                       const struct candidates *c, struct klr_error *err);
+static void scan_free(struct scan *s);
+/* Room for all that a scan gives. */
+static int scan_grow(struct scan *s, struct klr_error *err);
+/* Of exact row q of the candidates. */
+static void scan_kernel(struct scan *s, size_t q, size_t kernel);
+/* Scans through several bases, for which there is room. A last function that
+ * is rough becomes smooth first. */
+static void scan_all(struct scan *const *s, size_t count,
+                     struct klr_pool *pool);
+/* Only that. */
+static void scan_smooth(struct scan *s);
+/* Groups of examples that are summed over together. */
+static size_t scan_groups(size_t n);
+
+/* What the kernel that joins is multiplied by, and the line: false if that
+ * wants the sums of a scan, which does not join, for basis_line_exact. */
+static bool basis_begin(struct scan *s);
+static void basis_begin_exact(struct scan *s);
+/* After the scan: the new function, which is rough; false if the kernel adds
+ * nothing. */
+static bool basis_join(struct scan *s);
+/* The judgement of exact row q. */
+static int basis_judge_exact(struct scan *s, size_t q, size_t kernel,
+                             struct judgement *judgement,
+                             struct klr_error *err);
 
 /* ---- judgements ---- */
 
@@ -127,10 +174,10 @@ static float *basis_block(const struct basis *basis, size_t t, size_t i);
 static void judgement_meet(const struct basis *basis, size_t kernel, size_t k,
                            double l, struct judgement *j);
 /* judgement (n), of which those of the candidates loaded go on from where they
- * are; the fewest functions are asked for where candidates that have met as
- * many stand side by side. */
-static int candidates_judge(struct candidates *c, const struct basis *basis,
-                            struct judgement *judgement, struct klr_error *err);
+ * are, before a scan and after it; the fewest functions are asked for where
+ * candidates that have met as many stand side by side. */
+static void candidates_ask(struct scan *s, const struct judgement *judgement);
+static void candidates_judge(const struct scan *s, struct judgement *judgement);
 /* False if floats cannot tell enough. */
 static bool judgement_is_clear(const struct judgement *j);
 /* The same with the least residual and the steepest gradient that the kernel

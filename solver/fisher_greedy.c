@@ -44,10 +44,11 @@ struct greedy_choice {
 
 struct greedy_machine {
     struct basis basis;
+    struct scan scan; /* through it */
     struct solution *solution;
     bool done, fresh;    /* at its end; with a new function */
+    bool exact;          /* what it takes wants a line of doubles */
     unsigned char *gone; /* (n) kernels that are taken or add nothing */
-    double *column;      /* (width) of the new function */
     struct greedy_choice best;
     double *past; /* (kernels) S, or the gradients that they had */
     size_t past_room;
@@ -65,11 +66,13 @@ struct greedy {
     struct candidates candidates;
     enum klr_precision precision; /* of products, if all are candidates */
     double *vector, *product;     /* (n, machines) */
+    double *column;               /* (n) of a solution */
     bool all;
     size_t *left, count; /* kernels that some machine may take, */
     size_t drawn;        /* the first of them, in this step */
     size_t *met;         /* (n) the step that drew a kernel last; 0: none */
     size_t *chosen;      /* (machines) */
+    struct scan **list;  /* (machines) those that are made together */
     uint64_t random;
     double fixed; /* bytes */
     struct klr_progress progress;
@@ -108,7 +111,7 @@ static int greedy_judge_again(struct greedy *g, struct greedy_machine *m,
 {
     struct candidates *c = &g->candidates;
     candidates_load_exact(c, g->machines, &kernel, 1);
-    int code = basis_judge_exact(&m->basis, c, g->machines, kernel, m->column,
+    int code = basis_judge_exact(&m->scan, g->machines, kernel,
                                  &m->judgement[kernel], err);
     if (!code)
         greedy_consider(g, m, kernel, &m->judgement[kernel]);
@@ -137,14 +140,14 @@ static bool greedy_doubts(const struct greedy *g,
     return doubts;
 }
 
-/* Judge the candidates loaded. */
-static int greedy_judge(struct greedy *g, struct greedy_machine *m,
-                        struct klr_error *err)
+/* Consider the candidates loaded, which have been judged. */
+static int greedy_choose(struct greedy *g, struct greedy_machine *m,
+                         struct klr_error *err)
 {
-    struct candidates *c = &g->candidates;
+    const struct candidates *c = &g->candidates;
     size_t kernel;
-    int code = candidates_judge(c, &m->basis, m->judgement, err);
-    for (size_t q = 0; !code && q < c->count; q++)
+    int code = 0;
+    for (size_t q = 0; q < c->count; q++)
         if (judgement_is_clear(&m->judgement[c->index[q]]))
             greedy_consider(g, m, c->index[q], &m->judgement[c->index[q]]);
     while (!code && greedy_doubts(g, m, &kernel))
@@ -179,24 +182,7 @@ static int greedy_measure(const struct greedy *g, struct greedy_machine *m,
     return 0;
 }
 
-/* Take what the machine has chosen, the exact row of which is there. */
-static int greedy_take(struct greedy *g, struct greedy_machine *m,
-                       struct klr_error *err)
-{
-    const struct klr_params *params = g->params;
-    m->fresh = false;
-    if (m->done || !m->best.found)
-        return 0;
-    int code = basis_take(&m->basis, &g->candidates, (size_t)(m - g->machine),
-                          m->best.kernel, m->column, &m->fresh, err);
-    if (!code && m->fresh)
-        code = greedy_measure(g, m, err);
-    m->best.found = false;
-    m->done =
-        m->measure < params->eps ||
-        (params->max_basis > 0 && m->basis.count >= (size_t)params->max_basis);
-    return code;
-}
+/* ---- taking what was chosen ---- */
 
 /* Exact rows of what machines have chosen; of others, some row. */
 static void greedy_fetch(struct greedy *g)
@@ -204,6 +190,56 @@ static void greedy_fetch(struct greedy *g)
     for (size_t k = 0; k < g->machines; k++)
         g->chosen[k] = g->machine[k].best.kernel;
     candidates_load_exact(&g->candidates, 0, g->chosen, g->machines);
+}
+
+static bool greedy_takes(const struct greedy_machine *m)
+{
+    return !m->done && m->best.found;
+}
+
+static void greedy_begin_turn(void *context, size_t k, size_t thread)
+{
+    struct greedy *g = context;
+    struct greedy_machine *m = &g->machine[k];
+    (void)thread;
+    m->exact = false;
+    if (!greedy_takes(m))
+        return;
+    scan_kernel(&m->scan, k, m->best.kernel);
+    m->exact = !basis_begin(&m->scan);
+}
+
+/* What machines have chosen is ready to join. */
+static int greedy_begin(struct greedy *g, struct klr_error *err)
+{
+    struct klr_pool *pool = g->candidates.op->pool;
+    size_t count = 0;
+    greedy_fetch(g);
+    for (size_t k = 0; k < g->machines; k++)
+        if ((greedy_takes(&g->machine[k]) &&
+             basis_grow(&g->machine[k].basis, err)) ||
+            scan_grow(&g->machine[k].scan, err))
+            return KLR_E_MEMORY;
+    klr_pool_run(pool, g->machines, greedy_begin_turn, g);
+    for (size_t k = 0; k < g->machines; k++)
+        if (g->machine[k].exact)
+            g->list[count++] = &g->machine[k].scan;
+    scan_all(g->list, count, pool);
+    for (size_t k = 0; k < count; k++)
+        basis_begin_exact(g->list[k]);
+    return 0;
+}
+
+static int greedy_taken(struct greedy *g, struct greedy_machine *m,
+                        struct klr_error *err)
+{
+    const struct klr_params *params = g->params;
+    int code = m->fresh ? greedy_measure(g, m, err) : 0;
+    m->best.found = false;
+    m->done =
+        m->measure < params->eps ||
+        (params->max_basis > 0 && m->basis.count >= (size_t)params->max_basis);
+    return code;
 }
 
 /* ---- a step with candidates that are drawn ---- */
@@ -249,7 +285,7 @@ static int greedy_judge_all(struct greedy *g, struct klr_error *err)
         for (size_t k = 0; k < g->machines && !code; k++)
             for (size_t q = 0; q < count && !code; q++) {
                 struct greedy_machine *m = &g->machine[k];
-                code = basis_judge_exact(&m->basis, c, q, first + q, m->column,
+                code = basis_judge_exact(&m->scan, q, first + q,
                                          &m->judgement[first + q], err);
             }
     }
@@ -265,9 +301,13 @@ static void greedy_update(struct greedy *g)
         fresh += g->machine[k].fresh;
     if (fresh == 0)
         return;
-    for (size_t k = 0; k < g->machines; at += g->machine[k++].fresh)
-        for (size_t i = 0; g->machine[k].fresh && i < g->n; i++)
-            g->vector[i * fresh + at] = g->machine[k].column[i];
+    for (size_t k = 0; k < g->machines; at += g->machine[k++].fresh) {
+        struct greedy_machine *m = &g->machine[k];
+        scan_smooth(&m->scan);
+        for (size_t i = 0; m->fresh && i < g->n; i++)
+            g->vector[i * fresh + at] =
+                basis_entry(&m->basis, m->basis.count - 1, i);
+    }
     operator_apply(g->problems->op, set, set, g->vector, fresh, g->precision,
                    g->product);
     at = 0;
@@ -290,28 +330,58 @@ static void greedy_choose_all(struct greedy *g)
 
 /* ---- steps ---- */
 
-/* Take what was chosen in the step before, and choose again, machine by
- * machine, so that the basis of each stays in the caches. */
+static void greedy_turn(void *context, size_t k, size_t thread)
+{
+    struct greedy *g = context;
+    struct greedy_machine *m = &g->machine[k];
+    (void)thread;
+    m->fresh = !m->done && m->scan.row && basis_join(&m->scan);
+    if (!m->done && m->scan.judges)
+        candidates_judge(&m->scan, m->judgement);
+}
+
+/* One scan through each basis: what is to join it does, and the candidates
+ * loaded are judged. */
+static int greedy_scan(struct greedy *g, struct klr_error *err)
+{
+    struct klr_pool *pool = g->candidates.op->pool;
+    size_t count = 0;
+    int code = 0;
+    for (size_t k = 0; k < g->machines; k++) {
+        struct greedy_machine *m = &g->machine[k];
+        if (m->done)
+            continue;
+        candidates_ask(&m->scan, m->judgement);
+        g->list[count++] = &m->scan;
+    }
+    scan_all(g->list, count, pool);
+    klr_pool_run(pool, g->machines, greedy_turn, g);
+    for (size_t k = 0; k < g->machines && !code; k++) {
+        struct greedy_machine *m = &g->machine[k];
+        if (!m->done && m->scan.row)
+            code = greedy_taken(g, m, err);
+        m->scan.row = NULL;
+        if (!code && !m->done)
+            code = greedy_choose(g, m, err);
+    }
+    return code;
+}
+
+/* Take what was chosen in the step before, and choose again. */
 static int greedy_step(struct greedy *g, struct klr_error *err)
 {
-    struct candidates *c = &g->candidates;
     size_t first = 0, most = g->all ? 0 : (size_t)g->params->candidates;
-    int code = 0;
-    greedy_fetch(g);
+    int code = greedy_begin(g, err);
+    if (code)
+        return code;
     g->drawn = random_choose(&g->random, g->left, g->count, most);
     do {
         size_t more = g->drawn - first;
         more = more < CANDIDATES ? more : CANDIDATES;
         greedy_order(g, g->left + first, more);
-        candidates_load(c, g->left + first, more);
-        for (size_t k = 0; k < g->machines && !code; k++) {
-            struct greedy_machine *m = &g->machine[k];
-            if (first == 0)
-                code = greedy_take(g, m, err);
-            if (!code && !m->done && c->count > 0)
-                code = greedy_judge(g, m, err);
-        }
-        first += c->count;
+        candidates_load(&g->candidates, g->left + first, more);
+        code = greedy_scan(g, err);
+        first += more;
     } while (!code && first < g->drawn);
     if (!code && g->all) {
         greedy_update(g);
@@ -390,7 +460,7 @@ static double greedy_bound(struct greedy *g, struct greedy_machine *m)
 {
     const struct basis *basis = &m->basis;
     struct klr_set set = g->problems->set;
-    double *s = g->vector, *v = m->column, extra = 0;
+    double *s = g->vector, *v = g->column, extra = 0;
     basis_coefficients(basis, v);
     basis_dual(basis, s);
     for (size_t i = 0; i < g->n && basis->kernel; i++)
@@ -408,10 +478,11 @@ static int greedy_finish(struct greedy *g, struct greedy_machine *m,
 {
     const struct basis *basis = &m->basis;
     struct solution *solution = m->solution;
-    double scale = 2 / basis->sum, mean = 0, *f = m->column;
+    double scale = 2 / basis->sum, mean = 0, *f = g->column;
     if (!(basis->sum > 0))
         return klr_fail(err, KLR_E_DATA,
                         "no kernel tells the means of the classes apart");
+    scan_smooth(&m->scan);
     solution->primal = scale;
     solution->dual = g->all ? greedy_bound(g, m) : (double)NAN;
     solution->iterations = (long long)basis->count;
@@ -467,18 +538,17 @@ static int machine_create(const struct greedy *g, struct greedy_machine *m,
     m->solution = solution;
     m->measure = INFINITY;
     if (!(m->gone = klr_zalloc(g->n, sizeof *m->gone, err)) ||
-        !(m->column = klr_zalloc(m->basis.width, sizeof *m->column, err)) ||
         !(m->judgement = klr_zalloc(g->n, sizeof *m->judgement, err)))
         return KLR_E_MEMORY;
-    return 0;
+    return scan_create(&m->scan, &m->basis, &g->candidates, err);
 }
 
 static void machine_free(struct greedy_machine *m)
 {
     basis_free(&m->basis);
+    scan_free(&m->scan);
     klr_free(m->past);
     klr_free(m->gone);
-    klr_free(m->column);
     klr_free(m->judgement);
 }
 
@@ -500,7 +570,7 @@ static int greedy_create(struct greedy *g, const struct binary *problems,
         .count = n,
         .random = (uint64_t)params->seed,
     };
-    size_t wide = g->all ? machines : 0, each = 2 * sizeof(double) + 1;
+    size_t wide = g->all ? machines : 0, each = sizeof(double) + 1;
     each += sizeof(struct judgement) + (g->all ? 2 * sizeof(double) : 0);
     g->fixed = candidates_bytes(n) + (double)(each * machines * n);
     int code = candidates_create(&g->candidates, problems, machines, err);
@@ -510,6 +580,8 @@ static int greedy_create(struct greedy *g, const struct binary *problems,
         !(g->vector = klr_alloc(n * wide, sizeof *g->vector, err)) ||
         !(g->product = klr_alloc(n * wide, sizeof *g->product, err)) ||
         !(g->chosen = klr_alloc(machines, sizeof *g->chosen, err)) ||
+        !(g->column = klr_alloc(n, sizeof *g->column, err)) ||
+        !(g->list = klr_alloc(machines, sizeof *g->list, err)) ||
         !(g->machine = klr_zalloc(machines, sizeof *g->machine, err)))
         return KLR_E_MEMORY;
     code = greedy_start(g, err);
@@ -529,6 +601,8 @@ static void greedy_free(struct greedy *g)
     klr_free(g->left);
     klr_free(g->met);
     klr_free(g->chosen);
+    klr_free(g->list);
+    klr_free(g->column);
     klr_free(g->vector);
     klr_free(g->product);
 }

@@ -326,8 +326,7 @@ static struct judgement truth_of(struct greedy *g, size_t kernel)
     struct judgement truth;
     struct klr_error err;
     candidates_load_exact(&g->candidates, 0, &kernel, 1);
-    if (basis_judge_exact(&m->basis, &g->candidates, 0, kernel, m->column,
-                          &truth, &err))
+    if (basis_judge_exact(&m->scan, 0, kernel, &truth, &err))
         printf("Bail out! %s\n", err.message);
     return truth;
 }
@@ -369,6 +368,7 @@ static void test_judgements(struct dense *d, int regularizer, double cost)
         printf("Bail out! %s\n", err.message);
     struct greedy_machine *m = g.machine;
     size_t count = m->basis.count;
+    scan_smooth(&m->scan);
     for (size_t i = 0; i < d->n; i++) {
         const struct judgement *j = &m->judgement[i];
         if (m->gone[i] || !j->known)

@@ -25,6 +25,7 @@ enum {
 #define ACROSS              3
 #define FMA(a, b, c)        ((floats)_mm256_fmadd_ps((a), (b), (c)))
 #define FMA_DOUBLE(a, b, c) ((doubles)_mm256_fmadd_pd((a), (b), (c)))
+#define DOUBLED(p)          ((doubles)_mm256_cvtps_pd(_mm_loadu_ps(p)))
 #include "kernel/dense.h"
 
 #define NAME(x)             x##_avx512
@@ -35,6 +36,7 @@ enum {
 #define ACROSS              3
 #define FMA(a, b, c)        ((floats)_mm512_fmadd_ps((a), (b), (c)))
 #define FMA_DOUBLE(a, b, c) ((doubles)_mm512_fmadd_pd((a), (b), (c)))
+#define DOUBLED(p)          ((doubles)_mm512_cvtps_pd(_mm256_loadu_ps(p)))
 #include "kernel/dense.h"
 #endif
 

@@ -10,6 +10,8 @@
  *   DOWN, ACROSS         rows and vectors of a register block of doubles
  *   FMA(a, b, c)         a * b + c in floats, with one rounding if possible
  *   FMA_DOUBLE(a, b, c)  the same in doubles
+ *   DOUBLED(p)           the doubles of a vector of the floats at p, if
+ *                        compilers, which convert by halves, need to be told
  *
  * Every element of a result has one accumulator, which takes its terms in the
  * order of the inner dimension: so neither the width of vectors nor the number
@@ -30,9 +32,14 @@ typedef double NAME(dense_doubles)
 #define halves  NAME(dense_halves)
 #define doubles NAME(dense_doubles)
 
+#ifndef DOUBLED
+#define DOUBLED(p)                                                             \
+    __builtin_convertvector(*(const halves *)(const void *)(p), doubles)
+#endif
+
 LOCAL doubles NAME(widen)(const float *from)
 {
-    return __builtin_convertvector(*(const halves *)from, doubles);
+    return DOUBLED(from);
 }
 
 /* What is `ahead` elements behind `at`, perhaps beyond the matrix, is to come
@@ -323,3 +330,4 @@ static const struct klr_dense NAME(dense_products) = {
 #undef ACROSS
 #undef FMA
 #undef FMA_DOUBLE
+#undef DOUBLED

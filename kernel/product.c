@@ -34,6 +34,8 @@ enum {
 #define BYTES   32
 #define REAL    double
 #define GROUP   4
+#define REALS(p)                                                               \
+    ((reals)_mm256_cvtps_pd(_mm_loadu_ps((const float *)(const void *)(p))))
 #include "kernel/product.h"
 #endif
 

@@ -10,6 +10,7 @@
  *   GROUP     columns taken at once: 4 with double, 8 with float
  *   HALVES    the product for halves, where REAL is double
  *   WIDEN(p)  the integers of the halves at p, if compilers need to be told
+ *   REALS(p)  of the floats at p, the same: compilers convert half a vector
  *
  * There is no fused multiplication here, which would make sums depend on the
  * instruction set and saves little where memory is what is waited for.
@@ -46,6 +47,9 @@ typedef uint16_t NAME(halves) VECTOR(uint16_t);
 #ifndef WIDEN
 #define WIDEN(p) CONVERT(*(p), ints)
 #endif
+#ifndef REALS
+#define REALS(p) CONVERT(*(p), reals)
+#endif
 
 /* GROUP entries from element `at` on; where less than that are left, zeros. */
 LOCAL void group_load(const void *tile, enum klr_precision precision, size_t at,
@@ -61,7 +65,7 @@ LOCAL void group_load(const void *tile, enum klr_precision precision, size_t at,
         group[p] = precision == KLR_HALF
                        ? CONVERT(WIDEN((const halves *)from + p), reals)
                    : precision == KLR_FLOAT
-                       ? CONVERT(((const floats *)from)[p], reals)
+                       ? REALS((const floats *)from + p)
                        : CONVERT(((const doubles *)from)[p], reals);
 }
 
@@ -308,3 +312,4 @@ TARGET static void NAME(halve)(const float *from, size_t rows, size_t count,
 #undef REAL
 #undef GROUP
 #undef WIDEN
+#undef REALS

@@ -71,13 +71,12 @@ LOCAL void group_load(const void *tile, enum klr_precision precision, size_t at,
 
 /* Have the entries from `at` on fetched, which may be beyond the tile: rows are
  * too short for the processor to notice by itself that they follow each other.
- * Doubles were computed just now. */
+ */
 LOCAL void line_prefetch(const void *tile, enum klr_precision precision,
                          size_t at)
 {
-    if (precision != KLR_DOUBLE)
-        __builtin_prefetch((const void *)((uintptr_t)tile +
-                                          at * klr_precision_bytes(precision)));
+    __builtin_prefetch((const void *)((uintptr_t)tile +
+                                      at * klr_precision_bytes(precision)));
 }
 
 /* The columns j .. j + GROUP - 1 of `rows` rows from element `at` on. */

@@ -97,10 +97,7 @@ static void direction_restrict(struct direction *d)
                 continue;
             }
             d->row[kept++] = i;
-            if (count > 0 && range[count - 1].end == p)
-                range[count - 1].end++;
-            else
-                range[count++] = (struct klr_range){p, p + 1};
+            count = set_append(range, count, (struct klr_range){p, p + 1});
         }
     d->partial = (double)kept <= 0.6 * (double)d->n;
     if (!d->partial)

@@ -250,6 +250,10 @@ static void operator_cross(struct klr_operator *op, const struct klr_points *x,
                            enum klr_precision precision, double *out);
 
 static struct klr_set set_of(const struct klr_range *range, size_t count);
+/* Puts `more` behind range (count), or lengthens the last where it adjoins; how
+ * many ranges there are then. */
+static size_t set_append(struct klr_range *range, size_t count,
+                         struct klr_range more);
 /* The position of the i-th of a set. */
 static size_t set_position(struct klr_set set, size_t i);
 

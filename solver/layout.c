@@ -257,10 +257,8 @@ static size_t layout_cells(const struct layout *layout, size_t c,
                 (!inside && f == hole.fold))
                 continue;
             size += begin[1] - begin[0];
-            if (*count > first && range[*count - 1].end == begin[0])
-                range[*count - 1].end = begin[1];
-            else
-                range[(*count)++] = (struct klr_range){begin[0], begin[1]};
+            *count = first + set_append(range + first, *count - first,
+                                        (struct klr_range){begin[0], begin[1]});
         }
     return size;
 }

@@ -33,6 +33,17 @@ static struct klr_set set_of(const struct klr_range *range, size_t count)
     return set;
 }
 
+static size_t set_append(struct klr_range *range, size_t count,
+                         struct klr_range more)
+{
+    if (count > 0 && range[count - 1].end == more.begin) {
+        range[count - 1].end = more.end;
+        return count;
+    }
+    range[count] = more;
+    return count + 1;
+}
+
 /* ---- making ready ---- */
 
 /* X (X'V) reads X twice, a product reads n^2 / 2 floats or computes them. */

@@ -31,10 +31,7 @@ static void smo_set_columns(struct smo *smo, size_t active)
     size_t count = 0;
     for (size_t k = 0; k < active; k++) {
         size_t p = smo->example[k].position;
-        if (count > 0 && smo->range[count - 1].end == p)
-            smo->range[count - 1].end++;
-        else
-            smo->range[count++] = (struct klr_range){p, p + 1};
+        count = set_append(smo->range, count, (struct klr_range){p, p + 1});
     }
     smo->active = active;
     smo->columns = set_of(smo->range, count);

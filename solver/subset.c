@@ -76,10 +76,8 @@ static void subset_take(struct subset *s, const struct walk *w)
 {
     struct klr_set *set = &s->problem.set;
     s->row[set->size++] = w->i;
-    if (set->count > 0 && s->range[set->count - 1].end == w->p)
-        s->range[set->count - 1].end++;
-    else
-        s->range[set->count++] = (struct klr_range){w->p, w->p + 1};
+    set->count =
+        set_append(s->range, set->count, (struct klr_range){w->p, w->p + 1});
 }
 
 /* The examples, and what they lack. */

@@ -242,6 +242,12 @@ probability   examples     mean    share  95% interval
 o: the share, |: the mean probability, between 0 and 1
 END
 
+put("$dir/edges", "labels 1 -1\n1 1 0\n1 0.5 0.5\n-1 0.49 0.51\n");
+$run = plot('reliability', '--bins', 2, '--data',
+    put("$dir/three", "1\n1\n-1\n"), "$dir/edges");
+is(join(' ', $run->{out} =~ /^[\d.]+ to [\d.]+ +(\d+)/mg), '1 2',
+    'a bin has its lower edge, the last one both');
+
 # The second feature decides, and is 5 + 7 = 12 in all.
 put("$dir/plane", join '', map {
     my $x = $_;

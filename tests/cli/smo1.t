@@ -77,6 +77,18 @@ for my $options ('-a smo', '-a smo1', '-a smo1 --no-bias', '-a newton',
     }
 }
 
+# The one step there is leaves no violation at all, and a gap of rounding errors
+# or none.
+for my $case ([ 0.1, '-1 1:0.5', '1 1:-1 2:0.5' ],
+    [ 1000, '-1 1:0.5', '1 1:1 2:2' ], [ 1000, '-1 1:2', '1 1:1 2:1' ])
+{
+    my ($cost, @rows) = @$case;
+    my $run = run([ qw(klr-train -q --json -t 0 -a smo --gap 1e-300 -c), $cost,
+        put("$dir/two", join '', map {"$_\n"} @rows), '/dev/null' ]);
+    like(printed_json($run)->{status}, qr/^(converged|precision_limit)$/,
+        "--gap below what rounding leaves ends: $rows[1]");
+}
+
 # The same model for any number of threads and any memory.
 {
     my %bytes;

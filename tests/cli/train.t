@@ -248,6 +248,25 @@ is(printed_json(train('--json -q -a smo --max-iter 7 heart l'))->{iterations},
     is(printed_json($run)->{status}, 'iteration_limit',
         'a limit outranks rounding errors');
 }
+# The first pair of classes is not solved in 5 steps, the others are in one.
+{
+    my $rows = join '', map { $_ % 2 . " 1:" . $_ * 7 % 11 / 11 . ' 2:'
+            . $_ * 5 % 13 / 13 . "\n" } 1 .. 30;
+    put("$dir/three", "${rows}2 1:9 2:9\n");
+    my $json = printed_json(
+        train('--json -q -s svm -t 0 -c 10 --max-iter 5 three l'));
+    is($json->{status}, 'iteration_limit', 'the gravest status is told');
+    cmp_ok($json->{gap}, '>', 0.1, 'and the largest gap');
+}
+
+# Both are at their bound: every threshold from -0.98 to 0.98 is optimal.
+put("$dir/two", "1 1:1\n-1 1:-1\n");
+train('-q -s svm -t 0 -c 0.01 two bound');
+{
+    my %lines = model_lines('bound');
+    cmp_ok(abs($lines{rho}), '<', 1e-12,
+        'without a free support vector rho is amid');
+}
 
 # ---- Help ----
 

@@ -398,15 +398,26 @@ static void test_lambda_bound(const struct sample *s, double cost)
        cost, bound, largest);
 }
 
-/* Examples at the lower end are dropped, or kept with beta = +-box. */
+/* Examples at the lower end are dropped, and rho is the best for the others; or
+ * kept with beta = +-box. */
 static void test_keep_bounded(const struct sample *s)
 {
     struct klr_params params = smo1_params(10);
-    double kept[MOST], beta[MOST];
+    struct klr_kernel kernel = params_kernel(&params, FEATURES);
+    double kept[MOST], beta[MOST], u[MOST], cost[MOST];
     size_t dropped = 0, wrong = 0;
     params.model = KLR_MODEL_SKLR;
     params.box = 1;
-    solve(s, &params, beta);
+    double rho = solve(s, &params, beta).rho, primal[3];
+    const struct loss loss = loss_of(&params, 10);
+    sample_product(s, &kernel, beta, u);
+    for (size_t i = 0; i < s->problem.n; i++)
+        cost[i] = 10;
+    for (int t = 0; t < 3; t++)
+        primal[t] = primal_value(&loss, s->problem.n, s->label, cost, beta, u,
+                                 rho + 1e-3 * (t - 1));
+    ok(primal[1] < primal[0] && primal[1] < primal[2],
+       "no rho near %g is better", rho);
     params.keep_bounded = 1;
     solve(s, &params, kept);
     for (size_t i = 0; i < s->problem.n; i++) {

@@ -75,8 +75,8 @@ LOCAL void group_load(const void *tile, enum klr_precision precision, size_t at,
 LOCAL void line_prefetch(const void *tile, enum klr_precision precision,
                          size_t at)
 {
-    __builtin_prefetch((const void *)((uintptr_t)tile +
-                                      at * klr_precision_bytes(precision)));
+    __builtin_prefetch(
+        (const void *)((uintptr_t)tile + at * klr_precision_bytes(precision)));
 }
 
 /* The columns j .. j + GROUP - 1 of `rows` rows from element `at` on. */

@@ -8,7 +8,7 @@ use strict;
 use warnings;
 use lib 'tests/cli/lib';
 use KLR;
-use Judge qw(uniform mixed);
+use Judge qw(uniform mixed evaluate);
 use JSON::PP;
 use Test::More;
 
@@ -251,6 +251,16 @@ for my $options ('-v 3 -c 0.1,1,10', '-c 0.1,1,10', '-s svm -v 3 -c 0.1,1,10') {
         $run = run(['klr-predict', 'heart_scale', "$dir/l.$c", "$dir/o"]);
         is($run->{exit}, 0, "--time-limit: the model at $c is usable");
     }
+}
+
+# The second cost wants rows of doubles: nothing of the floats before is left.
+{
+    my $reports = printed_json(
+        train('-q --json -a smo -e 1e-6 -g 0.05 -c 0.001,100 heart d'));
+    my ($judged) = evaluate('klr', "$dir/heart", "$dir/d.100", 100);
+    my $error = $reports->[1]{objective} / $judged->{primal} - 1;
+    cmp_ok(abs $error, '<', 1e-11,
+        'smo: floats at one cost, doubles at the other');
 }
 
 # There is no end to the last cost soon.

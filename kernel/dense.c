@@ -12,8 +12,7 @@ enum {
     DENSE_CHUNK = 64, /* rows of two bands that stay in the nearer caches */
     DENSE_WIDE = 16,  /* columns divided by a triangle at once */
     DENSE_ROWS = 4,   /* rows that a sweep takes at once */
-    DENSE_PARTS = 8,  /* partial sums of a row in a sweep */
-    DENSE_AHEAD = 512 /* floats that a sweep fetches before it needs them */
+    DENSE_PARTS = 8   /* partial sums of a row in a sweep */
 };
 
 #if defined __x86_64__

@@ -43,8 +43,7 @@ LOCAL doubles NAME(widen)(const float *from)
 }
 
 /* What is `ahead` elements behind `at`, perhaps beyond the matrix, is to come
- * to the caches: several rows at once, of some hundred columns maybe, are no
- * stream that the processor would notice. */
+ * to the caches. */
 LOCAL void NAME(fetch)(const float *at, size_t ahead)
 {
     __builtin_prefetch((const void *)((uintptr_t)at + ahead * sizeof(float)));
@@ -252,16 +251,26 @@ static TARGET void NAME(dense_divide)(size_t rows, const double *r,
 
 /* ---- sweeps: a matrix of floats, vectors of doubles ---- */
 
+/* While `cols` columns of some rows are taken, a part of the next rows is to
+ * come that is as large, in the order of memory: several rows at once, of some
+ * hundred columns maybe, are no stream that the processor would notice. */
+LOCAL void NAME(fetch_rows)(const size_t rows, const size_t cols,
+                            const float *at, size_t pitch)
+{
+#pragma GCC unroll 4
+    for (size_t k = 0; k < rows * cols; k += DENSE_LINE)
+        NAME(fetch)(at + k, rows * pitch);
+}
+
 LOCAL void NAME(project_rows)(const size_t rows, size_t cols, const float *a,
                               size_t pitch, const double *x, double *out)
 {
     for (size_t k = 0; k < cols; k += LANES_OF) {
         doubles sum = *(doubles *)(out + k);
+        NAME(fetch_rows)(rows, LANES_OF, a + k * rows, pitch);
 #pragma GCC unroll 4
-        for (size_t r = 0; r < rows; r++) {
-            NAME(fetch)(a + r * pitch + k, DENSE_AHEAD);
+        for (size_t r = 0; r < rows; r++)
             sum += x[r] * NAME(widen)(a + r * pitch + k);
-        }
         *(doubles *)(out + k) = sum;
     }
 }
@@ -281,17 +290,17 @@ LOCAL void NAME(expand_rows)(const size_t rows, size_t cols, const float *a,
                              size_t pitch, const double *w, double *out)
 {
     doubles sum[DENSE_ROWS][PARTS] = {{{0}}};
-    for (size_t k = 0; k < cols; k += DENSE_PARTS)
+    for (size_t k = 0; k < cols; k += DENSE_PARTS) {
+        NAME(fetch_rows)(rows, DENSE_PARTS, a + k * rows, pitch);
 #pragma GCC unroll 4
         for (size_t p = 0; p < PARTS; p++) {
             size_t at = k + p * LANES_OF;
             doubles v = *(const doubles *)(w + at);
 #pragma GCC unroll 4
-            for (size_t r = 0; r < rows; r++) {
-                NAME(fetch)(a + r * pitch + at, DENSE_AHEAD);
+            for (size_t r = 0; r < rows; r++)
                 sum[r][p] += v * NAME(widen)(a + r * pitch + at);
-            }
         }
+    }
     for (size_t r = 0; r < rows; r++) {
         double part[DENSE_PARTS];
         memcpy(part, sum[r], sizeof part);

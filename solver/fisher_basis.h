@@ -118,6 +118,7 @@ struct moment {
 struct scan {
     struct basis *basis;
     const struct candidates *c;
+    const struct klr_dense *dense;
     /* a kernel, by its exact row (n); NULL: none */
     const double *row;
     size_t kernel;

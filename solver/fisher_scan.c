@@ -51,6 +51,7 @@ static int scan_create(struct scan *s, struct basis *basis,
 {
     s->basis = basis;
     s->c = c;
+    s->dense = klr_dense();
     s->moment = klr_alloc(scan_groups(c->n), sizeof *s->moment, err);
     return s->moment ? 0 : KLR_E_MEMORY;
 }
@@ -105,33 +106,30 @@ static void scan_kernel(struct scan *s, size_t q, size_t kernel)
 /* ---- a strip, of examples from i on ---- */
 
 /* u += U line, of the first functions, in their high parts or both. */
-static void strip_subtract(const struct basis *basis, size_t count,
-                           size_t parts, const double *line, size_t i,
-                           double *u)
+static void strip_subtract(const struct scan *s, size_t count, size_t parts,
+                           const double *line, size_t i, double *u)
 {
-    const struct klr_dense *dense = klr_dense();
     for (size_t t = 0, left; t * KLR_BAND < count; t++)
         for (size_t low = 0; low < parts; low++) {
             left = count - t * KLR_BAND;
-            dense->project(left < KLR_BAND ? left : KLR_BAND, BASIS_STRIP,
-                           basis_block(basis, t, i) + low * BASIS_BLOCK,
-                           BASIS_STRIP, line + t * KLR_BAND, u);
+            s->dense->project(left < KLR_BAND ? left : KLR_BAND, BASIS_STRIP,
+                              basis_block(s->basis, t, i) + low * BASIS_BLOCK,
+                              BASIS_STRIP, line + t * KLR_BAND, u);
         }
 }
 
 /* out (count) += U v */
-static void strip_project(const struct basis *basis, size_t i, const double *v,
+static void strip_project(const struct scan *s, size_t i, const double *v,
                           double *out)
 {
-    const struct klr_dense *dense = klr_dense();
     double sum[KLR_BAND];
-    for (size_t t = 0, left; t * KLR_BAND < basis->count; t++)
+    for (size_t t = 0, left; t * KLR_BAND < s->basis->count; t++)
         for (size_t low = 0; low < 2; low++) {
-            left = basis->count - t * KLR_BAND;
+            left = s->basis->count - t * KLR_BAND;
             left = left < KLR_BAND ? left : KLR_BAND;
-            dense->expand(left, BASIS_STRIP,
-                          basis_block(basis, t, i) + low * BASIS_BLOCK,
-                          BASIS_STRIP, v, sum);
+            s->dense->expand(left, BASIS_STRIP,
+                             basis_block(s->basis, t, i) + low * BASIS_BLOCK,
+                             BASIS_STRIP, v, sum);
             for (size_t k = 0; k < left; k++)
                 out[t * KLR_BAND + k] += sum[k];
         }
@@ -152,14 +150,15 @@ static void strip_store(const double *u, float *column)
 }
 
 /* The rest is small: the high parts do. */
-static void strip_smooth(const struct basis *basis, size_t i)
+static void strip_smooth(const struct scan *s, size_t i)
 {
+    const struct basis *basis = s->basis;
     size_t last = basis->count - 1;
     float *column = strip_column(basis, last, i);
     _Alignas(64) double u[BASIS_STRIP];
     for (size_t k = 0; k < BASIS_STRIP; k++)
         u[k] = (double)column[k] + (double)column[k + BASIS_BLOCK];
-    strip_subtract(basis, last, 1, basis->rest, i, u);
+    strip_subtract(s, last, 1, basis->rest, i, u);
     for (size_t k = 0; k < BASIS_STRIP; k++)
         u[k] *= basis->scale;
     strip_store(u, column);
@@ -177,12 +176,12 @@ static void strip_reduce(const struct scan *s, size_t i, double *out)
         u[k] = weight[i + k] * v[k];
     }
     if (s->joins) {
-        strip_subtract(basis, basis->count, 2, basis->line, i, u);
+        strip_subtract(s, basis->count, 2, basis->line, i, u);
         strip_store(u, strip_column(basis, basis->count, i));
         for (size_t k = 0; k < end; k++)
             v[k] = u[k] / weight[i + k];
     }
-    strip_project(basis, i, v, out);
+    strip_project(s, i, v, out);
     for (size_t k = 0; k < end; k++)
         out[scan_wide(s) - 1] += u[k] * v[k];
 }
@@ -231,10 +230,9 @@ static void strip_products(const struct scan *s, size_t t, size_t panel,
     _Alignas(64) float sum[SCAN_PANEL];
     rows = (rows < KLR_BAND ? rows : KLR_BAND) - from;
     memset(sum, 0, rows * KLR_SLIM * sizeof *sum);
-    klr_dense()->slim(rows, n - i < BASIS_STRIP ? n - i : BASIS_STRIP,
-                      basis_block(basis, t, i) + from * BASIS_STRIP,
-                      BASIS_STRIP, false,
-                      s->c->column + (panel * n + i) * KLR_SLIM, sum);
+    s->dense->slim(rows, n - i < BASIS_STRIP ? n - i : BASIS_STRIP,
+                   basis_block(basis, t, i) + from * BASIS_STRIP, BASIS_STRIP,
+                   false, s->c->column + (panel * n + i) * KLR_SLIM, sum);
     out += from * KLR_SLIM;
     for (size_t k = 0; k < rows * KLR_SLIM; k++)
         out[k] += (double)sum[k];
@@ -290,7 +288,7 @@ static void scan_turn(void *context, size_t index, size_t thread)
     group_clear(s, group);
     for (size_t i = begin; i < end && i < n; i += BASIS_STRIP) {
         if (s->basis->rough)
-            strip_smooth(s->basis, i);
+            strip_smooth(s, i);
         if (s->row)
             strip_reduce(s, i, s->sum + group * scan_wide(s));
         if (s->judges)

@@ -100,8 +100,8 @@ static inline size_t klr_precision_bytes(enum klr_precision precision)
                                     : sizeof(uint16_t);
 }
 
-/* to (rows, count) = the halves of `from`, both with `pitch` elements from row to
- * row. */
+/* to (rows, count) = the halves of `from`, both with `pitch` elements from row
+ * to row. */
 void klr_halve(const float *from, size_t rows, size_t count, size_t pitch,
                uint16_t *to);
 

@@ -5,10 +5,10 @@
  * budget lasts: of floats, and of doubles where all of those fit; where halves
  * were asked for, of these, and of others where all of them fit. Work goes by
  * strips of a tile's rows, which point into a tile that is kept, or are
- * gathered from it where a set has many short ranges, or are computed. All three
- * give the same entries, and what is done with a strip does not depend on which
- * it was: so neither the budget nor what has been computed before changes a
- * result.
+ * gathered from it where a set has many short ranges, or are computed. All
+ * three give the same entries, and what is done with a strip does not depend on
+ * which it was: so neither the budget nor what has been computed before changes
+ * a result.
  *
  * A tile is filled by one thread before others read it; see operator.c.
  */

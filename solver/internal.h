@@ -118,6 +118,7 @@ static const char *const model_link_names[] = {"logistic", "consistent",
                                                "gaussian", NULL};
 /* The log-odds themselves, in the kind of an enum klr_link. */
 static struct link link_neutral(int link);
+/* Finite where f is, so that differences are numbers. */
 static double link_log_odds(const struct link *link, double f);
 /* How fast they change with f, about. */
 static double link_slope(const struct link *link, double f);

@@ -15,6 +15,8 @@
  */
 #include "solver/internal.h"
 
+#include <float.h>
+
 static double sigmoid(double z)
 {
     double e = exp(-fabs(z)); /* in [0, 1]: nothing overflows */
@@ -53,15 +55,11 @@ static struct link link_neutral(int link)
 
 static double link_log_odds(const struct link *link, double f)
 {
-    double z = -(link->a * f + link->b);
-    switch (link->kind) {
-    case LINK_CONSISTENT:
-        return softplus(z - link->c) - softplus(-z - link->c);
-    case LINK_GAUSSIAN:
-        return z - link->c * f * f;
-    default:
-        return z;
-    }
+    double c = link->kind == LINK_GAUSSIAN ? link->c : 0;
+    double z = -((link->a + c * f) * f + link->b);
+    if (link->kind == LINK_CONSISTENT)
+        z = softplus(z - link->c) - softplus(-z - link->c);
+    return fmax(fmin(z, DBL_MAX), -DBL_MAX);
 }
 
 static double link_slope(const struct link *link, double f)

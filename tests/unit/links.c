@@ -268,9 +268,30 @@ static void test_extremes(void)
        "a class that beats all has it all");
 }
 
+/* Decision values and parameters as large as damaged models have them: squares
+ * and products overflow, and may not meet as infinities of both signs. */
+static void test_overflow(void)
+{
+    static const struct link link[] = {{LINK_GAUSSIAN, -21, -0.5, -0.6},
+                                       {LINK_GAUSSIAN, 1e300, 0, -1e300},
+                                       {LINK_GAUSSIAN, -1e300, 1e308, 4},
+                                       {LINK_LOGISTIC, -1e300, 1, 0},
+                                       {LINK_CONSISTENT, -1e300, 1, 2}};
+    const double decision[] = {-1e308, -1e20, 0, 1e20, 1e308};
+    bool finite = true, right = true;
+    for (size_t i = 0; i < sizeof link / sizeof *link; i++)
+        for (size_t j = 0; j < 5; j++)
+            finite = finite && isfinite(link_log_odds(&link[i], decision[j]));
+    for (int j = 0; j < 5; j += 4) /* the square decides */
+        right = right && link_log_odds(&link[0], decision[j]) > 1e300 &&
+                link_log_odds(&link[2], decision[j]) < -1e300;
+    ok(finite && right, "log-odds that overflow are the largest numbers");
+}
+
 int main(void)
 {
     test_sigmoid();
+    test_overflow();
     test_extremes();
     test_consistent();
     for (size_t k = 3; k <= MOST; k++)

@@ -414,34 +414,24 @@ static int smo_regroup(struct smo *smo, bool *resumed, bool *optimal,
     return 0;
 }
 
-/* Nothing violates among those in work: look at all. If that happens again
- * without a step in between, nothing is set aside any more. */
-static int smo_widen(struct smo *smo, bool again, bool *optimal,
-                     struct klr_error *err)
-{
-    if (smo->active == smo->n) {
-        *optimal = true;
-        return 0;
-    }
-    int code = again ? smo_restore(smo, err) : smo_resume(smo, optimal, err);
-    if (!code && again)
-        smo_restore_rows(smo);
-    return code;
-}
-
 /* Until nothing violates by more than eps. */
 static int smo_descend(struct smo *smo, enum klr_status *status,
                        struct klr_error *err)
 {
-    bool resumed = false, end = false, widened = false;
+    bool resumed = false, end = false;
     size_t due = smo->n, i = smo_first(smo), j;
     const void *row;
     int code = 0;
     while (!code && !end) {
         bool optimal = false;
         if (!smo_choose(smo, &i, &j, &row)) {
-            code = smo_widen(smo, widened, &optimal, err);
-            widened = true;
+            if (!(smo->progress.violation <= smo->eps)) {
+                *status = KLR_PRECISION_LIMIT; /* no gain is a number */
+                return smo_restore(smo, err);
+            }
+            optimal = smo->active == smo->n;
+            if (!optimal)
+                code = smo_resume(smo, &optimal, err);
         } else if (--due == 0) {
             due = smo->n;
             code = smo_regroup(smo, &resumed, &optimal, err);
@@ -451,7 +441,6 @@ static int smo_descend(struct smo *smo, enum klr_status *status,
                 *status = KLR_PRECISION_LIMIT;
             if (*status != KLR_CONVERGED)
                 return smo_restore(smo, err);
-            widened = false;
             continue;
         }
         end = !code && optimal && smo_settled(smo, status);

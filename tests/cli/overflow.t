@@ -42,8 +42,8 @@ for my $options (\@few, [ @few, qw(-c 100) ], [ @few, qw(-a smo -c 100) ],
     unlink "$dir/model";
 }
 
-# With a matrix like this, what is set aside is wanted again at once: without
-# end, if it is set aside whenever that is seen.
+# Where no gain of a step is a number, there are no more steps, and no end to
+# looking for one unless that is seen.
 put("$dir/matrix", <<'DATA');
 1 0:1 1:2 2:-1 3:0.5 4:-0.5 5:1 6:0
 1 0:3 1:0.5 2:-0.25 3:1 4:-0.5 5:0.25 6:-0.5
@@ -52,8 +52,9 @@ put("$dir/matrix", <<'DATA');
 1 0:5 1:1 2:-1 3:0.25 4:-0.75 5:2 6:-0.25
 -1 0:6 2:0.5 3:-0.5 4:0.25 5:-0.25 6:1
 DATA
-my $run = run([ qw(klr-train -q -s svm -t precomputed -b 1 matrix model) ],
+my $run = run([ qw(klr-train --json -s svm -t precomputed -b 1 matrix model) ],
     cwd => $dir);
 is($run->{exit}, 0, 'an svm of 1e308 ends') or diag($run->{err});
+like($run->{out}, qr/"status": "precision_limit"/, 'and says how');
 
 done_testing();

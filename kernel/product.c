@@ -22,7 +22,7 @@ enum {
 #define TARGET  AVX2
 #define BYTES   32
 #define REAL    float
-#define GROUP   8
+#define GROUP   KLR_GROUP
 #define WIDEN(p)                                                               \
     ((ints)_mm256_cvtepu16_epi32(                                              \
         _mm_loadu_si128((const __m128i *)(const void *)(p))))
@@ -43,7 +43,7 @@ enum {
 #define TARGET
 #define BYTES 16
 #define REAL  float
-#define GROUP 8
+#define GROUP KLR_GROUP
 #include "kernel/product.h"
 
 #define NAME(x) x##_portable

@@ -7,7 +7,7 @@
  *   TARGET    the function attribute that admits its instructions
  *   BYTES     of a vector: 16 or 32
  *   REAL      what it computes with: double, or float for halves alone
- *   GROUP     columns taken at once: 4 with double, 8 with float
+ *   GROUP     columns taken at once: 4 with double, KLR_GROUP with float
  *   HALVES    the product for halves, where REAL is double
  *   WIDEN(p)  the integers of the halves at p, if compilers need to be told
  *   REALS(p)  of the floats at p, the same: compilers convert half a vector
@@ -69,9 +69,8 @@ LOCAL void group_load(const void *tile, enum klr_precision precision, size_t at,
                        : CONVERT(((const doubles *)from)[p], reals);
 }
 
-/* Have the entries from `at` on fetched, which may be beyond the tile: rows are
- * too short for the processor to notice by itself that they follow each other.
- */
+/* Have the entries from `at` on fetched, maybe beyond the tile: rows are too
+ * short for the processor to notice by itself that they follow each other. */
 LOCAL void line_prefetch(const void *tile, enum klr_precision precision,
                          size_t at)
 {

@@ -158,7 +158,7 @@ static void scan_smooth(struct scan *s);
 static size_t scan_groups(size_t n);
 
 /* What the kernel that joins is multiplied by, and the line: false if that
- * wants the sums of a scan, which does not join, for basis_line_exact. */
+ * wants the sums of a scan, which does not join, for basis_begin_exact. */
 static bool basis_begin(struct scan *s);
 static void basis_begin_exact(struct scan *s);
 /* After the scan: the new function, which is rough; false if the kernel adds

@@ -348,10 +348,11 @@ static void side_load(const double *v, size_t size, size_t pitch, size_t m,
                       double *side)
 {
     for (size_t c = 0; c < m; c++, side += KLR_TILE) {
-        if (pitch == 1)
+        if (pitch == 1) /* the usual one, in a twentieth less of all time */
             memcpy(side, v, size * sizeof *side);
-        for (size_t i = 0; i < size && pitch > 1; i++)
-            side[i] = v[i * pitch + c];
+        else
+            for (size_t i = 0; i < size; i++)
+                side[i] = v[i * pitch + c];
         for (size_t i = size; i % KLR_GROUP; i++)
             side[i] = 0;
     }

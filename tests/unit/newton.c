@@ -212,6 +212,31 @@ static void test_return(struct newton *nt)
        "P = %g, rho = %g", nt->primal, nt->rho[0]);
 }
 
+/* A point far beyond g: a little of the way to it pays, which is trusted unless
+ * products for steps are coarser than those of P. */
+static void test_line(struct newton *nt)
+{
+    struct direction *d = &nt->direction;
+    const enum klr_precision precision = d->precision;
+    newton_refresh(nt);
+    logistic_gradient(nt);
+    newton_product(nt, nt->e, KLR_DOUBLE, nt->q);
+    for (size_t i = 0; i < MOST; i++) {
+        d->v[i] = -1e4 * nt->e[i];
+        d->kv[i] = -1e4 * nt->q[i];
+    }
+    double primal = nt->primal, first = nt->beta[0];
+    nt->looks = KLR_DOUBLE;
+    d->precision = KLR_FLOAT;
+    ok(!newton_line_search(nt) && nt->beta[0] == first && nt->primal == primal,
+       "little of a step found by floats is no step");
+    d->precision = KLR_DOUBLE;
+    ok(newton_line_search(nt) && nt->primal < primal,
+       "of one found by doubles it is: P = %g, was %g", nt->primal, primal);
+    d->precision = precision;
+    nt->looks = precision;
+}
+
 /* No point of the span around the start has a smaller P, but for what the start
  * leaves undone. */
 static void test_span(const struct sample *s)
@@ -241,6 +266,7 @@ static void test_span(const struct sample *s)
     test_brace(&nt);
     test_plan(&nt);
     test_return(&nt);
+    test_line(&nt);
     for (size_t a = 0; a < NEWTON_KNOWN + 1; a++) {
         for (size_t i = 0; i < MOST; i++)
             nt.beta[i] = problem.y[i] * uniform();

@@ -69,8 +69,9 @@ LOCAL void group_load(const void *tile, enum klr_precision precision, size_t at,
                        : CONVERT(((const doubles *)from)[p], reals);
 }
 
-/* Have the entries from `at` on fetched, maybe beyond the tile: rows are too
- * short for the processor to notice by itself that they follow each other. */
+/* Have the entries from `at` on fetched, maybe beyond the tile. Called for the
+ * rows to come as they lie in memory, line after line, although these are taken
+ * column by column: what comes in order the processor fetches on by itself. */
 LOCAL void line_prefetch(const void *tile, enum klr_precision precision,
                          size_t at)
 {
@@ -143,7 +144,8 @@ LOCAL void rows_multiply(const void *tile, enum klr_precision precision,
         left += i;
     for (; j + GROUP <= w; j += GROUP) {
         for (size_t r = 0; j % line == 0 && r < rows; r++)
-            line_prefetch(tile, precision, at + (rows + r) * pitch + j);
+            line_prefetch(tile, precision,
+                          at + rows * pitch + rows * j + r * line);
         group_multiply(tile, precision, rows, m, at, pitch, j, GROUP, right,
                        sum, left, backward);
     }

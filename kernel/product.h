@@ -69,9 +69,9 @@ LOCAL void group_load(const void *tile, enum klr_precision precision, size_t at,
                        : CONVERT(((const doubles *)from)[p], reals);
 }
 
-/* Have the entries from `at` on fetched, maybe beyond the tile. Called for the
- * rows to come as they lie in memory, line after line, although these are taken
- * column by column: what comes in order the processor fetches on by itself. */
+/* Have the entries from `at` on fetched, maybe beyond the tile: of the rows to
+ * come as they lie in memory, although these will be taken column by column.
+ * What is asked for in order the processor goes on to fetch by itself. */
 LOCAL void line_prefetch(const void *tile, enum klr_precision precision,
                          size_t at)
 {
@@ -140,12 +140,17 @@ LOCAL void rows_multiply(const void *tile, enum klr_precision precision,
     const size_t line = LINE / klr_precision_bytes(precision);
     reals sum[PRODUCT_ROWS][KLR_SLICE][PARTS] = {{{{0}}}};
     size_t at = i * pitch, j = 0;
+    size_t ahead = at + rows * pitch, edge = ahead + w; /* of rows to come */
     if (left)
         left += i;
     for (; j + GROUP <= w; j += GROUP) {
-        for (size_t r = 0; j % line == 0 && r < rows; r++)
-            line_prefetch(tile, precision,
-                          at + rows * pitch + rows * j + r * line);
+        for (size_t r = 0; j % line == 0 && r < rows; r++, ahead += line) {
+            if (ahead >= edge) {
+                edge += pitch;
+                ahead = edge - w;
+            }
+            line_prefetch(tile, precision, ahead);
+        }
         group_multiply(tile, precision, rows, m, at, pitch, j, GROUP, right,
                        sum, left, backward);
     }

@@ -278,8 +278,15 @@ static double precond_function(struct precond *m, bool bias, const double *x,
 
 /* ---- choosing pivots ---- */
 
+static int compare_rows(const void *a, const void *b)
+{
+    size_t i = *(const size_t *)a, j = *(const size_t *)b;
+    return (i > j) - (i < j);
+}
+
 /* The `most` candidates with the largest residual diagonal; fewer if others
- * are too small to matter. Descending: insertion into a short list. */
+ * are too small to matter. Inserted into a short list, descending; then in the
+ * order of their rows. */
 static size_t precond_candidates(const struct precond *m, double least,
                                  size_t most, size_t *candidate)
 {
@@ -294,23 +301,40 @@ static size_t precond_candidates(const struct precond *m, double least,
             candidate[at] = candidate[at - 1];
         candidate[at] = i;
     }
+    qsort(candidate, count, sizeof *candidate, compare_rows);
     return count;
 }
 
 /* One block of pivots and what belongs to it. */
 struct pivots {
     size_t candidates, count;
-    size_t row[KLR_PANEL];              /* candidates, then pivots, in order */
-    size_t column[KLR_PANEL];           /* which column of m->column each has */
+    size_t row[KLR_PANEL]; /* candidates, ascending; then pivots, in order */
     double block[KLR_PANEL][KLR_PANEL]; /* residual; then its factor R' */
 };
 
+/* Entries of K between the candidates, (KLR_PANEL, KLR_PANEL). */
+static void pivots_entries(const struct pivots *p, const struct binary *problem,
+                           float *entry)
+{
+    size_t position[KLR_PANEL], count = 0;
+    struct klr_range range[KLR_PANEL];
+    for (size_t a = 0; a < p->candidates; a++) {
+        size_t i = position[a] = set_position(problem->set, p->row[a]);
+        count = set_append(range, count, (struct klr_range){i, i + 1});
+    }
+    operator_rows(problem->op, position, p->candidates, set_of(range, count),
+                  KLR_FLOAT, entry, KLR_PANEL);
+}
+
 /* Residual entries of the candidates: s_i K_ij s_j - l_i'l_j. Their rows of L
  * become the columns of m->lines. */
-static void pivots_block(struct precond *m, struct pivots *p)
+static void pivots_block(struct precond *m, const struct binary *problem,
+                         struct pivots *p)
 {
     size_t count = p->candidates;
+    float entry[KLR_PANEL * KLR_PANEL];
     double product[KLR_BAND * KLR_BAND];
+    pivots_entries(p, problem, entry);
     for (size_t a = 0; a < count; a++) {
         const float *l = m->l + p->row[a] * m->stride;
         for (size_t k = 0; k < m->rank; k++)
@@ -321,19 +345,18 @@ static void pivots_block(struct precond *m, struct pivots *p)
     m->flops += (double)(count * count * m->rank);
     for (size_t a = 0; a < count; a++)
         for (size_t b = 0; b <= a; b++) {
-            size_t i = p->row[a], j = p->row[b];
-            double entry = m->s[i] * m->s[j] * (double)m->column[b * m->n + i];
-            p->block[a][b] = p->block[b][a] = entry - product[b * KLR_BAND + a];
+            double scale = m->s[p->row[a]] * m->s[p->row[b]];
+            p->block[a][b] = p->block[b][a] =
+                scale * (double)entry[b * KLR_PANEL + a] -
+                product[b * KLR_BAND + a];
         }
 }
 
 static void pivots_swap(struct pivots *p, size_t a, size_t b)
 {
-    size_t row = p->row[a], column = p->column[a];
+    size_t row = p->row[a];
     p->row[a] = p->row[b];
     p->row[b] = row;
-    p->column[a] = p->column[b];
-    p->column[b] = column;
     for (size_t k = 0; k < p->candidates; k++) {
         double value = p->block[a][k];
         p->block[a][k] = p->block[b][k];
@@ -412,7 +435,7 @@ static void append_turn(void *context, size_t strip, size_t thread)
     _Alignas(64) float fresh[PRECOND_STRIP][KLR_PANEL] = {{0}};
     (void)thread;
     for (size_t c = 0; c < p->count; c++) {
-        const float *column = m->column + p->column[c] * m->n + begin;
+        const float *column = m->column + c * m->n + begin;
         for (size_t i = 0; i < rows; i++)
             x[i][c] = (float)(m->s[begin + i] * m->s[p->row[c]]) * column[i];
     }
@@ -488,14 +511,12 @@ static void precond_factor(struct precond *m)
 }
 
 static void precond_columns(struct precond *m, const struct binary *problem,
-                            struct pivots *p)
+                            const struct pivots *p)
 {
     size_t position[KLR_PANEL];
-    for (size_t c = 0; c < p->candidates; c++) {
-        p->column[c] = c;
+    for (size_t c = 0; c < p->count; c++)
         position[c] = set_position(problem->set, p->row[c]);
-    }
-    operator_rows(problem->op, position, p->candidates, problem->set, KLR_FLOAT,
+    operator_rows(problem->op, position, p->count, problem->set, KLR_FLOAT,
                   m->column, m->n);
 }
 
@@ -542,9 +563,9 @@ static void precond_grow(struct precond *m, const struct binary *problem)
         p.count = 0;
         p.candidates = precond_candidates(
             m, precond_least, room < KLR_PANEL ? room : KLR_PANEL, p.row);
-        precond_columns(m, problem, &p);
-        pivots_block(m, &p);
+        pivots_block(m, problem, &p);
         pivots_factor(&p, precond_least);
+        precond_columns(m, problem, &p);
         precond_append(m, &p);
         double left = precond_trace(m);
         before = fall;

@@ -25,7 +25,7 @@ struct precond {
     double *residual;      /* (n) diagonal of S K S - L L' */
     double *diagonal;      /* (n) K_ii */
     double *work;          /* (groups, most) partial sums of L'x */
-    float *column;         /* (KLR_PANEL, n) K[candidates, :] */
+    float *column;         /* (KLR_PANEL, n) K[pivots, :] */
     double *lines;         /* (most, KLR_PANEL) rows of L, of candidates */
     float *panel;          /* (most, KLR_PANEL) the same, negative, of pivots */
     double flops;          /* operations of all builds and solutions so far */

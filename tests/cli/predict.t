@@ -180,7 +180,7 @@ is("$run->{exit} $run->{out}$run->{err}",
 # ---- failures ----
 
 put("$dir/out", "old\n");
-put("$dir/bad", "5 1:1\n-1 2:1\n5 1:x\n");
+put("$dir/bad", "5 1:1\n-1 2:1\n5 1:x\n5 1:1\n");
 predict("1||klr-predict: bad:3:3: feature '1:x': not a number\n",
     'bad input', 'bad', 'klr', 'out');
 is(get("$dir/out"), "old\n", 'leaves the old predictions alone');
@@ -188,6 +188,12 @@ predict("1||klr-predict: bad:3:3: feature '1:x': not a number\n",
     'bad input', 'bad', 'klr', 'new');
 predict("1|5\n-1\n|klr-predict: bad:3:3: feature '1:x': not a number\n",
     'a pipe gets the rows before it', '-b', 0, 'bad', 'klr');
+$run = run([ 'sh', '-c',
+        'exec ' . abs_path(bin('klr-predict')) . ' -b 0 bad klr 2>&1' ],
+    cwd => $dir);
+is($run->{out},
+    "5\n-1\nklr-predict: bad:3:3: feature '1:x': not a number\n",
+    'and before the message');
 predict("1||klr-predict: none: cannot open: No such file or directory\n",
     'no test set', 'none', 'klr', 'new');
 predict("1||klr-predict: none: cannot open: No such file or directory\n",

@@ -292,7 +292,8 @@ static int judge_row(struct predict *predict, size_t i, struct klr_error *err)
                            batch->decision[i * machines], err);
 }
 
-/* Answer the batch. Errors of a row name its line. */
+/* Answer the batch, or, where a row has no answer, those before it. Errors of a
+ * row name its line. */
 static int batch_answer(struct predict *predict, struct klr_error *err)
 {
     struct batch *batch = &predict->batch;
@@ -305,8 +306,14 @@ static int batch_answer(struct predict *predict, struct klr_error *err)
     };
     int code = klr_predict(predict->predictor, &x, batch->label,
                            batch->decision, batch->probability, err);
-    if (code && err->line)
-        err->line = batch->line[err->line - 1];
+    if (code && err->line) {
+        struct klr_error first;
+        batch->rows = (size_t)err->line - 1;
+        err->line = batch->line[batch->rows];
+        if (batch->rows && batch_answer(predict, &first))
+            *err = first;
+        return err->code;
+    }
     for (size_t i = 0; !code && i < batch->rows; i++) {
         write_row(predict, i);
         code = judge_row(predict, i, err);
@@ -325,8 +332,10 @@ static int predict_all(struct predict *predict)
         cli_write_names(predict->out, &predict->answers);
     while (got == 1) {
         got = batch_read(predict, &err);
-        if (predict->batch.rows && batch_answer(predict, &late))
-            return cli_fail(predict->program, predict->data, &late);
+        if (predict->batch.rows && batch_answer(predict, &late)) {
+            got = -late.code;
+            err = late; /* of a row before one that cannot be read */
+        }
         bool waiting = klr_reader_would_block(predict->reader);
         if ((waiting || got < 0) && klr_output_flush(predict->out, &late))
             return cli_fail(predict->program, cli_output_name(predict->output),

@@ -206,6 +206,9 @@ put("$dir/huge", get("$dir/klr") =~ s/^1 1:1$/1e308 1:1/mr);
 predict("1||klr-predict: stdin:3: the decision value overflows\n",
     'a decision value that overflows', '-', 'huge', 'new',
     { stdin => "5 1:1\n\n5 1:10\n5 1:1\n" });
+predict("1|5\n5\n|klr-predict: stdin:3: the decision value overflows\n",
+    'the rows before it', '-b', 0, '-', 'huge',
+    { stdin => "5 1:1\n5 1:1\n5 1:10\n5 1:1\n5 1:x\n" });
 ok(!-e "$dir/new" && !glob("$dir/.klr*"), 'nothing is left behind');
 SKIP: {
     skip 'no /dev/full', 3 unless -w '/dev/full';

@@ -237,6 +237,26 @@ static void test_line(struct newton *nt)
     nt->looks = precision;
 }
 
+/* Where both ask for double products from the first step on, a C has a larger P
+ * than the one before it, which is no step that raised P. */
+static void test_path(const struct sample *s)
+{
+    struct klr_params params = newton_params(1e6);
+    struct klr_model *model[2];
+    struct klr_report report[2];
+    struct klr_error err;
+    params.cost.count = 2;
+    params.cost.value[1] = 1e7;
+    if (klr_train(&s->problem, &params, model, report, &err))
+        printf("Bail out! %s\n", err.message);
+    for (size_t t = 0; t < 2; t++) {
+        ok(report[t].status == KLR_CONVERGED && report[t].gap <= 1e-6,
+           "C = %g of a path: gap %.2g after %lld products",
+           params.cost.value[t], report[t].gap, report[t].iterations);
+        klr_model_free(model[t]);
+    }
+}
+
 /* No point of the span around the start has a smaller P, but for what the start
  * leaves undone. */
 static void test_span(const struct sample *s)
@@ -382,6 +402,7 @@ int main(void)
     test_solution(&sample, 1, 8);
     test_solution(&sample, 100, 16);
     test_solution(&sample, 10000, 40);
+    test_path(&sample);
     test_variants(&sample);
     test_span(&sample);
     test_linear(&sample);

@@ -228,11 +228,11 @@ static void lanczos_step(struct spectrum *s, size_t k, bool centred)
     size_t n = s->op.n;
     struct klr_set all = set_of(&s->all, 1);
     operator_apply(&s->op, all, all, s->q, 1, KLR_FLOAT, s->w);
-    if (centred)
-        spectrum_centre(n, s->w);
     s->d[k] = dot(n, s->q, s->w);
     for (size_t i = 0; i < n; i++)
         s->w[i] -= s->d[k] * s->q[i] + (k > 0 ? s->e[k - 1] * s->before[i] : 0);
+    if (centred)
+        spectrum_centre(n, s->w);
     s->e[k] = sqrt(dot(n, s->w, s->w));
 }
 

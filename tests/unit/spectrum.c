@@ -229,10 +229,10 @@ static void test_jacobi(double gamma, double coef0)
 /* ---- estimates ---- */
 
 static void test_estimates(const struct sample *s, enum klr_kernel_type kernel,
-                           double coef0)
+                           double gamma, double coef0)
 {
     struct klr_params params = spectrum_params(kernel);
-    params.gamma = klr_reals_of(0.5);
+    params.gamma = klr_reals_of(gamma);
     params.coef0 = coef0;
     struct klr_spectrum exact = find(&s->problem, &params, true);
     struct klr_spectrum found = find(&s->problem, &params, false);
@@ -241,9 +241,9 @@ static void test_estimates(const struct sample *s, enum klr_kernel_type kernel,
            fabs(found.whole.least - exact.whole.least) < near &&
            fabs(found.centred.least - exact.centred.least) < near &&
            fabs(found.whole.most - exact.whole.most) < 1e-5 * exact.whole.most,
-       "%s, r = %g: Lanczos finds %g, %g in place of %g, %g",
-       klr_kernel_names[kernel], coef0, found.whole.least, found.centred.least,
-       exact.whole.least, exact.centred.least);
+       "%s, gamma = %g, r = %g: Lanczos finds %g, %g in place of %g, %g",
+       klr_kernel_names[kernel], gamma, coef0, found.whole.least,
+       found.centred.least, exact.whole.least, exact.centred.least);
     /* what is 0 to an estimate may have a sign */
     ok(found.kind == exact.kind ||
            (found.kind == KLR_SEMIDEFINITE && exact.kind == KLR_DEFINITE) ||
@@ -263,10 +263,11 @@ int main(void)
     test_jacobi(1, 0);
     test_jacobi(0.2, -2);
     test_jacobi(3, 1);
-    test_estimates(&sample, KLR_RBF, 0);
-    test_estimates(&sample, KLR_LINEAR, 0);
-    test_estimates(&sample, KLR_SIGMOID, 0.5);
-    test_estimates(&sample, KLR_SIGMOID, -2);
+    test_estimates(&sample, KLR_RBF, 0.5, 0);
+    test_estimates(&sample, KLR_RBF, 20, 0);
+    test_estimates(&sample, KLR_LINEAR, 0.5, 0);
+    test_estimates(&sample, KLR_SIGMOID, 0.5, 0.5);
+    test_estimates(&sample, KLR_SIGMOID, 0.5, -2);
     struct klr_params params = spectrum_params(KLR_RBF);
     params.progress = stop_at_once;
     ok(find(&sample.problem, &params, true).status == KLR_INTERRUPTED &&

@@ -312,11 +312,14 @@ static int load_check_record(struct loader *in)
     return load_check_scaling(in) ? KLR_E_MODEL : load_check_indices(in);
 }
 
-/* Without our section nothing tells that the last number is whole but the end
- * of its line. */
+/* Without our section, which only LIBSVM's type may lack, nothing tells that the
+ * last number is whole but the end of its line. */
 static int load_check_end(struct loader *in)
 {
     char feed;
+    if (in->svm_type == 1)
+        return LOAD_FAIL_LINE(in, "the file ends before its line '%s'",
+                              load_name(KEY_FORMAT));
     int64_t end = in->line.offset + (in->line.end - in->line.text);
     if (!klr_input_text(in->input, end, 1, &feed, in->err))
         return 0;

@@ -276,6 +276,8 @@ my @cases = (
     [ cut("\nend\n"), "24: the file ends before its line 'end'" ],
     [ libsvm(with(qr/\n\z/, '')),
         "15: the file ends within a line: it may be truncated" ],
+    [ sub { scaled()->($_[0]); cut("klr_format")->($_[0]) },
+        "16: the file ends before its line 'klr_format'" ],
     [ libsvm(with(qr/\z/, "1 1 1:1\n")),
         "16:1: unexpected '1' after the last support vector" ],
 

@@ -204,7 +204,7 @@ static int load(struct predict *predict)
 static int open_files(struct predict *predict)
 {
     struct klr_error err;
-    int flags = klr_model_reader_flags(predict->model);
+    int flags = klr_model_reader_flags(predict->model) | KLR_READ_GIVEN;
     if (predict->options.unlabelled)
         flags |= KLR_READ_UNLABELLED;
     if (klr_reader_open(&predict->reader, predict->data, flags, &err))

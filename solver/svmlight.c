@@ -145,8 +145,9 @@ static int line_refuse_label(const struct klr_line *line, const char *token,
     if (flags & KLR_READ_NAMES)
         return line_refuse(line, token, end, "label", "not printable UTF-8",
                            err);
-    snprintf(buffer, sizeof buffer, "%s (--string-labels reads names)",
-             line_number_problem(token, end));
+    snprintf(buffer, sizeof buffer, "%s (%s)", line_number_problem(token, end),
+             flags & KLR_READ_GIVEN ? "the labels of the model are numbers"
+                                    : "--string-labels reads names");
     return line_refuse(line, token, end, "label", buffer, err);
 }
 

@@ -201,11 +201,15 @@ for my $case (
     is("$run->{exit} $run->{err}", "$exit klr-train: $message\n", $message);
     ok(!-e "$dir/none", 'no model');
 }
-for my $command ([qw(klr-train names2 none)], [qw(klr-predict names2 m2 o)],
-    [qw(klr-scale names2)])
+for my $case (
+    [ $hint, qw(klr-train names2 none) ],
+    [ $hint, qw(klr-scale names2) ],
+    [ '(the labels of the model are numbers)', qw(klr-predict names2 m2 o) ],
+)
 {
-    is(numbers(@$command)->{err}, "$command->[0]: names2:1:1: label "
-        . "'$name[0]': not a number $hint\n", "@$command: without the option");
+    my ($why, @command) = @$case;
+    is(numbers(@command)->{err}, "$command[0]: names2:1:1: label "
+        . "'$name[0]': not a number $why\n", "@command: without the option");
 }
 
 # ---- klr-scale ----

@@ -128,7 +128,7 @@ put("$dir/real", "1.5\n");
 put("$dir/long", "1\n1234567890123456789\n");
 put("$dir/empty", "# none\n");
 for my $case (
-    [ 1, 'short: 2 folds, but the data have 270 examples',
+    [ 1, 'short: folds of 2 examples, but the data have 270',
         '--folds-file short heart' ],
     [ 1, 'one: two folds are needed, not 1', '--folds-file one heart' ],
     [ 1, 'empty: two folds are needed, not 0', '--folds-file empty heart' ],

@@ -230,9 +230,9 @@ put("$dir/two", "1\n2 3\n");
 put("$dir/huge", "1e999\n");
 put("$dir/empty", "# none\n");
 for my $case (
-    [ 1, 'short: 2 weights, but the data have 120 examples',
+    [ 1, 'short: weights of 2 examples, but the data have 120',
         '--weights short heart' ],
-    [ 1, 'empty: 0 weights, but the data have 120 examples',
+    [ 1, 'empty: weights of 0 examples, but the data have 120',
         '--weights empty heart' ],
     [ 1, "zero:3:1: '0' is not a number above 0", '--weights zero heart' ],
     [ 1, "minus:2:2: '-2' is not a number above 0", '--weights minus heart' ],

@@ -49,7 +49,7 @@ int cli_finish(const struct cli_program *program, int status)
     errno = EIO; /* of a write that failed before */
     if (fflush(stdout) == 0 && !ferror(stdout))
         return status;
-    fprintf(stderr, "%s: stdout: cannot be written: %s\n", program->name,
+    fprintf(stderr, "%s: stdout: cannot write: %s\n", program->name,
             strerror(errno));
     return CLI_FAILURE;
 }

@@ -219,8 +219,8 @@ SKIP: {
         'stdout on a full disk', 'test', 'klr', { stdout_file => '/dev/full' });
     my $metrics = run([ 'klr-predict', 'test', 'klr', 'out' ], cwd => $dir,
         stdout_file => '/dev/full');
-    is("$metrics->{exit} $metrics->{err}", "1 klr-predict: stdout: cannot be"
-        . " written: No space left on device\n", 'metrics on a full disk');
+    is("$metrics->{exit} $metrics->{err}", "1 klr-predict: stdout: $full\n",
+        'metrics on a full disk');
 }
 
 # ---- pipes ----

@@ -386,8 +386,7 @@ SKIP: {
     for my $arguments ('-q heart_scale -', '-q -v 3 heart_scale', '--help') {
         my $run = run(['klr-train', split / /, $arguments],
             stdout_file => '/dev/full');
-        is("$run->{exit} $run->{err}", '1 klr-train: stdout: cannot '
-                . ($arguments =~ /-$/ ? 'write: ' : 'be written: ')
+        is("$run->{exit} $run->{err}", '1 klr-train: stdout: cannot write: '
                 . "No space left on device\n", "$arguments >/dev/full");
     }
 }
@@ -477,8 +476,7 @@ SKIP: {
         ['klr-predict d m /dev/full', "/dev/full: $full"],
         ['klr-predict d m', "stdout: $full"],
         ['klr-scale d', "stdout: $full"],
-        ['klr-predict -q --json d m o', 'stdout: cannot be written: No space '
-            . 'left on device'])
+        ['klr-predict -q --json d m o', "stdout: $full"])
     {
         my ($command, $message) = @$case;
         my $run = run([split / /, $command], cwd => $dir,

@@ -488,10 +488,12 @@ static int validate(struct cli_train *train, const struct cli_program *program)
     int code =
         klr_cross_validate(&train->problem, &train->params,
                            train->options.cv_out != NULL, &validation, &err);
-    int status = conclude(
-        train, program, begin, code, &err, validation.report, validation.count,
-        cli_signal() ? "no results" : "the models are not optimal");
-    if (status == CLI_OK && !cli_signal())
+    int status = conclude(train, program, begin, code, &err, validation.report,
+                          cli_signal() ? 0 : validation.count,
+                          "the models are not optimal");
+    if (status == CLI_OK && cli_signal())
+        cli_warn(program, "training was interrupted: no results");
+    else if (status == CLI_OK)
         status = report_validation(train, program, &validation);
     klr_validation_free(&validation);
     return status;

@@ -66,9 +66,16 @@ def can_draw(path):
     return bool(path)
 
 
+def check_folder(path):
+    """Before there is something to write into the file `path`, or None."""
+    if path and not os.access(os.path.dirname(os.path.realpath(path)), os.W_OK):
+        raise Failure("%s: cannot write into its folder" % path)
+
+
 def check_picture(parser, path):
     if path and not path.lower().endswith((".png", ".svg")):
         parser.error("%r: a name in .png or .svg says what to draw" % path)
+    check_folder(path)
 
 
 # ---- Gnuplot ----

@@ -332,10 +332,6 @@ for my $case (
         "$dir/no/x.png", "$dir/json" ],
     [ 'klr-grid', "$dir/no/x: cannot write into its folder", @train,
         '--results', "$dir/no/x", 'none' ],
-    [ 'klr-grid', q('1,2' is not FIRST,LAST,STEP), @train, '-log2c', '1,2',
-        'heart_scale' ],
-    [ 'klr-grid', q('2,1,1': no values between these), @train, '-log2c',
-        '2,1,1', 'heart_scale' ],
     [ 'klr-plot', 'output: the true labels are missing: --data', 'roc',
         "$dir/output" ],
     [ 'klr-plot', 'output: 61 predictions, but 14 examples in labels', 'roc',
@@ -370,6 +366,15 @@ for my $case ([ 'klr-grid' ], [ 'klr-grid', '-c', 1, "$dir/json" ],
     my ($tool, @arguments) = @$case;
     is(run([ @python, "tools/$tool", @arguments ])->{exit}, 2,
         "wrong usage: @$case");
+}
+for my $case ([ '1,2', "'1,2' is not FIRST,LAST,STEP" ],
+    [ '2,1,1', "'2,1,1': no values between these" ])
+{
+    my ($text, $message) = @$case;
+    $run = grid(@train, '-log2g', $text, 'heart_scale');
+    my ($said) = $run->{err} =~ /^klr-grid: error: (.*)/m;
+    is("$run->{exit} $said", "2 argument -log2g/--log2g: $message",
+        "wrong usage: $message");
 }
 is(grid(@train, '-c', 'x', 'heart_scale')->{exit}, 2,
     'the status of klr-train');

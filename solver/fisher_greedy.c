@@ -454,23 +454,34 @@ static int greedy_descend(struct greedy *g, struct klr_error *err)
 
 /* ---- solutions ---- */
 
-/* The bound of the objective of all expansions, from the head of this file;
- * vector, product and the column serve as workspace. */
-static double greedy_bound(struct greedy *g, struct greedy_machine *m)
+/* The bounds of the objective of all expansions, from the head of this file;
+ * the solutions have v. */
+static void greedy_bound(struct greedy *g)
 {
-    const struct basis *basis = &m->basis;
     struct klr_set set = g->problems->set;
-    double *s = g->vector, *v = g->column, extra = 0;
-    basis_coefficients(basis, v);
-    basis_dual(basis, s);
-    for (size_t i = 0; i < g->n && basis->kernel; i++)
-        s[i] -= g->penalty * v[i];
-    operator_apply(g->problems->op, set, set, s, 1, KLR_DOUBLE, g->product);
-    for (size_t i = 0; i < g->n; i++) {
-        double r = g->product[i] - (basis->kernel ? 0 : g->penalty * v[i]);
-        extra += r * (basis->kernel ? s[i] : r);
+    size_t machines = g->machines;
+    for (size_t k = 0; k < machines; k++) {
+        const struct greedy_machine *m = &g->machine[k];
+        const double *v = m->solution->beta;
+        basis_dual(&m->basis, g->column);
+        for (size_t i = 0; i < g->n; i++)
+            g->vector[i * machines + k] =
+                g->column[i] - (m->basis.kernel ? g->penalty * v[i] : 0);
     }
-    return 2 / (basis->sum + fmax(extra, 0) / g->penalty);
+    operator_apply(g->problems->op, set, set, g->vector, machines, KLR_DOUBLE,
+                   g->product);
+    for (size_t k = 0; k < machines; k++) {
+        const struct greedy_machine *m = &g->machine[k];
+        const double *v = m->solution->beta;
+        double extra = 0;
+        for (size_t i = 0; i < g->n; i++) {
+            size_t at = i * machines + k;
+            double r =
+                g->product[at] - (m->basis.kernel ? 0 : g->penalty * v[i]);
+            extra += r * (m->basis.kernel ? g->vector[at] : r);
+        }
+        m->solution->dual = 2 / (m->basis.sum + fmax(extra, 0) / g->penalty);
+    }
 }
 
 static int greedy_finish(struct greedy *g, struct greedy_machine *m,
@@ -482,13 +493,10 @@ static int greedy_finish(struct greedy *g, struct greedy_machine *m,
     if (!(basis->sum > 0))
         return klr_fail(err, KLR_E_DATA,
                         "no kernel tells the means of the classes apart");
-    scan_smooth(&m->scan);
     solution->primal = scale;
-    solution->dual = g->all ? greedy_bound(g, m) : (double)NAN;
     solution->iterations = (long long)basis->count;
     solution->precision = KLR_DOUBLE;
     solution->status = m->done ? KLR_CONVERGED : g->status;
-    basis_coefficients(basis, solution->beta);
     basis_outputs(basis, f);
     for (size_t i = 0; i < g->n; i++) {
         solution->beta[i] *= scale;
@@ -498,6 +506,22 @@ static int greedy_finish(struct greedy *g, struct greedy_machine *m,
         mean += scale * basis->part[k].z * basis->part[k].mean[0];
     solution->rho = mean - 1;
     return fisher_threshold(basis->problem, f, &solution->rho, err);
+}
+
+static int greedy_finish_all(struct greedy *g, struct klr_error *err)
+{
+    int code = 0;
+    for (size_t k = 0; k < g->machines; k++) {
+        struct greedy_machine *m = &g->machine[k];
+        scan_smooth(&m->scan);
+        basis_coefficients(&m->basis, m->solution->beta);
+        m->solution->dual = (double)NAN;
+    }
+    if (g->all)
+        greedy_bound(g);
+    for (size_t k = 0; k < g->machines && !code; k++)
+        code = greedy_finish(g, &g->machine[k], err);
+    return code;
 }
 
 /* ---- start ---- */
@@ -618,8 +642,8 @@ static int greedy_solve_all(const struct binary *problems, size_t machines,
         code = greedy_create(&g, problems, machines, t, solution, err);
         if (!code)
             code = greedy_descend(&g, err);
-        for (size_t k = 0; k < machines && !code; k++)
-            code = greedy_finish(&g, &g.machine[k], err);
+        if (!code)
+            code = greedy_finish_all(&g, err);
         greedy_free(&g);
     }
     return code;

@@ -493,6 +493,9 @@ static void test_machines(struct dense *d, struct dense *threaded,
         ok(fabs(off - 1) < (candidates < ALL ? 0.1 : 1e-10),
            "%s: machine %zu alone has %.12g of the objective", name_of(&params),
            k, off);
+        off = solution[2 * MACHINES + k].dual / solution[k].dual;
+        ok(candidates < ALL ? isnan(off) : fabs(off - 1) < 1e-9,
+           "%s: ... and %.12g of the bound", name_of(&params), off);
     }
 }
 

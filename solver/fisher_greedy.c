@@ -23,10 +23,11 @@
  * candidates, whose kernels are computed once. A candidate that is drawn again
  * goes on from its last judgement. Where all kernels are candidates
  * their residuals and gradients are kept, and a new function changes them by
- * its product with K, one for all machines. Then there is a lower bound of the
- * objective over all expansions as well: with v = A z, the gradients r of all
- * kernels, s = delta - U z, where delta'f = mean+ f - mean- f, and N the matrix
- * of the inner products of all kernels, the optimum has S* = S + r'N^-1 r and
+ * its product with K, one for all machines: tiles of K are kept in what the
+ * bases leave of the memory. Then there is a lower bound of the objective over
+ * all expansions as well: with v = A z, the gradients r of all kernels, s =
+ * delta - U z, where delta'f = mean+ f - mean- f, and N the matrix of the inner
+ * products of all kernels, the optimum has S* = S + r'N^-1 r and
  *
  *   P = |a|^2:  r = K s - C v,  N >= C I,  S* <= S + r'r / C
  *   P = a'Ka:   r = K (s - C v), N >= C K,  S* <= S + (s - C v)'r / C
@@ -411,19 +412,22 @@ static bool greedy_goes_on(struct greedy *g)
     return on;
 }
 
-/* Whether the bases may grow by another band each; where they hold nothing yet,
- * an error if not. */
+/* Whether the bases may grow by another band each, which comes off the tiles;
+ * where they hold nothing yet, an error if not. */
 static int greedy_check_memory(struct greedy *g, struct klr_error *err)
 {
     const double room = 48 * 1048576.0; /* beside -m */
-    double bytes = g->fixed;
+    double budget = (double)params_budget(g->params), bytes = g->fixed;
     bool empty = true;
     for (size_t k = 0; k < g->machines; k++) {
         const struct basis *basis = &g->machine[k].basis;
         bytes += basis_bytes(basis);
         empty = empty && basis->count == 0;
     }
-    if (bytes <= (double)params_budget(g->params) + room)
+    if (g->all)
+        operator_keep(g->problems->op, g->precision,
+                      (size_t)fmin(budget, fmax(budget + room - bytes, 0)));
+    if (bytes <= budget + room)
         return 0;
     g->status = KLR_MEMORY_LIMIT;
     return !empty ? 0
@@ -435,7 +439,9 @@ static int greedy_check_memory(struct greedy *g, struct klr_error *err)
 static int greedy_descend(struct greedy *g, struct klr_error *err)
 {
     struct klr_progress *progress = &g->progress;
-    int code = g->all ? greedy_judge_all(g, err) : 0;
+    int code = greedy_check_memory(g, err);
+    if (!code && g->all)
+        code = greedy_judge_all(g, err);
     progress->target = g->params->eps;
     progress->iterations = -1; /* the first step chooses only */
     while (!code && greedy_goes_on(g)) {

@@ -219,6 +219,10 @@ static int operator_create(struct klr_operator *op, const struct klr_kernel *,
  * halves first. operator_free in any case. */
 static int operator_halve(struct klr_operator *op, size_t budget,
                           struct klr_error *err);
+/* Another budget, for tiles of that precision alone. Where they cannot be had
+ * there are none; where they are as many as before they stay. */
+static void operator_keep(struct klr_operator *op, enum klr_precision precision,
+                          size_t budget);
 static void operator_free(struct klr_operator *op);
 
 /* out (|rows|, m) = K[rows, cols] V, V (|cols|, m), both row-major; sums are

@@ -99,6 +99,12 @@ static int operator_halve(struct klr_operator *op, size_t budget,
     return tiles_keep(&op->tiles, KLR_HALF, budget, err);
 }
 
+static void operator_keep(struct klr_operator *op, enum klr_precision precision,
+                          size_t budget)
+{
+    tiles_keep_only(&op->tiles, precision, op->groups ? 0 : budget);
+}
+
 static void operator_free(struct klr_operator *op)
 {
     tiles_free(&op->tiles, op->pool);

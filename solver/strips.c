@@ -48,15 +48,19 @@ static bool kept_create(struct kept *kept, enum klr_precision precision,
             (kept->filled = klr_zalloc(kept->stored, 1, err)));
 }
 
+static void kept_forget(struct kept *kept, enum klr_precision precision,
+                        struct klr_pool *pool)
+{
+    size_t bytes = TILE_AREA * klr_precision_bytes(precision);
+    klr_pool_release(pool, kept->tile, kept->stored * bytes);
+    klr_free(kept->filled);
+    *kept = (struct kept){0};
+}
+
 static void tiles_forget(struct tiles *tiles, struct klr_pool *pool)
 {
-    for (int p = KLR_HALF; p <= KLR_DOUBLE; p++) {
-        struct kept *kept = &tiles->kept[p];
-        size_t bytes = TILE_AREA * klr_precision_bytes((enum klr_precision)p);
-        klr_pool_release(pool, kept->tile, kept->stored * bytes);
-        klr_free(kept->filled);
-        *kept = (struct kept){0};
-    }
+    for (int p = KLR_HALF; p <= KLR_DOUBLE; p++)
+        kept_forget(&tiles->kept[p], (enum klr_precision)p, pool);
 }
 
 static int tiles_keep(struct tiles *tiles, enum klr_precision first,
@@ -74,6 +78,22 @@ static int tiles_keep(struct tiles *tiles, enum klr_precision first,
             return KLR_E_MEMORY;
     }
     return 0;
+}
+
+static void tiles_keep_only(struct tiles *tiles, enum klr_precision precision,
+                            size_t budget)
+{
+    size_t all = tiles->blocks * (tiles->blocks + 1) / 2;
+    for (int p = KLR_HALF; p <= KLR_DOUBLE; p++) {
+        struct kept *kept = &tiles->kept[p];
+        size_t bytes = TILE_AREA * klr_precision_bytes((enum klr_precision)p);
+        size_t left = p == (int)precision ? budget : 0, room = left / bytes;
+        if (kept->stored == (room < all ? room : all))
+            continue;
+        kept_forget(kept, (enum klr_precision)p, NULL);
+        if (!kept_create(kept, (enum klr_precision)p, all, &left, NULL))
+            kept_forget(kept, (enum klr_precision)p, NULL);
+    }
 }
 
 static int tiles_create(struct tiles *tiles, const struct klr_points *points,

@@ -66,6 +66,10 @@ static void tiles_free(struct tiles *tiles, struct klr_pool *pool);
  * to finer ones. */
 static int tiles_keep(struct tiles *tiles, enum klr_precision first,
                       size_t budget, struct klr_error *err);
+/* Another budget, for tiles of one precision alone. Where they cannot be had
+ * there are none; where they are as many as before they stay. */
+static void tiles_keep_only(struct tiles *tiles, enum klr_precision precision,
+                            size_t budget);
 /* piece (blocks): the set's part in each block. */
 static void tiles_divide(const struct tiles *tiles, struct klr_set set,
                          struct piece *piece);

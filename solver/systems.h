@@ -81,7 +81,8 @@ struct system {
     /* NULL: nothing is gained by it. */
     solve_all_fn *solve_all;
     double (*bytes)(size_t n); /* allocated for n examples, beside tiles of K;
-                                  NULL: works on a cache of its rows */
+                                  NULL: works on a cache of its rows, or asks
+                                  for tiles itself */
     /* The machines of a softmax, which are one problem, and the bytes for n
      * examples of k classes; NULL: it cannot. */
     solve_all_fn *softmax;

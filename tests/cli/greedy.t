@@ -57,6 +57,12 @@ isnt(get("$dir/j1"), get("$dir/s2"), 'another seed draws others');
 my $worst = train('i', @greedy, qw(--selection infeasibility -e 0.1));
 cmp_ok($worst->{n_sv}, '>', 5, '--selection infeasibility');
 
+my ($kept, $computed) = map {
+    train('m', @greedy, qw(--candidates 0 --max-basis 40), -m => $_)
+} 50, 0.02;
+cmp_ok($kept->{kernel_evals}, '<', 0.2 * $computed->{kernel_evals},
+    'all candidates: entries of the kernel matrix are kept');
+
 for my $case (
     [[qw(--selection infeasibility)], 'selection',
         'only kfd by greedy has rules'],

@@ -499,6 +499,63 @@ static void test_machines(struct dense *d, struct dense *threaded,
     }
 }
 
+/* Of what tiles have and bases ask for. */
+static double bytes_claimed(const struct greedy *g)
+{
+    double bytes = g->fixed;
+    for (size_t k = 0; k < g->machines; k++)
+        bytes += basis_bytes(&g->machine[k].basis);
+    return bytes + (double)(g->problems->op->tiles.kept[KLR_FLOAT].stored *
+                            KLR_TILE * KLR_TILE * sizeof(float));
+}
+
+/* Bases of many machines take memory from the tiles: both stay within it, and
+ * the results are those of much memory. */
+static void test_memory(struct dense *d)
+{
+    enum { MACHINES = 64, KERNELS = 3, ALL_TILES = 15 };
+    static double y[MACHINES][MANY_ROWS], beta[2][MACHINES][MANY_ROWS];
+    struct klr_params params =
+        greedy_params(1, KLR_REGULARIZER_COEF, KLR_SELECTION_OBJECTIVE, 2000);
+    struct binary problem[MACHINES];
+    struct solution solution[MACHINES], *all[MACHINES];
+    struct klr_error err = {0};
+    struct greedy g;
+    size_t tiles[2][KERNELS + 1], over = 0;
+    params.max_basis = KERNELS;
+    for (size_t k = 0; k < MACHINES; k++) {
+        problem[k] = dense_binary(d, &params);
+        problem[k].y = y[k];
+        for (size_t i = 0; i < d->n; i++)
+            y[k][i] = i % MACHINES == k ? 1 : -1;
+        all[k] = &solution[k];
+    }
+    for (size_t t = 0; t < 2; t++) {
+        params.cache_mb = t == 0 ? 25 : 1000;
+        for (size_t k = 0; k < MACHINES; k++)
+            solution[k] = (struct solution){.beta = beta[t][k]};
+        greedy_create(&g, problem, MACHINES, 0, all, &err);
+        for (size_t step = 0; step <= KERNELS && !err.code; step++) {
+            greedy_check_memory(&g, &err);
+            tiles[t][step] = d->op.tiles.kept[KLR_FLOAT].stored;
+            over += bytes_claimed(&g) > (params.cache_mb + 48) * 1048576;
+            if (step == 0)
+                greedy_judge_all(&g, &err);
+            greedy_step(&g, &err);
+        }
+        greedy_finish_all(&g, &err);
+        greedy_free(&g);
+    }
+    ok(tiles[0][0] == ALL_TILES && 0 < tiles[0][KERNELS] &&
+           tiles[0][KERNELS] < ALL_TILES && tiles[1][KERNELS] == ALL_TILES,
+       "bases leave %zu, then %zu of %d tiles; of much memory %zu", tiles[0][0],
+       tiles[0][KERNELS], ALL_TILES, tiles[1][KERNELS]);
+    ok(over == 0 && !err.code && solution[0].status == KLR_CONVERGED,
+       "... within the memory");
+    ok(memcmp(beta[0], beta[1], sizeof beta[0]) == 0,
+       "... with the same results");
+}
+
 static void test_stops(struct dense *d)
 {
     static double beta[MOST_ROWS];
@@ -578,6 +635,7 @@ static void test_many(void)
     struct klr_problem problem = sample_make(MANY_ROWS);
     dense_open(&d, &problem, &kernel, 1, NULL);
     test_judgements(&d, KLR_REGULARIZER_COEF, 1);
+    test_memory(&d);
     operator_free(&d.op);
 }
 

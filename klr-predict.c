@@ -378,6 +378,11 @@ static int finish(struct predict *predict)
         cli_warn(predict->program, "%s: qid is ignored", data);
     if (!predict->rows)
         cli_warn(predict->program, "%s: no rows", data);
+    unsigned long long others = cli_count_others(predict->metrics);
+    if (others && !predict->options.quiet && !predict->options.json)
+        cli_warn(predict->program,
+                 "%s: examples with a label that the model lacks: %llu", data,
+                 others);
     print_metrics(predict);
     return CLI_OK;
 }

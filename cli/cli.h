@@ -151,6 +151,8 @@ void cli_print_metrics(FILE *out, const struct klr_metric_values *values,
 /* `answers` are the labels of the metrics. */
 void cli_print_confusion(FILE *out, const struct klr_metrics *metrics,
                          const struct cli_answers *answers);
+/* Examples with a label that the metrics have not. */
+unsigned long long cli_count_others(const struct klr_metrics *metrics);
 /* "gamma = 0.5, C = 10": the parameters of the t-th point that vary over the
  * grid, or ""; returns the length. */
 enum { CLI_POINT_SIZE = 128 };

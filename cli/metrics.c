@@ -83,8 +83,7 @@ static int cell_width(const struct klr_metrics *metrics,
     return width;
 }
 
-/* Examples of labels that the model does not know. */
-static unsigned long long count_others(const struct klr_metrics *metrics)
+unsigned long long cli_count_others(const struct klr_metrics *metrics)
 {
     size_t k = klr_metrics_classes(metrics);
     const unsigned long long *count = klr_metrics_confusion(metrics) + k * k;
@@ -103,7 +102,7 @@ void cli_print_confusion(FILE *out, const struct klr_metrics *metrics,
                          const struct cli_answers *answers)
 {
     size_t k = klr_metrics_classes(metrics);
-    size_t rows = count_others(metrics) ? k + 1 : k;
+    size_t rows = cli_count_others(metrics) ? k + 1 : k;
     const unsigned long long *count = klr_metrics_confusion(metrics);
     int width = cell_width(metrics, answers);
     fprintf(out,
@@ -314,5 +313,5 @@ void cli_json_confusion(const struct klr_metrics *metrics,
                : cell   ? ", ["
                         : "[",
                count[cell], (cell + 1) % k ? "" : "]");
-    printf("], \"other_labels\": %llu%s", count_others(metrics), after);
+    printf("], \"other_labels\": %llu%s", cli_count_others(metrics), after);
 }

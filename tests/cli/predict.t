@@ -167,7 +167,8 @@ predict("1|labels 5 -1\n5 0.679178699 0.320821301\n|klr-predict: stdin:2:1:"
 predict("0|labels 5 -1\n|klr-predict: warning: stdin: no rows\n", 'no rows',
     '-',
     'klr', { stdin => "# nothing\n\n" });
-predict("0|-1\n-1\n|Accuracy = 50% (1/2) (classification)\n"
+predict("0|-1\n-1\n|klr-predict: warning: stdin: examples with a label that "
+        . "the model lacks: 1\nAccuracy = 50% (1/2) (classification)\n"
         . "Log loss = 0.575939\nBrier score = 0.191689\n",
     'labels that the model lacks are wrong', '-b', 0, '-', 'klr',
     { stdin => "7 2:0\n-1\n" });

@@ -529,19 +529,18 @@ static void precond_columns(struct precond *m, const struct binary *problem,
  * 1/2 log(20) sqrt(1 + fall) steps, and are seen to take so many. The trace is
  * expected to go on falling geometrically. Times are those of one processor, in
  * units of what reading an entry of K in a symmetric product takes, and
- * constants, since the rank must depend neither on the machine nor on which
- * entries are kept: between 1 unit for these and 12 for those computed of a
- * hundred features, an entry is taken for 4. For n examples,
+ * constants, since the rank must not depend on the machine. K may have to be
+ * computed: of a hundred features, in 12 units. For n examples,
  *
- *   saved  4 n^2 (steps - steps after it)
+ *   saved  12 n^2 (steps - steps after it)
  *   spent  32 n (3 to fetch K + rank / 2 for new columns and L'L + 3 a step) */
 static bool precond_pays(const struct precond *m, double fall, double before)
 {
-    const double entry = 4, fetch = 3, grow = 0.5, sweep = 3;
+    const double computed = 12, fetch = 3, grow = 0.5, sweep = 3;
     double next = fall * fmin(fmax(fall / before, 0.5), 0.9);
     double steps = 0.5 * log(20) * sqrt(1 + fall);
     double after = 0.5 * log(20) * sqrt(1 + next);
-    double saved = m->worth * entry * (double)m->n * (steps - after);
+    double saved = m->worth * computed * (double)m->n * (steps - after);
     double spent = KLR_PANEL * (fetch + grow * (double)m->rank + sweep * after);
     return saved > spent;
 }

@@ -324,7 +324,7 @@ static void test_returns(void)
 
 static void test_gap(const struct sample *s, int model, int solver)
 {
-    static const double gaps[] = {0.3, 1e-3, 1e-6};
+    static const double gaps[] = {0.1, 1e-3, 1e-6};
     struct klr_params params = smo1_params(10);
     struct klr_kernel kernel = params_kernel(&params, FEATURES);
     double beta[MOST];

@@ -42,6 +42,7 @@
 #include "solver/coef.c"       /* and the method */
 #include "solver/hessian.c"    /* dense, of few columns: for the next two */
 #include "solver/ivm.c"        /* the same loss on points chosen greedily */
+#include "solver/columns.c"    /* K times few coefficients: for the next */
 #include "solver/lhalf.c"      /* half thresholding: an l1/2 regularizer */
 #include "solver/fisher_threshold.c"  /* Fisher discriminants: thresholds, */
 #include "solver/fisher_gap.c"        /* of all kernels: what e is worth, */

@@ -29,9 +29,13 @@
  *
  * and thresholding and Newton's method change P no more. A coefficient of 0 is
  * stationary whatever the gradient.
+ *
+ * Most points that a step tries have few coefficients that are not 0: K times
+ * these is a sum of columns of K, kept where the fits have the same in double.
  */
 #include "solver/internal.h"
 
+#include "solver/columns.h"
 #include "solver/hessian.h"
 #include "solver/systems.h"
 
@@ -57,6 +61,7 @@ struct lhalf {
     double *direction;            /* (h.room) the Newton step in c */
     double *row;                  /* (h.room, n) 1 for rho, K of the support */
     size_t *member;               /* (h.room) local indices of its functions */
+    struct columns columns;       /* of K, in the place of row */
     struct hessian h;             /* of the support */
     double rho;                   /* for beta */
     double eta;
@@ -152,7 +157,8 @@ static bool lhalf_step(struct lhalf *l)
         }
         if (change == 0)
             return false;
-        lhalf_apply(l, l->next, l->knext);
+        if (!columns_multiply(&l->columns, l->next, l->knext))
+            lhalf_apply(l, l->next, l->knext);
         double objective = lhalf_objective(l, l->next, l->knext, &rho);
         if (objective <=
             l->progress.objective - share * change / (2 * l->eta)) {
@@ -193,6 +199,12 @@ static void lhalf_begin(struct lhalf *l)
 static size_t lhalf_room(size_t n)
 {
     return 1 + (n < LHALF_MOST ? n : LHALF_MOST);
+}
+
+/* Of the functions of the fit, but for that of rho. */
+static size_t lhalf_functions_bytes(size_t n)
+{
+    return (lhalf_room(n) - 1) * n * sizeof(double);
 }
 
 static int compare_sizes(const void *a, const void *b)
@@ -328,6 +340,7 @@ static void lhalf_fit(struct lhalf *l)
 static enum klr_status lhalf_steps(struct lhalf *l)
 {
     enum klr_status status = KLR_CONVERGED;
+    columns_forget(&l->columns);
     lhalf_begin(l);
     for (int step = 0; step < LHALF_STEPS; step++) {
         status = clock_check(l->problem->clock, l->problem->params,
@@ -371,7 +384,7 @@ static enum klr_status lhalf_descend(struct lhalf *l)
 static double lhalf_bytes(size_t n)
 {
     size_t room = lhalf_room(n);
-    return hessian_bytes(n, room) +
+    return hessian_bytes(n, room) + columns_bytes(n, lhalf_functions_bytes(n)) +
            ((double)n * (double)(room + LHALF_VECTORS) + 3.0 * (double)room) *
                sizeof(double);
 }
@@ -403,12 +416,18 @@ static int lhalf_create(struct lhalf *l, const struct binary *problem,
                             .dense = klr_dense()};
     for (size_t i = 0; i < n; i++)
         l->row[i] = 1;
-    return hessian_alloc(&l->h, room, err);
+    int code = hessian_alloc(&l->h, room, err);
+    if (!code)
+        code =
+            columns_alloc(&l->columns, problem, lhalf_functions_bytes(n), err);
+    l->columns.value = (float *)(void *)(l->row + n);
+    return code;
 }
 
 static void lhalf_free(struct lhalf *l)
 {
     hessian_free(&l->h);
+    columns_free(&l->columns);
     klr_free(l->store);
     klr_free(l->row);
     klr_free(l->scale);

@@ -26,6 +26,8 @@ static void store_turn(atomic_size_t *turn, size_t wave, memory_order order)
 #define atomic_store_explicit store_turn
 #include "solver/operator.c"
 
+#include "solver/columns.c"
+
 #include "tests/tap.h"
 
 enum { N = 1050, D = 6, M = 5, LEFT = 531, BLOCKS = 5, VARIANTS = 12 };
@@ -205,6 +207,64 @@ static void test_columns(void)
     ok(same, "vectors together or alone");
 }
 
+/* Elements that are not 0, from one or another part of the examples: with room
+ * for 40 columns the old ones must go. */
+static size_t make_few(size_t turn, size_t n, double *few)
+{
+    static const size_t count[] = {20, 25, 3, 0, 40, 41, 17};
+    memset(few, 0, n * sizeof *few);
+    for (size_t k = 0; k < count[turn]; k++)
+        few[(turn * n / 5 + k * 13) % n] = v[turn + k];
+    return count[turn];
+}
+
+/* out agrees with K of the set times them. */
+static bool agrees_few(struct klr_set set, const double *few)
+{
+    static size_t position[N];
+    bool right = true;
+    positions(set, position);
+    for (size_t i = 0; i < set.size; i++) {
+        long double sum = 0, size = 0;
+        for (size_t j = 0; j < set.size; j++) {
+            size_t at = position[i] * N + position[j];
+            sum += (long double)few[j] * single[at];
+            size += fabsl((long double)few[j] * single[at]);
+        }
+        right = right && fabsl(sum - out[i]) <= 1e-14L * size;
+    }
+    return right;
+}
+
+/* Sums of columns that are kept; with too many all stays as it was. */
+static void test_few(struct klr_set set)
+{
+    enum { ROOM = 40, TURNS = 7 };
+    static float store[ROOM * (N + 8)];
+    static double few[N], sum[TURNS][N];
+    const size_t bytes = ROOM * columns_pitch(set.size) * sizeof *store;
+    bool same = true, right = true;
+    for (size_t t = 0; t < VARIANTS; t++) {
+        struct binary problem = {.n = set.size, .op = &variant[t], .set = set};
+        struct columns c;
+        right = !columns_alloc(&c, &problem, bytes, NULL) && right;
+        c.value = store;
+        for (size_t turn = 0; turn < TURNS; turn++) {
+            bool fits = make_few(turn, set.size, few) <= ROOM;
+            memcpy(out, v, sizeof out);
+            right = right && columns_multiply(&c, few, out) == fits &&
+                    !memcmp(out + set.size, v + set.size, sizeof *out) &&
+                    (fits ? agrees_few(set, few)
+                          : !memcmp(out, v, set.size * sizeof *out));
+            if (t == 0)
+                memcpy(sum[turn], out, sizeof *sum);
+            same = same && !memcmp(sum[turn], out, set.size * sizeof *out);
+        }
+        columns_free(&c);
+    }
+    ok(same && right, "vectors of few elements, of %zu", set.size);
+}
+
 static void test_counts(void)
 {
     const struct klr_range all = {0, N};
@@ -336,7 +396,7 @@ static void test_kernel(enum klr_kernel_type type, bool sparse, bool halves)
 {
     struct klr_kernel kernel = {type, 2, 0.5, 1};
     struct klr_features features = make_features(sparse);
-    struct klr_range all = {0, N};
+    struct klr_range all = {0, N}, pair[] = {{40, 300}, {700, 890}};
     if (!ok(make_variants(&kernel, &features, halves),
             "%s kernel, %s features%s", klr_kernel_names[type],
             sparse ? "sparse" : "dense", halves ? ", halves" : ""))
@@ -353,6 +413,8 @@ static void test_kernel(enum klr_kernel_type type, bool sparse, bool halves)
     test_cross(features);
     test_apply();
     if (!op->groups) {
+        test_few(set_of(&all, 1));
+        test_few(set_of(pair, 2));
         test_columns();
         test_counts();
         test_entries();

@@ -312,8 +312,8 @@ static int load_check_record(struct loader *in)
     return load_check_scaling(in) ? KLR_E_MODEL : load_check_indices(in);
 }
 
-/* Without our section, which only LIBSVM's type may lack, nothing tells that the
- * last number is whole but the end of its line. */
+/* Without our section, which only LIBSVM's type may lack, nothing but the end
+ * of its line tells that the last number is whole. */
 static int load_check_end(struct loader *in)
 {
     char feed;

@@ -67,13 +67,21 @@ def can_draw(path):
 
 
 def check_folder(path):
-    """Before there is something to write into the file `path`, or None."""
-    if path and not os.access(os.path.dirname(os.path.realpath(path)), os.W_OK):
+    """Before there is something to be written in the folder of `path`."""
+    if not os.access(os.path.dirname(os.path.realpath(path)), os.W_OK):
         raise Failure("%s: cannot write into its folder" % path)
 
 
+def check_file(path):
+    """The same for what is written into the file itself, if there is one."""
+    if not os.path.exists(path):
+        check_folder(path)
+    elif os.path.isdir(path) or not os.access(path, os.W_OK):
+        raise Failure("%s: cannot write into it" % path)
+
+
 def check_picture(parser, path):
-    if path and not path.lower().endswith((".png", ".svg")):
+    if not path.lower().endswith((".png", ".svg")):
         parser.error("%r: a name in .png or .svg says what to draw" % path)
     check_folder(path)
 

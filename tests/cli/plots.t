@@ -332,6 +332,8 @@ for my $case (
         "$dir/no/x.png", "$dir/json" ],
     [ 'klr-grid', "$dir/no/x: cannot write into its folder", @train,
         '--results', "$dir/no/x", 'none' ],
+    [ 'klr-grid', "$dir: cannot write into it", @train, '--results', $dir,
+        'none' ],
     [ 'klr-plot', 'output: the true labels are missing: --data', 'roc',
         "$dir/output" ],
     [ 'klr-plot', 'output: 61 predictions, but 14 examples in labels', 'roc',
@@ -357,6 +359,16 @@ for my $case (
     $run = run([ @python, "tools/$tool", @arguments ]);
     is("$run->{exit} $run->{err}", "1 $tool: $message\n", $message);
 }
+# A file that may be written in a folder that may not, as /dev/stdout mostly is.
+mkdir "$dir/shut";
+put("$dir/shut/file", '');
+chmod 0711, $dir;
+chmod 0666, "$dir/shut/file";
+chmod 0555, "$dir/shut";
+$run = run([ @python, '-c', 'import os, sys; sys.path.insert(0, "tools");'
+        . ' import klr_draw; os.geteuid() or os.setuid(65534);'
+        . ' klr_draw.check_file(sys.argv[1])', "$dir/shut/file" ]);
+is("$run->{exit} $run->{err}", '0 ', 'a file in a folder that is not writable');
 for my $case ([ 'klr-grid' ], [ 'klr-grid', '-c', 1, "$dir/json" ],
     [ 'klr-grid', '-o', 'x.pdf', "$dir/json" ],
     [ 'klr-grid', '--metric', 'x', 'y' ],

@@ -5,6 +5,8 @@
  */
 #include "cli/cli.h"
 
+#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -206,6 +208,15 @@ static int parse_all(struct parse *parse)
     return code ? cli_fail(parse->program, NULL, parse->err) : -1;
 }
 
+/* A stream that is closed becomes one whose use fails: no file that is opened
+ * later may take its place, and be read or written in its stead. */
+static void occupy_streams(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 /* What is printed before cli_finish stays in memory until then, unless somebody
  * watches, so that it is cli_finish which meets a full disk, and says so. */
 static void buffer_stdout(void)
@@ -220,6 +231,7 @@ int cli_parse(const struct cli_program *program, int argc, char **argv,
 {
     struct klr_error err;
     struct parse parse = {.program = program, .operand = operand, .err = &err};
+    occupy_streams();
     buffer_stdout();
     if (argc < 2) {
         fprintf(stderr,

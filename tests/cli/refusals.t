@@ -399,6 +399,24 @@ SKIP: {
         \%files, 1, 'klr-train: m: cannot write: File too large');
 }
 
+# ---- Streams that are closed ----
+
+# Whatever is opened first would get their numbers: what klr-scale keeps of a
+# pipe that of stdout.
+my $closed = 'cannot write: Bad file descriptor';
+for my $case (
+    ['cat d | "$0"/klr-scale - >&-', "klr-scale: stdout: $closed"],
+    ['"$0"/klr-scale d >&-', "klr-scale: stdout: $closed"],
+    ['cat d | "$0"/klr-predict - m >&-', "klr-predict: stdout: $closed"],
+    ['cat d | "$0"/klr-train -q - - >&-', "klr-train: stdout: $closed"],
+    ['"$0"/klr-train - m <&-',
+     'klr-train: stdin: cannot read: Bad file descriptor'])
+{
+    my ($command, $message) = @$case;
+    refused($command, ['sh', '-c', $command, abs_path($ENV{KLR_BIN} // '.')],
+        { m => $svm }, 1, $message);
+}
+
 # ---- klr-predict ----
 
 my @predictions = (

@@ -73,6 +73,21 @@ static size_t folder_length(const char *path)
     return slash ? (size_t)(slash - path) + 1 : 0;
 }
 
+/* Which of the process's own descriptors a path names; -1: none. */
+static int descriptor_number(const char *path)
+{
+    static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
+    long long number;
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        size_t length = strlen(folders[i]);
+        if (!strncmp(path, folders[i], length) &&
+            klr_read_integer(path + length, &number) && number >= 0 &&
+            number <= INT_MAX)
+            return (int)number;
+    }
+    return -1;
+}
+
 /* Open descriptors: links there lead to names that are not to be replaced. */
 static bool is_descriptor(const char *path)
 {
@@ -104,7 +119,8 @@ static int resolve(const char *path, char target[PATH_MAX])
 
 struct place {
     char target[PATH_MAX];
-    bool direct; /* a pipe, a device: opened and written as it is */
+    int descriptor; /* that is open, and its number; or -1 */
+    bool direct;    /* it, a pipe, a device: written as it is */
     bool exists;
     mode_t mode; /* permissions of what exists */
 };
@@ -127,6 +143,14 @@ static int folder_writable(const char *target)
     return access(folder, W_OK | X_OK) ? errno : 0;
 }
 
+static int descriptor_writable(int number)
+{
+    int flags = fcntl(number, F_GETFL);
+    if (flags < 0)
+        return errno;
+    return (flags & O_ACCMODE) == O_RDONLY ? EBADF : 0;
+}
+
 /* 0 or the errno that says why `path` cannot be written. */
 static int place_find(struct place *place, const char *path)
 {
@@ -134,6 +158,11 @@ static int place_find(struct place *place, const char *path)
     int fault = resolve(path, place->target);
     if (fault)
         return fault;
+    place->descriptor = descriptor_number(place->target);
+    if (place->descriptor >= 0) {
+        place->exists = place->direct = true;
+        return descriptor_writable(place->descriptor);
+    }
     place->exists = stat(place->target, &status) == 0;
     if (!place->exists) {
         size_t length = strlen(place->target);
@@ -221,7 +250,9 @@ static int open_place(struct klr_output *out, const struct place *place,
     int fault = 0;
     out->close = true;
     if (place->direct) {
-        out->fd = open_retried(place->target, 0, 0);
+        out->fd = place->descriptor >= 0
+                      ? fcntl(place->descriptor, F_DUPFD_CLOEXEC, 0)
+                      : open_retried(place->target, 0, 0);
         fault = out->fd < 0 ? errno : 0;
     } else {
         out->target = klr_strdup(place->target, err);

@@ -224,6 +224,15 @@ SKIP: {
         'metrics on a full disk');
 }
 
+# A file that stdout is written to is not written anew by its name.
+put("$dir/stdout", '');
+my $twice = run([ 'klr-predict', 'test', 'klr', '/dev/stdout' ], cwd => $dir,
+    stdout_file => "$dir/stdout");
+my $named = run([ 'klr-predict', 'test', 'klr', 'new' ], cwd => $dir);
+is("$twice->{exit} " . get("$dir/stdout"), '0 ' . get("$dir/new")
+        . $named->{out}, 'predictions, then metrics');
+unlink "$dir/new";
+
 # ---- pipes ----
 
 # Rows go out before the program waits for more.

@@ -200,6 +200,14 @@ static void test_direct(void)
            !stat("opened", &after) && before.st_ino == after.st_ino &&
            after.st_size == 1,
        "a regular file that is open, by its descriptor: not replaced");
+    snprintf(text, sizeof text, "/proc/self/fd/%d", open_file);
+    ok(!put(text, "yz") && write(open_file, "!", 1) == 1 &&
+           holds("opened", "xyz!"),
+       "written where others who have it go on");
+    close(open_file);
+    refused(text, EBADF);
+    open_file = open("opened", O_RDONLY);
+    refused(text, EBADF);
     close(open_file);
 
     int ends[2];

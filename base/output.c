@@ -182,15 +182,27 @@ static int place_find(struct place *place, const char *path)
     return place->direct ? 0 : folder_writable(place->target);
 }
 
-/* The same file, or the same name of one that is not there yet. */
-static bool place_is(const struct place *place, const char *path)
+static bool same_file(const char *a, const char *b)
 {
     struct stat here, there;
-    char target[PATH_MAX];
+    return !stat(a, &here) && !stat(b, &there) && here.st_dev == there.st_dev &&
+           here.st_ino == there.st_ino;
+}
+
+/* The same file, or the same name, in one folder, of one that is not there
+ * yet. */
+static bool place_is(const struct place *place, const char *path)
+{
+    char target[PATH_MAX], here[PATH_MAX], there[PATH_MAX];
     if (place->exists)
-        return !stat(place->target, &here) && !stat(path, &there) &&
-               here.st_dev == there.st_dev && here.st_ino == there.st_ino;
-    return !resolve(path, target) && strcmp(place->target, target) == 0;
+        return same_file(place->target, path);
+    if (resolve(path, target) ||
+        strcmp(place->target + folder_length(place->target),
+               target + folder_length(target)) != 0)
+        return false;
+    folder_name(place->target, here);
+    folder_name(target, there);
+    return same_file(here, there);
 }
 
 int klr_output_check(const char *path, const char *const *others, size_t count,

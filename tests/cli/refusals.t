@@ -351,6 +351,7 @@ my @replacements = (
     ['w', 'klr-train -q --weights w d w'],
     ['w', 'klr-train -q --folds-file w --cv-out w d'],
     ['x', 'klr-train -q -v 2 -c 1,2 --cv-out x d x'],
+    ['./x', 'klr-train -q -v 2 -c 1,2 --cv-out x d ./x'],
     ['x.1', 'klr-train -q -c 1,2 x.1 x'],
     ['d', 'klr-predict d m d'],
     ['m', 'klr-predict d m m'],

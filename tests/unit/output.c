@@ -165,7 +165,8 @@ static void test_replaced(void)
     ok(!replaces("read", "fresh") && !replaces("fresh", "read"),
        "another one would not");
     ok(replaces("later", "later") && replaces("earlier", "later") &&
-           !replaces("later", "latest"),
+           replaces("later", "./later") && replaces("later", "sub/../later") &&
+           !replaces("later", "latest") && !replaces("later", "sub/later"),
        "nor would two results go to one file that is not there yet");
     ok(!replaces("/dev/null", "/dev/null") && !replaces("-", "-"),
        "devices and streams are not replaced");

@@ -469,11 +469,9 @@ static int report_validation(struct cli_train *train,
     int status = code ? cli_fail(program, NULL, &err)
                       : write_validation(train, program, validation, &answers);
     cli_answers_free(&answers);
-    if (status != CLI_OK)
-        return status;
-    if (train->models)
+    if (status == CLI_OK && train->models)
         status = refit(train, program, validation->best);
-    if (train->options.json) {
+    if (!code && train->options.json) { /* also of what failed behind it */
         cli_train_json_end(train);
         putchar('\n');
     }

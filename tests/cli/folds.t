@@ -118,6 +118,15 @@ for my $case ([ '-s klr -e 1e-11', 1e-5 ],
         'which nothing was learnt of');
 }
 
+# A result that cannot be written leaves what is on stdout whole.
+SKIP: {
+    skip 'there is no /dev/full', 2 if !-c '/dev/full';
+    my $run = train('--json -v 5 --cv-out /dev/full heart');
+    is("$run->{exit} $run->{err}", '1 klr-train: /dev/full: cannot write: No '
+            . "space left on device\n", 'no room for the predictions');
+    is(printed_json($run)->{folds}, 5, 'which the metrics do not need');
+}
+
 # ---- Refusals ----
 
 put("$dir/short", "1\n2\n");

@@ -22,6 +22,8 @@
 
 #include "solver/multiclass.h"
 
+#include <float.h>
+
 static bool link_is_fitted(int link)
 {
     return link == KLR_LINK_FITTED || link == KLR_LINK_PLATT ||
@@ -161,7 +163,7 @@ static struct link link_fit_platt(const struct sides *s, bool intercept)
     struct platt p = {
         .sides = s,
         .target = {1 / (size[0] + 2), (size[1] + 1) / (size[1] + 2)},
-        .slope = scale > 0 ? 1 / scale : 1,
+        .slope = scale >= DBL_MIN ? 1 / scale : 1,
         .intercept = intercept ? prior : 0,
     };
     platt_minimise(&p, intercept);

@@ -57,4 +57,14 @@ my $run = run([ qw(klr-train --json -s svm -t precomputed -b 1 matrix model) ],
 is($run->{exit}, 0, 'an svm of 1e308 ends') or diag($run->{err});
 like($run->{out}, qr/"status": "precision_limit"/, 'and says how');
 
+# Decision values whose reciprocals overflow tell nothing of a slope.
+put("$dir/tiny", join '', map { $_ % 3 . " 1:$_ 2:-1\n" } 1 .. 60);
+for my $options (qw(svm sklr)) {
+    $run = run([ qw(klr-train -q -b 1 -c 1e-300 -g 1e-300 -s), $options,
+            qw(--box 1e-301 tiny model) ], cwd => $dir);
+    is("$run->{exit}$run->{err}", '0', "$options of 1e-300");
+    $run = run([ qw(klr-predict tiny model out) ], cwd => $dir);
+    is("$run->{exit}$run->{err}", '0', 'its model is one of numbers');
+}
+
 done_testing();

@@ -366,6 +366,10 @@ static int check_exclusions(const struct scale *scale, struct klr_error *err)
         return refuse_pair("-r", "-s", err);
     if (options->restore && options->standardize)
         return refuse_pair("-r", "--standardize", err);
+    if (options->restore && strcmp(options->restore, "-") == 0 &&
+        strcmp(scale->data, "-") == 0)
+        return klr_fail(err, KLR_E_USAGE,
+                        "ranges (-r) and data cannot both come from stdin");
     if (options->save && strcmp(options->save, "-") == 0)
         return klr_fail(err, KLR_E_USAGE,
                         "the ranges (-s) cannot go to stdout");

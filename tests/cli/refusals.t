@@ -469,6 +469,7 @@ my @scalings = (
     ['-r r --standardize d', 2,
      'options -r and --standardize exclude each other'],
     ['-s - d', 2, 'the ranges (-s) cannot go to stdout'],
+    ['-r - -', 2, 'ranges (-r) and data cannot both come from stdin'],
     ['--standardise d', 2,
      'unknown option --standardise (did you mean --standardize?)'],
     ['nil', 1, 'nil: cannot open: No such file or directory'],

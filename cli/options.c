@@ -72,16 +72,18 @@ static const char *suggest(const struct cli_program *program, const char *text)
 static int fail_unknown(const struct parse *parse, const char *text)
 {
     char quoted[KLR_QUOTED_SIZE], name[KLR_QUOTED_SIZE], hint[80] = "";
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(text, "="), text);
+    size_t length = strcspn(text, "=");
+    bool joined = length == 2; /* "-c=1" */
+    snprintf(name, sizeof name, "%.*s", joined ? INT_MAX : (int)length, text);
     const char *near = suggest(parse->program, name);
     const struct klr_option *one = NULL; /* "-c1" */
     if (text[1] != '-' && text[2])
         one = find(parse->program, text[1], NULL, 0).option;
     if (near)
         snprintf(hint, sizeof hint, " (did you mean --%s?)", near);
-    else if (one && one->type != KLR_FLAG)
+    else if (one && one->type != KLR_FLAG && text[2 + joined])
         snprintf(hint, sizeof hint, " (did you mean -%c %.40s?)", text[1],
-                 text + 2);
+                 text + 2 + joined);
     klr_quote(quoted, name);
     return klr_fail(parse->err, KLR_E_USAGE, "unknown option %.*s%s",
                     (int)strlen(quoted) - 2, quoted + 1, hint);

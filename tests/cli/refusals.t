@@ -258,6 +258,9 @@ my @values = (
     ['-c10', 'unknown option -c10 (did you mean -c 10?)'],
     ['-n 0.5', 'unknown option -n'],
     ['-p 0.1', 'unknown option -p'],
+    ['-v=5', 'unknown option -v=5 (did you mean -v 5?)'],
+    ['-c=', 'unknown option -c='],
+    ['--gama=1', 'unknown option --gama (did you mean --gamma?)'],
     ['-qq', 'unknown option -qq'],
     ['--json=1', 'option --json takes no value'],
 );

@@ -57,6 +57,9 @@ const char *cli_output_name(const char *path);
 void cli_warn(const struct cli_program *program, const char *format, ...)
     KLR_PRINTF(2, 3);
 
+/* What is no printable UTF-8, as names of files may have it, as \xNN. */
+void cli_print_visibly(FILE *out, const char *text);
+
 /* From now on SIGHUP, SIGINT and SIGTERM remove unfinished output files and
  * exit at once with 128 + their number; one ignored at the start stays so.
  * SIGPIPE and SIGXFSZ are ignored, so that a closed pipe and a file beyond the

@@ -10,17 +10,37 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { WARNING_SIZE = 8192 }; /* a path and more */
+
+void cli_print_visibly(FILE *out, const char *text)
+{
+    const char *end = text + strlen(text);
+    while (text < end) {
+        size_t length = klr_printable(text, end);
+        if (length)
+            fwrite(text, 1, length, out);
+        else
+            fprintf(out, "\\x%02X", (unsigned char)*text);
+        text += length ? length : 1;
+    }
+}
+
 int cli_fail(const struct cli_program *program, const char *file,
              const struct klr_error *err)
 {
     fprintf(stderr, "%s: ", program->name);
     if (file)
-        fprintf(stderr, "%s:", cli_input_name(file));
+        cli_print_visibly(stderr, cli_input_name(file));
+    if (file)
+        fputc(':', stderr);
     if (file && err->line)
         fprintf(stderr, "%ld:", err->line);
     if (file && err->line && err->column)
         fprintf(stderr, "%ld:", err->column);
-    fprintf(stderr, "%s%s\n", file ? " " : "", err->message);
+    if (file)
+        fputc(' ', stderr);
+    cli_print_visibly(stderr, err->message);
+    fputc('\n', stderr);
     return err->code == KLR_E_USAGE ? CLI_USAGE : CLI_FAILURE;
 }
 
@@ -36,12 +56,14 @@ const char *cli_output_name(const char *path)
 
 void cli_warn(const struct cli_program *program, const char *format, ...)
 {
+    char text[WARNING_SIZE];
     va_list args;
     va_start(args, format);
-    fprintf(stderr, "%s: warning: ", program->name);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
+    vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    fprintf(stderr, "%s: warning: ", program->name);
+    cli_print_visibly(stderr, text);
+    fputc('\n', stderr);
 }
 
 int cli_finish(const struct cli_program *program, int status)

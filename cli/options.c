@@ -106,9 +106,9 @@ static int take_values(struct parse *parse, struct match match,
     for (int i = 0; i < wanted && !code; i++) {
         const char *value = attached ? attached : *parse->argument;
         if (!value)
-            return klr_fail(parse->err, KLR_E_USAGE, "option %s needs %s (%s)",
-                            shown, wanted > 1 ? "more values" : "a value",
-                            option->argument);
+            return klr_fail(
+                parse->err, KLR_E_USAGE, "option %.40s needs %s (%s)", shown,
+                wanted > 1 ? "more values" : "a value", option->argument);
         if (!attached)
             parse->argument++;
         attached = NULL;

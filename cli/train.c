@@ -72,9 +72,10 @@ void cli_train_summary(const struct cli_train *train,
         if (isfinite(report->gap))
             fprintf(stderr, "relative duality gap %.2g, ", report->gap);
         fprintf(stderr, "%zu support vectors", report->n_sv);
-        if (strcmp(train->path[t], "/dev/null") != 0)
-            fprintf(stderr, "%s%smodel saved to %s", end, name,
-                    cli_output_name(train->path[t]));
+        if (strcmp(train->path[t], "/dev/null") != 0) {
+            fprintf(stderr, "%s%smodel saved to ", end, name);
+            cli_print_visibly(stderr, cli_output_name(train->path[t]));
+        }
         fputc('\n', stderr);
     }
 }

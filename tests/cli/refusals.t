@@ -273,6 +273,12 @@ refused('an empty value', ['klr-train', '-c', '', 'd'], {}, 2,
     "klr-train: option -c: '' is not a number");
 refused('control characters', ['klr-train', "--x\e[31m\n", 'd'], {}, 2,
     'klr-train: unknown option --x\x1B[31m\x0A');
+refused('control characters of a hint', ['klr-train', "-c\n1", 'd'], {}, 2,
+    'klr-train: unknown option -c\x0A1 (did you mean -c \x0A1?)');
+refused('control characters of a label', ['klr-train', 'd', "-w\t\n"], {}, 2,
+    'klr-train: option -w\x09\x0A needs a value (LABEL WEIGHT)');
+refused('a label that is long', ['klr-train', 'd', '-w' . '1' x 300], {}, 2,
+    'klr-train: option -w' . '1' x 38 . ' needs a value (LABEL WEIGHT)');
 refused('a value is missing', ['klr-train', 'd', '-c'], {}, 2,
     'klr-train: option -c needs a value (C)');
 refused('a value is missing after a long name', ['klr-train', 'd', '--cost'],
@@ -334,6 +340,8 @@ refused('a positive label of three',
 
 refused('no such file', ['klr-train', 'nil'], {}, 1,
     'klr-train: nil: cannot open: No such file or directory');
+refused('a name of two lines', ['klr-train', "n\ni\x{e9}l"], {}, 1,
+    'klr-train: n\x0Ai\xE9l: cannot open: No such file or directory');
 refused('a folder as data', ['klr-train', '/usr', 'm'], {}, 1,
     'klr-train: /usr: cannot read: Is a directory');
 # The model is looked at before the data: d is malformed here.

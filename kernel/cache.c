@@ -52,9 +52,9 @@ int klr_cache_create(struct klr_cache **out, size_t keys, size_t length,
     double row = (double)length * (double)element;
     double table = 4.0 * sizeof(uint32_t) * (double)keys;
     if (keys >= CACHE_NONE || (double)bytes < table + 2 * row) {
-        code =
-            klr_fail(err, KLR_E_LIMIT, "the row cache needs at least %.0f MB",
-                     ceil((table + 2 * row) / 1048576));
+        code = klr_fail(err, KLR_E_LIMIT,
+                        "the row cache needs at least %.0f MB (-m)",
+                        ceil((table + 2 * row) / 1048576));
         goto done;
     }
     bytes -= (size_t)table;

@@ -238,7 +238,7 @@ static void test_limit(void)
                         &err) == KLR_E_LIMIT &&
            !cache,
        "less than two rows and the tables: refused");
-    ok(!strcmp(err.message, "the row cache needs at least 9 MB"), "%s",
+    ok(!strcmp(err.message, "the row cache needs at least 9 MB (-m)"), "%s",
        err.message);
     ok(!klr_cache_create(&cache, 1000, 1 << 20, sizeof(float),
                          (8 << 20) + 16000, &err),

@@ -105,6 +105,14 @@ my @parts = map { put("$dir/part$_", validate(qw(--json -c 0.1:10:x10 -g), $_,
 is(grid(@parts)->{out}, $text =~ s/^json/grid/r, 'parts are the whole');
 is(grid($parts[0], @parts)->{out}, $text =~ s/^json/grid/r, 'a part twice');
 
+# A gamma of 0, the default, is in tables, but not in JSON.
+my @default = ('-c', '1,10', '-g', '0,0.5', 'heart_scale');
+put("$dir/values", validate('--json', @default));
+put("$dir/rows", validate('--metrics', @default));
+is(grid("$dir/values")->{out} =~ s/^values:|^accuracy.*\n//mgr,
+    grid("$dir/rows")->{out} =~ s/^rows:|^accuracy.*\n//mgr,
+    'the default of gamma among others');
+
 # ---- klr-grid: one that it validates ----
 
 my @train = ('--train', bin('klr-train'), '-q');
@@ -310,14 +318,24 @@ is("$run->{exit}$run->{out}$run->{err}",
 
 # ---- Refusals ----
 
+$run = grid(@train, '-log2c', '0,1e3,1e-9', 'heart_scale');
+is("$run->{exit} $run->{err}", "2 klr-train: option -c: more than 64 values\n",
+    'a grid of a billion');
+
 put("$dir/one", validate('--json', 'heart_scale'));
 put("$dir/plain", "1\n-1\n");
 put("$dir/pairs", "1 2 3\n");
+put("$dir/three.json", qq({"values": 3}\n));
+put("$dir/words.json", qq({"values": [{"c": "a", "log_loss": 1}]}\n));
 put("$dir/single", "fold true labels 1 -1\n1 1 1 0.5 0.5\n");
 for my $case (
     [ 'klr-grid',
         "$dir/one: no grid: -v with several values of -c, -g or -l makes one",
         "$dir/one" ],
+    [ 'klr-grid', "$dir/three.json: not JSON of klr-train",
+        "$dir/three.json" ],
+    [ 'klr-grid', "$dir/words.json: not JSON of klr-train",
+        "$dir/words.json" ],
     [ 'klr-grid', "$dir/data: no results of klr-train -v", "$dir/data",
         "$dir/table" ],
     [ 'klr-grid',

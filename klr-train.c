@@ -332,7 +332,8 @@ static int read_data(struct cli_train *train, const struct cli_program *program)
         flags |= KLR_READ_INDEX_ZERO;
     if (train->params.string_labels)
         flags |= KLR_READ_NAMES;
-    if (klr_problem_read(&train->problem, train->data, flags, &err))
+    if (klr_problem_read(&train->problem, train->data, flags,
+                         train->params.threads, &err))
         return fail_training(train, program, &err);
     if (klr_problem_scale(&train->problem, (enum klr_scale)train->options.scale,
                           &err))

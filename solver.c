@@ -7,7 +7,8 @@
 
 /* examples in */
 #include "solver/names.c"    /* classes with names */
-#include "solver/svmlight.c" /* the tokenizer; data sets in memory */
+#include "solver/svmlight.c" /* the tokenizer */
+#include "solver/problem.c"  /* data sets in memory */
 #include "solver/scaling.c"  /* features to common limits or deviations */
 
 /* problems */

@@ -136,7 +136,7 @@ int main(int argc, char **argv)
     params = params_settle(&params);
     int runs = argc > 6 ? atoi(argv[6]) : 5;
     runs = runs < RUNS_MOST ? runs : RUNS_MOST;
-    int code = klr_problem_read(&data, argv[1], 0, &err);
+    int code = klr_problem_read(&data, argv[1], 0, 1, &err);
     for (int r = 0; r < runs && !code; r++)
         code = bench(&data, &params, &seconds[r], &err);
     if (code) {

@@ -99,7 +99,7 @@ int main(int argc, char **argv)
         fputs("usage: gram DATA [KERNEL [GAMMA [COEF0 [DEGREE]]]]\n", stderr);
         return 2;
     }
-    if (klr_problem_read(&data, argv[1], 0, &err)) {
+    if (klr_problem_read(&data, argv[1], 0, 1, &err)) {
         fprintf(stderr, "%s: %s\n", argv[1], err.message);
         return 1;
     }

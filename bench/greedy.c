@@ -171,7 +171,7 @@ int main(int argc, char **argv)
         klr_fail(&err, KLR_E_USAGE, "which data?");
     for (int i = 0; i < 2; i++)
         if (err.code ||
-            (b.file[i] && klr_problem_read(&b.data[i], b.file[i], 0, &err)))
+            (b.file[i] && klr_problem_read(&b.data[i], b.file[i], 0, 1, &err)))
             give_up(&err);
     if (rows > 0 && rows < b.data[0].n)
         b.data[0].n = rows;

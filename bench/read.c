@@ -16,7 +16,7 @@ static double time_read(const char *path, struct klr_problem *problem)
 {
     struct klr_error err;
     double begin = cpu_seconds();
-    if (klr_problem_read(problem, path, 0, &err)) {
+    if (klr_problem_read(problem, path, 0, 1, &err)) {
         fprintf(stderr, "%s:%ld:%ld: %s\n", path, err.line, err.column,
                 err.message);
         return -1;

@@ -72,11 +72,24 @@ struct rows {
     double *value;
 };
 
+struct klr_reader {
+    struct klr_input *input;
+    int flags;
+    struct rows rows;
+};
+
 /* Whether a token can be the name of a class: printable UTF-8 without what is
  * something else in a line. */
 static bool line_is_name(const char *p, const char *end);
 /* Room for `count` more features. */
 static int rows_reserve(struct rows *rows, size_t count, struct klr_error *err);
+/* Blank, or of comment only. */
+static bool line_is_void(const char *p, const char *end);
+/* Features that p .. end can have, at most. */
+static size_t line_most(const char *p, const char *end);
+/* row->line becomes a row, its features appended. KLR_E_DATA. */
+static int line_parse(int flags, struct rows *rows, struct klr_row *row,
+                      struct klr_error *err);
 /* Append the features that begin at *at and go on to the end of the line or to
  * a comment, indices ascending from `least`; *at becomes the end of the last
  * one. KLR_E_DATA with the column of a token that is none. */

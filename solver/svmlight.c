@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The tokenizer of svmlight lines, and a data set in memory. The grammar and
- * what is refused: docs/FORMAT.md, section 1.
+ * The tokenizer of svmlight lines. The grammar and what is refused:
+ * docs/FORMAT.md, section 1.
  *
  * Lines are parsed where they lie in the input's block; features go straight
- * into the reader's arrays. klr_reader_next overwrites them row by row, while
- * klr_problem_read lets rows follow each other and takes the arrays over.
+ * into the reader's arrays, which klr_reader_next overwrites row by row.
  *
  * The way through a correct line asks as little as possible; what is wrong
  * with a token is found out only once it is known to be wrong.
@@ -14,12 +13,6 @@
 
 #include <limits.h>
 #include <stdio.h>
-
-struct klr_reader {
-    struct klr_input *input;
-    int flags;
-    struct rows rows;
-};
 
 int klr_reader_open(struct klr_reader **out, const char *path, int flags,
                     struct klr_error *err)
@@ -273,13 +266,18 @@ static int rows_reserve(struct rows *rows, size_t count, struct klr_error *err)
     return 0;
 }
 
+/* "1:1 " has four bytes. */
+static size_t line_most(const char *p, const char *end)
+{
+    return (size_t)(end - p) / 4 + 1;
+}
+
 static int line_features(const struct klr_line *line, const char **at,
                          int least, struct rows *rows, struct klr_error *err)
 {
     const char *p = *at, *last = p, *end = line->end;
     int previous = least - 1;
-    size_t most = (size_t)(end - p) / 4 + 1; /* "1:1 " has four bytes */
-    if (rows_reserve(rows, most, err))
+    if (rows_reserve(rows, line_most(p, end), err))
         return KLR_E_MEMORY;
     int *index = rows->index + rows->count;
     double *value = rows->value + rows->count;
@@ -307,15 +305,15 @@ static int line_features(const struct klr_line *line, const char **at,
     return 0;
 }
 
-static int reader_parse(struct klr_reader *reader, struct klr_row *row,
-                        struct klr_error *err)
+static int line_parse(int flags, struct rows *rows, struct klr_row *row,
+                      struct klr_error *err)
 {
     const struct klr_line *line = &row->line;
     const char *p = klr_skip_blanks(line->text, line->end);
-    struct rows *rows = &reader->rows;
     size_t first = rows->count;
-    int least = reader->flags & KLR_READ_INDEX_ZERO ? 0 : 1;
-    int code = line_label(line, reader->flags, &p, row, err);
+    int least = flags & KLR_READ_INDEX_ZERO ? 0 : 1;
+    *row = (struct klr_row){.line = *line};
+    int code = line_label(line, flags, &p, row, err);
     if (code)
         return code;
     p = klr_skip_blanks(p, line->end);
@@ -331,26 +329,17 @@ static int reader_parse(struct klr_reader *reader, struct klr_row *row,
     return code;
 }
 
-/* The next row, its features behind those that the arrays hold. 1, 0, or
- * minus a code. */
-static int reader_append(struct klr_reader *reader, struct klr_row *row,
-                         struct klr_error *err)
+int klr_reader_next(struct klr_reader *reader, struct klr_row *row,
+                    struct klr_error *err)
 {
-    *row = (struct klr_row){0};
+    reader->rows.count = 0;
     do {
         int got = klr_input_line(reader->input, &row->line, err);
         if (got != 1)
             return got;
     } while (line_is_void(row->line.text, row->line.end));
-    int code = reader_parse(reader, row, err);
+    int code = line_parse(reader->flags, &reader->rows, row, err);
     return code ? -code : 1;
-}
-
-int klr_reader_next(struct klr_reader *reader, struct klr_row *row,
-                    struct klr_error *err)
-{
-    reader->rows.count = 0;
-    return reader_append(reader, row, err);
 }
 
 bool klr_reader_would_block(struct klr_reader *reader)
@@ -361,132 +350,4 @@ bool klr_reader_would_block(struct klr_reader *reader)
            line_is_void(text, end))
         klr_input_line(reader->input, &passed, NULL);
     return klr_input_would_block(reader->input);
-}
-
-/* ---- Problems ---- */
-
-/* Capacities of a problem's arrays while it grows. */
-struct problem_room {
-    size_t label, start, line, text, length;
-};
-
-/* Grow one array of the problem to `need` elements. */
-#define PROBLEM_GROW(field, need)                                              \
-    do {                                                                       \
-        void *grown = klr_grow(problem->field, &room->field, need,             \
-                               sizeof *problem->field, err);                   \
-        if (!grown)                                                            \
-            return KLR_E_MEMORY;                                               \
-        problem->field = grown;                                                \
-    } while (0)
-
-static int problem_reserve(struct klr_problem *problem,
-                           struct problem_room *room, bool keep,
-                           struct klr_error *err)
-{
-    size_t need = problem->n + 1;
-    PROBLEM_GROW(label, need);
-    PROBLEM_GROW(start, need + 1);
-    PROBLEM_GROW(line, need);
-    if (keep) {
-        PROBLEM_GROW(text, need);
-        PROBLEM_GROW(length, need);
-    }
-    return 0;
-}
-
-/* The label of the next row. */
-static int problem_add_label(struct klr_problem *problem,
-                             const struct klr_row *row, int flags,
-                             struct klr_error *err)
-{
-    double *label = &problem->label[problem->n];
-    size_t index = 0;
-    *label = row->has_label ? row->label : 0;
-    if (!row->has_label || !(flags & KLR_READ_NAMES))
-        return 0;
-    int code = names_add(&problem->names, row->label_text, row->label_length,
-                         &index, err);
-    *label = (double)index;
-    return code;
-}
-
-static void problem_add(struct klr_problem *problem, const struct klr_row *row,
-                        size_t end)
-{
-    size_t i = problem->n++;
-    problem->start[i + 1] = end;
-    problem->line[i] = row->line.number;
-    problem->has_qid |= row->has_qid;
-    if (row->count && row->index[row->count - 1] > problem->dimension)
-        problem->dimension = row->index[row->count - 1];
-    if (problem->text) {
-        problem->text[i] = row->line.offset + (row->features - row->line.text);
-        problem->length[i] = row->features_length < UINT32_MAX
-                                 ? (uint32_t)row->features_length
-                                 : UINT32_MAX;
-    }
-}
-
-static int problem_fill(struct klr_problem *problem, struct klr_reader *reader,
-                        struct klr_error *err)
-{
-    struct problem_room room = {0};
-    struct klr_row row;
-    int got = 0, code = 0;
-    do {
-        code =
-            problem_reserve(problem, &room, reader->flags & KLR_READ_KEEP, err);
-        if (code)
-            return code;
-        problem->start[0] = 0;
-        got = reader_append(reader, &row, err);
-        if (got == 1)
-            code = problem_add_label(problem, &row, reader->flags, err);
-        if (got == 1 && !code)
-            problem_add(problem, &row, reader->rows.count);
-    } while (got == 1 && !code);
-    return code ? code : -got;
-}
-
-int klr_problem_read(struct klr_problem *problem, const char *path, int flags,
-                     struct klr_error *err)
-{
-    *problem = (struct klr_problem){0};
-    struct klr_reader *reader = NULL;
-    int code = klr_reader_open(&reader, path, flags, err);
-    if (!code)
-        code = problem_fill(problem, reader, err);
-    if (!code && problem->n == 0)
-        code = klr_fail(err, KLR_E_DATA, "no examples");
-    if (!code && problem->names)
-        code = names_sort(problem->names, problem->n, problem->label, err);
-    if (!code) {
-        problem->index = reader->rows.index;
-        problem->value = reader->rows.value;
-        reader->rows = (struct rows){0};
-        if (flags & KLR_READ_KEEP) {
-            problem->reader = reader;
-            reader = NULL;
-        }
-    }
-    klr_reader_close(reader);
-    if (code)
-        klr_problem_free(problem);
-    return code;
-}
-
-void klr_problem_free(struct klr_problem *problem)
-{
-    klr_free(problem->label);
-    names_free(problem->names);
-    klr_free(problem->start);
-    klr_free(problem->index);
-    klr_free(problem->value);
-    klr_free(problem->line);
-    klr_free(problem->text);
-    klr_free(problem->length);
-    klr_reader_close(problem->reader);
-    scaling_free(problem->scaling);
-    *problem = (struct klr_problem){0};
 }

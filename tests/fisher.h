@@ -255,7 +255,7 @@ static void test_data(const char *path)
 {
     struct klr_problem data;
     struct klr_error err;
-    if (klr_problem_read(&data, path, 0, &err))
+    if (klr_problem_read(&data, path, 0, 1, &err))
         printf("Bail out! %s: %s\n", path, err.message);
     struct klr_kernel kernel = {.type = KLR_RBF, .gamma = 1.0 / data.dimension};
     struct dense d = dense_create(&data, &kernel);

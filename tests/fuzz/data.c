@@ -184,7 +184,7 @@ static void check_problem(struct input *in, int flags, size_t rows)
     struct klr_error err = {.code = -1, .line = -1, .column = -1};
     struct klr_problem problem;
     struct klr_params params;
-    int code = klr_problem_read(&problem, in->file.path, flags, &err);
+    int code = klr_problem_read(&problem, in->file.path, flags, 1, &err);
     FUZZ_CHECK(code ? rows == 0 : rows == problem.n, "%zu rows, then %zu", rows,
                problem.n);
     if (code) {

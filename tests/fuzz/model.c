@@ -33,8 +33,8 @@ static void add_model(struct corpus *corpus, const char *data,
     int flags = KLR_READ_KEEP | (precomputed ? KLR_READ_INDEX_ZERO : 0) |
                 (params.string_labels ? KLR_READ_NAMES : 0);
     snprintf(path, sizeof path, "tests/fuzz/corpus/data/%s", data);
-    FUZZ_CHECK(!klr_problem_read(&problem, path, flags, &err), "%s: %s", path,
-               err.message);
+    FUZZ_CHECK(!klr_problem_read(&problem, path, flags, 1, &err), "%s: %s",
+               path, err.message);
     FUZZ_CHECK(!klr_problem_scale(&problem, scale, &err), "%s", err.message);
     FUZZ_CHECK(!klr_train(&problem, &params, &model, &report, &err),
                "%s %s: %s", options, data, err.message);

@@ -526,7 +526,7 @@ static void check_file(const char *folder, const char *name)
     struct klr_problem data;
     struct sample s;
     snprintf(path, sizeof path, "%s/%s.svm", folder, name);
-    if (klr_problem_read(&data, path, 0, NULL)) {
+    if (klr_problem_read(&data, path, 0, 1, NULL)) {
         printf("# no %s\n", path);
         return;
     }

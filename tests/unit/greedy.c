@@ -674,7 +674,7 @@ static void test_heart(void)
     struct klr_problem heart;
     struct klr_error err = {0};
     struct klr_kernel kernel = {.type = KLR_RBF, .gamma = 1.0 / 13};
-    if (klr_problem_read(&heart, "heart_scale", 0, &err))
+    if (klr_problem_read(&heart, "heart_scale", 0, 1, &err))
         printf("Bail out! %s\n", err.message);
     dense_make(&d, &heart, &kernel, 1, NULL);
     test_picks(&d, KLR_REGULARIZER_COEF, KLR_SELECTION_OBJECTIVE, 30);

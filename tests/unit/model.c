@@ -337,7 +337,7 @@ static void test_verbatim(void)
     for (int i = 0; i < ROWS; i++)
         fprintf(file, "%d qid:3\t1:%d.50e0  7:+.%d # %d\n", i % 2, i, i, i);
     fclose(file);
-    ok(!klr_problem_read(&problem, in_folder("data"), KLR_READ_KEEP, &err),
+    ok(!klr_problem_read(&problem, in_folder("data"), KLR_READ_KEEP, 1, &err),
        "a training file");
     size_t counts[] = {ROWS / 2, 3}, n = ROWS / 2 + 3;
     model.k = 2;

@@ -28,7 +28,7 @@ static bool set_read(struct set *s, const char *name, const char *path,
     struct klr_error err = {0};
     memset(s, 0, sizeof *s);
     s->name = name;
-    if (klr_problem_read(&s->problem, path, 0, &err)) {
+    if (klr_problem_read(&s->problem, path, 0, 1, &err)) {
         ok(false, "%s: %s", path, err.message);
         return false;
     }

@@ -4,6 +4,8 @@
  * and every refusal with its line, column and message.
  */
 #include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -205,7 +207,7 @@ static void check_names(const char *what, const char *text, int flags,
     struct klr_error err = {.code = 0};
     char shown[200] = "", number[KLR_REAL_SIZE];
     put(text, strlen(text));
-    klr_problem_read(&problem, path, flags | KLR_READ_NAMES, &err);
+    klr_problem_read(&problem, path, flags | KLR_READ_NAMES, 1, &err);
     for (size_t i = 0; i < problem.n; i++) {
         size_t used = strlen(shown);
         snprintf(shown + used, sizeof shown - used, "%s%s", i ? " " : "",
@@ -243,7 +245,7 @@ static void test_many_names(void)
     for (int i = 0; file && i < 2 * COUNT; i++)
         fprintf(file, "name%04d 1:1\n", (i + 1234) * 7 % COUNT);
     fclose(file);
-    klr_problem_read(&problem, path, KLR_READ_NAMES, &err);
+    klr_problem_read(&problem, path, KLR_READ_NAMES, 1, &err);
     for (size_t i = 0; i < problem.n; i++) {
         char name[20];
         size_t index = (i + 1234) * 7 % COUNT;
@@ -333,7 +335,7 @@ static void test_problem(void)
     struct klr_error err;
     char buffer[16] = "";
     put(text, sizeof text - 1);
-    ok(klr_problem_read(&p, path, KLR_READ_KEEP, &err) == 0 && p.n == 3,
+    ok(klr_problem_read(&p, path, KLR_READ_KEEP, 1, &err) == 0 && p.n == 3,
        "three examples");
     ok(p.dimension == 7 && p.has_qid, "dimension and query ids");
     ok(p.label[0] == 2 && p.label[1] == -1 && p.label[2] == 1, "labels");
@@ -356,10 +358,71 @@ static void test_problem(void)
        "no text beyond the end: %s", err.message);
     klr_problem_free(&p);
     ok(p.label == NULL && p.reader == NULL && p.n == 0, "freed");
-    ok(klr_problem_read(&p, path, 0, &err) == 0 && !p.text && !p.length &&
+    ok(klr_problem_read(&p, path, 0, 1, &err) == 0 && !p.text && !p.length &&
            !p.reader && p.n == 3,
        "no text unless asked for");
     klr_problem_free(&p);
+}
+
+enum { MANY = 30000 };
+
+/* Names for labels, rows of all lengths, lines that are none; `bad`: a line of
+ * the middle and one soon after it are not as they should be. */
+static void put_many(bool bad)
+{
+    static const char *const names[] = {"no", "yes", "perhaps"};
+    FILE *file = fopen(path, "wb");
+    for (int i = 0; i < MANY; i++) {
+        fputs(i % 7 ? "" : " # x:y\n\r\n", file);
+        fputs(names[i * i % 3], file);
+        for (int k = 1; k <= i % 11; k++)
+            fprintf(file, " %d:%.*g", k * (1 + i % 5), k, sqrt(i + k));
+        if (bad && (i == MANY / 2 || i == MANY / 2 + 9))
+            fprintf(file, " 99:%dx", i);
+        fputs(i == MANY - 1 ? "" : i % 3 ? "\n" : " # x\n", file);
+    }
+    fclose(file);
+}
+
+/* The rows of the problem are those that a reader gives one by one. */
+static bool has_rows(const struct klr_problem *p)
+{
+    struct klr_reader *reader;
+    struct klr_row row;
+    size_t i = 0;
+    bool same = !klr_reader_open(&reader, path, KLR_READ_NAMES, NULL);
+    for (; same && klr_reader_next(reader, &row, NULL) == 1; i++) {
+        size_t first = p->start[i], count = p->start[i + 1] - first;
+        char name[16] = "", buffer[KLR_REAL_SIZE];
+        memcpy(name, row.label_text, row.label_length);
+        same = i < p->n && p->line[i] == row.line.number &&
+               !strcmp(klr_label_text(p->names, p->label[i], buffer), name) &&
+               p->text[i] == row.line.offset + (row.features - row.line.text) &&
+               p->length[i] == row.features_length && count == row.count &&
+               !memcmp(p->index + first, row.index, count * sizeof(int)) &&
+               !memcmp(p->value + first, row.value, count * sizeof(double));
+    }
+    klr_reader_close(reader);
+    return same && i == p->n && p->start[0] == 0;
+}
+
+/* Files larger than a block, by so many threads. */
+static void test_threads(int threads)
+{
+    const int flags = KLR_READ_NAMES | KLR_READ_KEEP;
+    struct klr_problem p;
+    struct klr_error err;
+    put_many(false);
+    ok(!klr_problem_read(&p, path, flags, threads, &err) && p.n == MANY &&
+           p.dimension == 50 && has_rows(&p),
+       "%d threads: %d rows in order", threads, MANY);
+    klr_problem_free(&p);
+    put_many(true);
+    ok(klr_problem_read(&p, path, flags, threads, &err) == KLR_E_DATA &&
+           err.line == MANY / 2 + 1 + 2 * (MANY / 2 / 7 + 1) &&
+           strstr(err.message, "99:15000x") && !p.n,
+       "%d threads: the first mistake: %ld: %s", threads, err.line,
+       err.message);
 }
 
 static void check_unread(const char *text, const char *message, int code)
@@ -367,7 +430,7 @@ static void check_unread(const char *text, const char *message, int code)
     struct klr_problem p;
     struct klr_error err = {.code = 0};
     put(text, strlen(text));
-    ok(klr_problem_read(&p, path, KLR_READ_KEEP, &err) == code &&
+    ok(klr_problem_read(&p, path, KLR_READ_KEEP, 1, &err) == code &&
            !strcmp(err.message, message) && !p.label && !p.reader && p.n == 0,
        "no problem: %s", err.message);
 }
@@ -379,10 +442,10 @@ static void test_no_problem(void)
     check_unread("", "no examples", KLR_E_DATA);
     check_unread("# x\n\n", "no examples", KLR_E_DATA);
     check_unread("1 1:1\n1 x\n", "feature 'x': not index:value", KLR_E_DATA);
-    ok(klr_problem_read(&p, "/nonexistent/file", 0, &err) == KLR_E_IO &&
+    ok(klr_problem_read(&p, "/nonexistent/file", 0, 1, &err) == KLR_E_IO &&
            !strcmp(err.message, "cannot open: No such file or directory"),
        "no file: %s", err.message);
-    ok(klr_problem_read(&p, "/tmp", 0, &err) == KLR_E_IO &&
+    ok(klr_problem_read(&p, "/tmp", 0, 1, &err) == KLR_E_IO &&
            !strcmp(err.message, "cannot read: Is a directory"),
        "a folder: %s", err.message);
 }
@@ -404,7 +467,7 @@ static void test_long_lines(void)
     struct klr_problem p;
     struct klr_error err;
     int bad = 0;
-    ok(klr_problem_read(&p, path, 0, &err) == 0 && p.n == ROWS &&
+    ok(klr_problem_read(&p, path, 0, 1, &err) == 0 && p.n == ROWS &&
            p.start[ROWS] == (size_t)ROWS * FEATURES,
        "lines of 1.7 MB");
     for (size_t k = 0; k < p.start[p.n]; k++) {
@@ -563,6 +626,8 @@ int main(void)
     test_indices_refused();
     test_values_refused();
     test_problem();
+    for (int threads = 1; threads <= 3; threads++)
+        test_threads(threads);
     test_no_problem();
     test_long_lines();
     test_pipe();

@@ -192,6 +192,12 @@ for my $case (
     $run = subset(@arguments);
     is("$run->{exit} $run->{err}", "1 klr-subset: $message\n", $message);
 }
+$run = run([ 'sh', '-c', 'ulimit -f 1 && exec "$@"', 'sh', 'tools/klr-subset',
+        'heart_scale', 200, "$dir/old" ]);
+is("$run->{exit} $run->{err}", "1 klr-subset: $dir/old: File too large\n",
+    'a subset beyond the limit of files');
+is(subset('heart_scale', 9, "$dir/no/x")->{err},
+    "klr-subset: $dir/no/x: No such file or directory\n", 'no folder');
 is(get("$dir/old"), "old\n", 'an old file stays');
 is(join(' ', glob "$dir/.klr*"), '', 'and nothing else is left');
 is(subset('heart_scale', $_)->{exit}, 2, "size $_: wrong usage")

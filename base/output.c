@@ -143,6 +143,19 @@ static int folder_writable(const char *target)
     return access(folder, W_OK | X_OK) ? errno : 0;
 }
 
+/* In a folder with the sticky bit a file is replaced by its owner, or that of
+ * the folder, alone. */
+static int folder_replaceable(const char *target, uid_t owner)
+{
+    char folder[PATH_MAX];
+    struct stat status;
+    uid_t user = geteuid();
+    folder_name(target, folder);
+    if (user == 0 || user == owner || stat(folder, &status))
+        return 0;
+    return (status.st_mode & S_ISVTX) && user != status.st_uid ? EPERM : 0;
+}
+
 static int descriptor_writable(int number)
 {
     int flags = fcntl(number, F_GETFL);
@@ -179,7 +192,10 @@ static int place_find(struct place *place, const char *path)
         return errno;
     place->mode = status.st_mode & 07777;
     place->direct = !S_ISREG(status.st_mode) || is_descriptor(place->target);
-    return place->direct ? 0 : folder_writable(place->target);
+    if (place->direct)
+        return 0;
+    fault = folder_writable(place->target);
+    return fault ? fault : folder_replaceable(place->target, status.st_uid);
 }
 
 static bool same_file(const char *a, const char *b)

@@ -140,6 +140,17 @@ static void test_refusals(void)
         refused("closed/file", EACCES);
         refused("fixed", EACCES);
     }
+    if (!geteuid()) {
+        mkdir("shared", 01777);
+        chmod("shared", 01777);
+        spit("shared/ours", "x");
+        chmod("shared/ours", 0666);
+        ok(!chmod(".", 0755) && !seteuid(65534), "as somebody else");
+        refused("shared/ours", EPERM);
+        ok(!put("shared/theirs", "x") && !put("shared/theirs", "y"),
+           "but their own file they replace");
+        ok(!seteuid(0), "as before");
+    }
     int before = entries(".");
     ok(!klr_output_check("fresh", NULL, 0, &err) &&
            !klr_output_check("new", NULL, 0, &err) &&

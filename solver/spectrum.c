@@ -324,16 +324,31 @@ static void spectrum_free(struct spectrum *s)
     operator_free(&s->op);
 }
 
+/* What counts of the parameters; products are as KLR-NT takes them: the system
+ * that stores tiles of any K. */
+static struct klr_params spectrum_settle(const struct klr_params *given)
+{
+    struct klr_params params;
+    klr_params_init(&params);
+    params.solver = KLR_SOLVER_NEWTON;
+    params.regularizer = KLR_REGULARIZER_COEF;
+    params.kernel = given->kernel;
+    params.degree = given->degree;
+    params.gamma = given->gamma;
+    params.coef0 = given->coef0;
+    params.cache_mb = given->cache_mb;
+    params.threads = given->threads;
+    params.time_limit = given->time_limit;
+    params.progress = given->progress;
+    params.context = given->context;
+    return params;
+}
+
 static int spectrum_find(const struct klr_problem *problem,
                          const struct klr_params *given, bool exact,
                          struct klr_spectrum *out, struct klr_error *err)
 {
-    /* products as KLR-NT takes them: the system that stores tiles of any K */
-    struct klr_params params = *given;
-    params.model = KLR_MODEL_KLR;
-    params.solver = KLR_SOLVER_NEWTON;
-    params.regularizer = KLR_REGULARIZER_COEF;
-    params.max_iter = 0;
+    struct klr_params params = spectrum_settle(given);
     struct klr_kernel kernel = params_kernel(&params, problem->dimension);
     struct spectrum s = {.all = {0, problem->n}, .params = &params, .out = out};
     struct klr_pool *pool = NULL;

@@ -20,6 +20,7 @@ my @checks = (
     ['-t linear', 'positive semidefinite'],
     ['-t sigmoid -r -2', 'conditionally positive definite'],
     ['-t sigmoid -r 0.5', 'indefinite'],
+    ['-t linear --multiclass softmax', 'positive semidefinite'],
 );
 for my $check (@checks) {
     my ($options, $kind) = @$check;

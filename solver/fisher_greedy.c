@@ -416,8 +416,8 @@ static bool greedy_goes_on(struct greedy *g)
  * where they hold nothing yet, an error if not. */
 static int greedy_check_memory(struct greedy *g, struct klr_error *err)
 {
-    const double room = 48 * 1048576.0; /* beside -m */
-    double budget = (double)params_budget(g->params), bytes = g->fixed;
+    double budget = (double)params_budget(g->params);
+    double bytes = g->fixed - params_beside;
     bool empty = true;
     for (size_t k = 0; k < g->machines; k++) {
         const struct basis *basis = &g->machine[k].basis;
@@ -426,14 +426,11 @@ static int greedy_check_memory(struct greedy *g, struct klr_error *err)
     }
     if (g->all)
         operator_keep(g->problems->op, g->precision,
-                      (size_t)fmin(budget, fmax(budget + room - bytes, 0)));
-    if (bytes <= budget + room)
+                      (size_t)fmin(budget, fmax(budget - bytes, 0)));
+    if (bytes <= budget)
         return 0;
     g->status = KLR_MEMORY_LIMIT;
-    return !empty ? 0
-                  : klr_fail(err, KLR_E_LIMIT,
-                             "%zu examples need at least %.0f MB (-m)", g->n,
-                             ceil((bytes - room) / 1048576));
+    return empty ? params_refuse_budget(g->n, bytes, err) : 0;
 }
 
 static int greedy_descend(struct greedy *g, struct klr_error *err)

@@ -2,7 +2,7 @@
  *
  * What the parts of solver.c share. The way of the data:
  *
- *   file -> svmlight -> problem -> layout, operator -> smo -> model -> links
+ *   file -> svmlight -> problem -> layout, operator -> solver -> model -> links
  *
  * Parts are included by solver.c in reading order; each includes this header,
  * so that it also parses on its own (make check-parts), and those that it takes
@@ -376,8 +376,12 @@ static double best_rho(const struct loss *loss, size_t n, const double *y,
 
 /* With what they leave open: the solver, its eps, the link. */
 static struct klr_params params_settle(const struct klr_params *params);
-/* Bytes that solvers may use for K. */
+/* Bytes that solvers may use for K; beside them a program takes so many for
+ * what is not K, vectors and preconditioners, whatever -m says. */
 static size_t params_budget(const struct klr_params *params);
+static const double params_beside = 48 * 1048576.0;
+/* KLR_E_LIMIT: n examples need that budget. */
+static int params_refuse_budget(size_t n, double bytes, struct klr_error *err);
 /* The kernel of the parameters for data of that dimension: gamma set. */
 static struct klr_kernel params_kernel(const struct klr_params *params,
                                        int dimension);

@@ -351,9 +351,7 @@ static int ivm_grow(struct ivm *ivm, struct klr_error *err)
     if (ivm->h.rank < old)
         return 0;
     if (old == 0 && ivm_bytes(n, least) > budget)
-        return klr_fail(err, KLR_E_LIMIT,
-                        "%zu examples need at least %.0f MB (-m)", n,
-                        ceil(ivm_bytes(n, least) / 1048576));
+        return params_refuse_budget(n, ivm_bytes(n, least), err);
     most = ivm->h.free + (most > 0 && most < n ? most : n);
     room = room < most ? room : most;
     while (room > least && ivm_bytes(n, room) > budget)

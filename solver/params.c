@@ -107,6 +107,12 @@ static size_t params_budget(const struct klr_params *params)
     return (size_t)fmin(bytes, (double)(SIZE_MAX / 2));
 }
 
+static int params_refuse_budget(size_t n, double bytes, struct klr_error *err)
+{
+    return klr_fail(err, KLR_E_LIMIT, "%zu examples need at least %.0f MB (-m)",
+                    n, ceil(bytes / 1048576));
+}
+
 /* Links of a loss belong to the models that minimise it. */
 static int params_check_link(const struct klr_params *params,
                              struct klr_error *err)

@@ -159,18 +159,15 @@ static int tile_budget(const struct klr_params *params, size_t n, size_t k,
                        size_t *budget, struct klr_error *err)
 {
     const struct system *system = system_of(params, NULL);
-    const double room = 48 * 1048576.0;
     double bytes = (double)params_budget(params);
     double beyond = bytes;
     if (multiclass_of(params, k) == KLR_SOFTMAX)
-        beyond = fmax(system->softmax_bytes(n, k) - room, 0);
+        beyond = fmax(system->softmax_bytes(n, k) - params_beside, 0);
     else if (system->bytes)
-        beyond = fmax(system->bytes(n) - room, 0);
+        beyond = fmax(system->bytes(n) - params_beside, 0);
     *budget = 0;
     if (bytes < beyond)
-        return klr_fail(err, KLR_E_LIMIT,
-                        "%zu examples need at least %.0f MB (-m)", n,
-                        ceil(beyond / 1048576));
+        return params_refuse_budget(n, beyond, err);
     *budget = (size_t)(bytes - beyond);
     return 0;
 }

@@ -119,12 +119,20 @@ static void dense_multiply(size_t n, size_t first, const double *a,
 }
 
 /* A = H A H from `first` on, H = I - 2 v v'/v'v the reflection that takes x =
- * v + r e_first to r e_first: r = -sign(x_first) |x|. v holds x, then v; p (n)
- * is workspace. Returns r. */
+ * v + r e_first to r e_first: r = -sign(x_first) |x|. v holds x, then v, or a
+ * multiple, since what roundings leave of a column may be so small that its
+ * square is 0. p (n) is workspace. Returns r. */
 static double dense_reflect(size_t n, size_t first, double *a, double *v,
                             double *p)
 {
     size_t left = n - first;
+    double largest = 0;
+    int exponent;
+    for (size_t i = first; i < n; i++)
+        largest = fmax(largest, fabs(v[i]));
+    frexp(largest, &exponent);
+    for (size_t i = first; i < n && exponent < 0; i++)
+        v[i] = ldexp(v[i], -exponent);
     double norm = sqrt(dot(left, v + first, v + first));
     double r = v[first] > 0 ? -norm : norm;
     if (norm == 0)
@@ -140,7 +148,7 @@ static double dense_reflect(size_t n, size_t first, double *a, double *v,
         for (size_t j = first; j <= i; j++)
             row[j] -= vi * p[j] + pi * v[j];
     }
-    return r;
+    return exponent < 0 ? ldexp(r, exponent) : r;
 }
 
 /* What a computation of the spectrum works with. */

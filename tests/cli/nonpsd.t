@@ -18,6 +18,7 @@ my @checks = (
     # options, kind
     ['-t rbf', 'positive definite'],
     ['-t linear', 'positive semidefinite'],
+    ['-t polynomial -d 0', 'positive semidefinite'], # ones
     ['-t sigmoid -r -2', 'conditionally positive definite'],
     ['-t sigmoid -r 0.5', 'indefinite'],
     ['-t linear --multiclass softmax', 'positive semidefinite'],

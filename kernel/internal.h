@@ -155,7 +155,6 @@ static size_t points_turns(const struct klr_points *points);
 static struct klr_range points_turn(const struct klr_points *points,
                                     size_t index);
 static bool kernel_is_distance(const struct klr_kernel *kernel);
-static double kernel_power(double base, int degree);
 /* Of sums with this gamma. */
 static struct formula kernel_formula(const struct klr_kernel *kernel,
                                      double gamma);

@@ -243,6 +243,8 @@ static double basis_left(const struct basis *basis, const double *line,
     return norm;
 }
 
+/* line = -l of a kernel that was judged by floats; false where it is not kept,
+ * or too coarse. */
 static bool basis_recall(const struct basis *basis, size_t kernel, double norm)
 {
     for (size_t k = 0; k < basis->count && basis->recalls; k++)

@@ -103,9 +103,6 @@ static size_t basis_class(const struct basis *basis, size_t i);
 static float *basis_block(const struct basis *basis, size_t t, size_t i);
 /* Room for one more function. */
 static int basis_grow(struct basis *basis, struct klr_error *err);
-/* line = -l of a kernel that was judged by floats; false where it is not kept,
- * or too coarse. */
-static bool basis_recall(const struct basis *basis, size_t kernel, double norm);
 
 /* ---- scans through U: see fisher_scan.c ---- */
 

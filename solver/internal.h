@@ -176,7 +176,6 @@ static int layout_create(struct layout *layout, const struct klr_problem *,
                          const char *positive, struct deal deal,
                          struct klr_error *err);
 static void layout_free(struct layout *layout);
-static const struct deal deal_none = {.folds = 1, .parts = 1};
 /* The class whose label an option names; KLR_E_USAGE if there is none. */
 static int layout_find(const struct layout *layout, const char *option,
                        const char *text, size_t *class, struct klr_error *err);
@@ -196,9 +195,8 @@ static size_t layout_held(const struct layout *layout, size_t c,
 
 /* For qsort: doubles, ascending. */
 static int compare_labels(const void *a, const void *b);
-/* splitmix64; and uniform in 0..bound-1. */
+/* splitmix64 */
 static uint64_t random_next(uint64_t *state);
-static size_t random_below(uint64_t *state, size_t bound);
 /* The first of the items become a random choice of them: how many, at most
  * `wanted`. */
 static size_t random_choose(uint64_t *state, size_t *item, size_t count,

@@ -270,6 +270,7 @@ static void group_free(struct group *group)
     klr_free(group->shift);
 }
 
+/* Work on the g-th group of the model. */
 static void group_choose(struct group *group, const struct training *training,
                          size_t g)
 {

@@ -70,17 +70,9 @@ static bool machines_are_classes(enum klr_multiclass multiclass);
 static size_t machine_count(enum klr_multiclass multiclass, size_t k);
 /* Coefficients that a support vector has. */
 static size_t machine_columns(enum klr_multiclass multiclass, size_t k);
-/* The problem of classes a < b among the k(k-1)/2, and back. */
+/* The problem of classes a < b among the k(k-1)/2. */
 static size_t pair_index(size_t k, size_t a, size_t b);
-static void pair_classes(size_t k, size_t index, size_t *a, size_t *b);
 
-static size_t group_count(const struct training *training);
-static int group_create(struct group *group, const struct training *training,
-                        struct klr_error *err);
-static void group_free(struct group *group);
-/* Work on the g-th group of the model. */
-static void group_choose(struct group *group, const struct training *training,
-                         size_t g);
 /* y of class c in a machine. */
 static double group_sign(const struct group *group, size_t machine, size_t c);
 /* The examples beside the hole, their signs and weights. */
@@ -101,7 +93,6 @@ static int ensemble_train(struct ensemble *ensemble, struct training *training,
                           struct klr_error *err);
 
 static void report_start(struct klr_report *report);
-static void report_add(struct klr_report *report, const struct solution *);
 static void report_finish(struct klr_report *report, const struct training *);
 
 /* ---- links fitted on decision values: see calibrate.c ---- */

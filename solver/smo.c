@@ -93,6 +93,7 @@ static bool smo_move(struct smo *smo, size_t i, double t, double room)
     return e->alpha != before;
 }
 
+/* (K beta)_i */
 static double smo_product(const struct smo *smo, size_t i)
 {
     if (i == smo->n)

@@ -127,8 +127,6 @@ static double smo_room(const struct smo *smo, const struct smo_example *e,
  * side of that example right but for the term K beta of s. False if alpha stays
  * as it is. */
 static bool smo_move(struct smo *smo, size_t i, double t, double room);
-/* (K beta)_i */
-static double smo_product(const struct smo *smo, size_t i);
 /* The sides of an example; in two loops none for one near its boundary. */
 static unsigned char smo_side(const struct smo *smo,
                               const struct smo_example *e);

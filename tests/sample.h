@@ -158,6 +158,9 @@ static inline struct truth evaluate(const struct sample *s, const double *beta,
     return truth;
 }
 
+/* All examples in one fold. */
+static const struct deal deal_none = {.folds = 1, .parts = 1};
+
 /* Train by the internal interface with tiles in `budget` bytes; beta in the
  * order of the rows. */
 static struct solution solve_within(const struct sample *s,

@@ -8,6 +8,8 @@
 
 enum { N = 103 };
 
+static const struct deal deal_none = {.folds = 1, .parts = 1};
+
 static struct klr_problem problem_of(double *label, size_t n)
 {
     return (struct klr_problem){.n = n, .label = label};

@@ -18,10 +18,10 @@ void *klr_zalloc(size_t count, size_t size, struct klr_error *err);
 /* A copy of a string. */
 char *klr_strdup(const char *text, struct klr_error *err);
 
-/* Make *block, which holds *capacity elements of `size` bytes, hold at least
- * `need`, growing geometrically; contents are kept. *block starts as NULL with
- * *capacity 0. Usage:  x = klr_grow(x, &capacity, need, sizeof *x, err);
- * on failure NULL is returned and the OLD block stays valid and owned. */
+/* Make `block`, which holds *capacity elements of `size` bytes, hold at least
+ * `need`, growing geometrically; contents are kept. Returns the block, which
+ * may be another one than before; NULL on failure, and then the old one is
+ * still valid and owned. A block starts as NULL with *capacity 0. */
 void *klr_grow(void *block, size_t *capacity, size_t need, size_t size,
                struct klr_error *err);
 

@@ -467,8 +467,7 @@ static double newton_first_cost(const struct newton *nt, double cost,
     return cost;
 }
 
-/* The problem at C, between `from` and `to`: shift and box lie between theirs
- * in proportion. With a large shift, decision values are of its size. */
+/* With a large shift, decision values are of its size. */
 static void newton_set(struct newton *nt, double cost, const struct place *from,
                        const struct place *to)
 {

@@ -92,7 +92,8 @@ static double newton_value(const struct newton *nt, const double *beta,
                            const double *u, double *rho);
 /* rho and P for the present beta, u and costs. */
 static void newton_evaluate(struct newton *nt);
-/* The problem at C, between `from` and `to`. */
+/* The problem at C, between `from` and `to`: shift and box lie between theirs
+ * in proportion, and beta and u grow with the shift. */
 static void newton_set(struct newton *nt, double cost, const struct place *from,
                        const struct place *to);
 /* A start for the path to `to`, and the C of its first point. */
@@ -109,7 +110,7 @@ static int subset_start(struct newton *nt, const struct place *to, bool *served,
                         struct klr_error *err);
 /* What it allocates for n examples, its vectors of the method aside. */
 static double subset_bytes(size_t n);
-/* Thresholds. */
+/* to = from, thresholds (columns). */
 static void newton_copy(const struct newton *nt, double *to,
                         const double *from);
 /* Keep a point of the path; start from where P is least in the span of those

@@ -4,17 +4,16 @@
  * models, predict, validate.
  *
  * Inputs are plain structs, results are opaque. Functions return 0 or a code
- * of base/error.h and describe a failure in their last argument. Nothing here
- * exits, prints, reads the locale or keeps global state; two threads may use
- * different objects at the same time.
+ * of base/error.h and describe a failure in their last argument: KLR_E_MEMORY,
+ * and what is named at each. Nothing here exits, prints, reads the locale or
+ * keeps global state; two threads may use different objects at the same time.
  *
  * Primary:    klr_problem_read, klr_problem_scale, klr_params_init, klr_train,
  *             klr_model_save, klr_model_load, klr_predictor_create,
  *             klr_predict
  * Secondary:  klr_params_check, klr_cross_validate, klr_best_values,
- *             klr_metrics_*
- *             klr_kernel_spectrum
- * Tertiary:   klr_reader_*
+ *             klr_metrics_*, klr_kernel_spectrum, klr_problem_spread
+ * Tertiary:   klr_reader_*, klr_label_text, klr_model_*
  *
  * Notation (docs/NOTATION.md): n examples x_i with y_i = +1 or -1, Gram matrix
  * K, coefficients beta, decision value f(x) = sum_j beta_j k(x_j, x) - rho.
@@ -78,9 +77,10 @@ enum klr_reader_flags {
  * gives the grammar and what is refused. */
 struct klr_reader;
 
+/* KLR_E_IO. */
 int klr_reader_open(struct klr_reader **out, const char *path, int flags,
                     struct klr_error *err);
-/* 1 and *row, 0 at the end, or minus a KLR_E code: KLR_E_DATA with line and
+/* 1 and *row, 0 at the end, or minus a code: KLR_E_IO; KLR_E_DATA with line and
  * column of the offending token, which the message quotes. */
 int klr_reader_next(struct klr_reader *reader, struct klr_row *row,
                     struct klr_error *err);
@@ -111,15 +111,16 @@ struct klr_problem {
 };
 
 /* Read `path` ("-": stdin), with that many threads, 0 as for klr_pool_create.
- * KLR_E_DATA for malformed lines and for a file without examples. *problem is
- * empty after a failure. */
+ * Errors as klr_pool_create; KLR_E_IO; KLR_E_DATA for malformed lines and for a
+ * file without examples. *problem is empty after a failure. */
 int klr_problem_read(struct klr_problem *problem, const char *path, int flags,
                      long long threads, struct klr_error *err);
 void klr_problem_free(struct klr_problem *problem);
 
 /* Scale the features of a problem that was read, once, as klr-scale --exact
  * does: to [-1, 1] or to zero mean and unit deviation over all its examples.
- * Models trained on it scale what they are asked about alike. KLR_E_MEMORY. */
+ * Models trained on it scale what they are asked about alike. KLR_E_DATA for
+ * features too large to have a deviation. */
 enum klr_scale { KLR_SCALE_NONE, KLR_SCALE_MINMAX, KLR_SCALE_STANDARD };
 extern const char *const klr_scale_names[]; /* "none", ..., NULL */
 int klr_problem_scale(struct klr_problem *problem, enum klr_scale how,
@@ -138,31 +139,37 @@ enum klr_spread klr_problem_spread(const struct klr_problem *problem,
 
 /* ---- Training ---- */
 
+/* What is minimised: docs/ALGORITHMS.md has the objectives. */
 enum klr_model_type {
-    KLR_MODEL_KLR,
-    KLR_MODEL_SKLR,
-    KLR_MODEL_SVM,
-    KLR_MODEL_KFD,
-    KLR_MODEL_IVM,
-    KLR_MODEL_LHALF
+    KLR_MODEL_KLR,  /* kernel logistic regression: Keerthi et al. (2005) */
+    KLR_MODEL_SKLR, /* its sparse variant: Consolo et al. */
+    KLR_MODEL_SVM,  /* C-SVC: Lin & Lin (2003), (1) */
+    KLR_MODEL_KFD,  /* kernel Fisher discriminant: Mika et al. (2001) */
+    KLR_MODEL_IVM,  /* klr on points chosen one by one: Zhu & Hastie (2005) */
+    KLR_MODEL_LHALF /* klr with an l1/2 regularizer: Xu et al. */
 };
+/* How; not every solver trains every model: see solver/systems.c. */
 enum klr_solver_type {
     KLR_SOLVER_AUTO,
-    KLR_SOLVER_SMO,
-    KLR_SOLVER_NEWTON,
-    KLR_SOLVER_SMO1,
-    KLR_SOLVER_TRIRLS,
-    KLR_SOLVER_CG,
-    KLR_SOLVER_EXACT,
-    KLR_SOLVER_GREEDY,
-    KLR_SOLVER_THRESHOLD
+    KLR_SOLVER_SMO,      /* two coefficients at a time, to second order */
+    KLR_SOLVER_NEWTON,   /* truncated Newton */
+    KLR_SOLVER_SMO1,     /* Keerthi's smo, to first order */
+    KLR_SOLVER_TRIRLS,   /* TR-KLR and TR-IRLS: Maalouf et al. (2011) */
+    KLR_SOLVER_CG,       /* nonlinear conjugate gradients */
+    KLR_SOLVER_EXACT,    /* kfd in all kernels */
+    KLR_SOLVER_GREEDY,   /* ivm, and kfd in few kernels */
+    KLR_SOLVER_THRESHOLD /* lhalf by half thresholding */
 };
 enum klr_regularizer {
     KLR_REGULARIZER_AUTO,
     KLR_REGULARIZER_KERNEL, /* beta'K beta */
     KLR_REGULARIZER_COEF,   /* beta'beta */
 };
+/* The kernel that joins a greedy kfd: the one of the smallest objective, or of
+ * the largest dual infeasibility; Mika et al. (2001), section 4.1.1. */
 enum klr_selection { KLR_SELECTION_OBJECTIVE, KLR_SELECTION_INFEASIBILITY };
+/* rho of a kfd: where both class means are equally far, or that of a linear svm
+ * on the outputs; Mika et al. (2001), section 6. */
 enum klr_threshold { KLR_THRESHOLD_MODEL, KLR_THRESHOLD_SVM };
 enum klr_multiclass {
     KLR_OVO,     /* one machine for each pair of classes */
@@ -244,12 +251,15 @@ struct klr_params {
     int lambda_bound;        /* --lambda-bound, sklr: to be reported */
     int threshold;           /* enum klr_threshold, --threshold, kfd */
     int selection;        /* enum klr_selection, --selection, kfd by greedy */
-    double eps;           /* -e; NaN: the solver's default. newton: relative
-                              duality gap (1e-6); smo: svm, LIBSVM's tolerance
-                              on the KKT conditions; klr, Keerthi's tau, in
-                              log-odds (1e-3); trirls: relative change of the
-                              deviance (2.5); greedy: relative fall of the
-                              objective (1e-3) */
+    double eps;           /* -e; NaN: the solver's default. newton, cg: relative
+                              duality gap (1e-6); exact: the same (1e-14); smo:
+                              svm, LIBSVM's tolerance on the KKT conditions;
+                              klr, Keerthi's tau, in log-odds (1e-3); trirls:
+                              relative change of the deviance (2.5); greedy:
+                              relative fall of the objective, or mean dual
+                              infeasibility over that at first (1e-3);
+                              threshold: difference of the slopes of loss and
+                              regularizer, over the latter (1e-3) */
     double gap;           /* --gap: relative duality gap to stop at, in place
                               of the conditions of eps; 0: by these */
     double cache_mb;      /* -m, MB; 0: what the problem needs, at most a
@@ -316,14 +326,14 @@ struct klr_report {
     enum klr_solver_type solver; /* what "auto" became */
     enum klr_status status;
     double primal, dual, gap;
-    long long iterations; /* smo: steps; newton: products with K;
-                             trirls: linear systems */
+    long long iterations; /* smo, threshold: steps; newton, cg, exact: products
+                             with K; trirls: linear systems; greedy: points */
     double passes;        /* entries of K multiplied or produced,
                                         over n^2 */
-    double precond_flops; /* newton: operations of preconditioners, over 2 n^2,
-                             which is a pass's */
+    double precond_flops; /* newton, exact: operations of preconditioners, over
+                             2 n^2, which is a pass's */
     unsigned long long kernel_evals; /* entries of K computed */
-    size_t n_sv;
+    size_t n_sv;                     /* support vectors */
     double lambda_bound; /* sklr, if asked for: Consolo (36), the largest of
                             its binary problems */
     double seconds; /* with several C, these, passes and kernel_evals are those
@@ -334,11 +344,13 @@ struct klr_report {
 /* Train on all of `problem`, a model for each C: model and report have
  * cost.count elements. Along several C solvers go upwards, from each solution
  * to the next: a model is as exact as that of its C alone, but not the same to
- * the last bit. KLR_E_DATA for one class only or for labels that look like
- * regression targets (more than 1000 distinct ones, or more than n/3 when n >
- * 30); KLR_E_USAGE for weights of absent classes and unmet -m. A model refers
- * to the problem's examples and text until it is freed: free the models first.
- */
+ * the last bit. Errors as klr_params_check and klr_pool_create; KLR_E_USAGE for
+ * labels of params that no example has; KLR_E_LIMIT for too small a cache_mb;
+ * KLR_E_DATA for one class only, for labels that look like regression targets
+ * (more than 1000 distinct ones, or more than n/3 when n > 30), and for kernels
+ * that overflow, or turn out not to be PSD where the solver needs that. A model
+ * refers to the problem's examples and text until it is freed: free the models
+ * first. */
 int klr_train(const struct klr_problem *problem, const struct klr_params *,
               struct klr_model **model, struct klr_report *report,
               struct klr_error *err);
@@ -375,7 +387,8 @@ struct klr_spectrum {
 
 /* Up to 2000 examples by decomposing K, beyond by estimates. Of the parameters
  * the kernel, memory, threads and limit of time count, and progress, which is
- * asked whether to stop. Labels are not looked at. */
+ * asked whether to stop. Labels are not looked at. KLR_E_LIMIT as klr_train;
+ * KLR_E_DATA for a kernel that overflows. */
 int klr_kernel_spectrum(const struct klr_problem *problem,
                         const struct klr_params *params,
                         struct klr_spectrum *out, struct klr_error *err);
@@ -386,11 +399,12 @@ struct klr_model *klr_model_free(struct klr_model *model); /* NULL */
 
 enum klr_save_flags { KLR_SAVE_SV_INDICES = 1 };
 
-/* Write in the format of docs/FORMAT.md, section 2. The caller commits. */
+/* Write in the format of docs/FORMAT.md, section 2. The caller commits.
+ * KLR_E_IO if the training file, whose text is copied, cannot be read again. */
 int klr_model_save(const struct klr_model *model, struct klr_output *out,
                    int flags, struct klr_error *err);
 
-/* Read and check every byte; KLR_E_MODEL with the line. */
+/* Read and check every byte. KLR_E_IO; KLR_E_MODEL with the line. */
 int klr_model_load(struct klr_model **out, const char *path,
                    struct klr_error *err);
 
@@ -411,20 +425,22 @@ int klr_model_reader_flags(const struct klr_model *model); /* for test data */
 
 struct klr_predictor; /* a model made ready; refers to the model */
 
-/* `threads` as in klr_params. */
+/* `threads` as in klr_params. Errors as klr_pool_create, and of the support
+ * vectors as klr_points_create. */
 int klr_predictor_create(struct klr_predictor **out,
                          const struct klr_model *model, long long threads,
                          struct klr_error *err);
 struct klr_predictor *klr_predictor_free(struct klr_predictor *); /* NULL */
 
 /* For every row of x, as it is before any scaling of the model's: the predicted
- * label; decision values, one per machine:
- * pairs of classes in the order (0,1), (0,2) .. (k-2,k-1), positive for the
- * first; or classes, positive for that one and not the rest; and class
- * probabilities. Any output may be NULL. Models with probabilities answer with
- * the most probable class, others by votes, by the largest decision value, or
- * by elimination; ties go to the class first in the model. KLR_E_USAGE for
- * probabilities of a model without. */
+ * label; decision values, one per machine: pairs of classes in the order (0,1),
+ * (0,2) .. (k-2,k-1), positive for the first; or classes, positive for that one
+ * and not the rest; and class probabilities. Any output may be NULL. Models
+ * with probabilities answer with the most probable class, others by votes, by
+ * the largest decision value, or by elimination; ties go to the class first in
+ * the model. KLR_E_USAGE for probabilities of a model without; KLR_E_DATA with
+ * the row of x, from 1, as its line where features or decision values
+ * overflow. */
 int klr_predict(struct klr_predictor *predictor, const struct klr_features *x,
                 double *label,       /* (n) */
                 double *decision,    /* (n, machines), row-major */
@@ -530,7 +546,9 @@ struct klr_params klr_params_point(const struct klr_params *params,
  * example is predicted by a model trained without its fold. Folds are the same
  * at all points. With params->loo the model is that of all examples, and what
  * it would answer without the one is estimated: Cawley & Talbot (2008). *out is
- * empty after a failure, else to be freed.
+ * empty after a failure, else to be freed. Errors as klr_train; KLR_E_USAGE for
+ * folds that the examples do not have, and for a metric without a value, too,
+ * KLR_E_LIMIT where the time for leave-one-out was too short.
  *
  * What eps leaves open depends on the points before. The best of several is
  * validated once more, as if it were the only one; a time limit counts anew. */

@@ -235,9 +235,8 @@ const struct klr_option klr_train_options[] = {
      .group = "Solver",
      .help = "smo, smo1, newton (klr and sklr), trirls (klr), cg (klr with "
              "--regularizer coef), exact (kfd), greedy (ivm, kfd), threshold "
-             "(lhalf) or auto: "
-             "newton for klr and sklr where the kernel allows it, exact for "
-             "kfd, else smo (default %s)"},
+             "(lhalf) or auto: newton for klr and sklr where the kernel allows "
+             "it, else smo; exact for kfd, greedy for ivm (default %s)"},
     {.type = KLR_CHOICE,
      .name = "regularizer",
      .argument = "NAME",
@@ -256,7 +255,9 @@ const struct klr_option klr_train_options[] = {
              "exact: the same (default 1e-14); smo: violation of the "
              "optimality conditions, klr: in log-odds (default 0.001); trirls: "
              "relative change of the deviance (default 2.5); greedy: relative "
-             "fall of the objective (default 0.001)"},
+             "fall of the objective (default 0.001); threshold: difference of "
+             "the slopes of loss and regularizer, relative to the latter "
+             "(default 0.001)"},
     {.type = KLR_REAL,
      .name = "gap",
      .argument = "GAP",

@@ -364,13 +364,13 @@ int klr_points_create(struct klr_points **out, const struct klr_kernel *kernel,
     struct klr_points *points = klr_zalloc(1, sizeof *points, err);
     if (!points)
         goto done;
-    points->pool = pool;
     points->kernel = *kernel;
     points->tiles = tiles_choose(KLR_DOUBLE);
     if (kernel->type == KLR_PRECOMPUTED) {
         code = matrix_create(points, NULL, x, order, err);
         goto done;
     }
+    points->pool = pool;
     code = map_create(&points->map, x, err);
     if (code)
         goto done;
@@ -391,12 +391,12 @@ int klr_points_create_like(struct klr_points **out,
     struct klr_points *points = klr_zalloc(1, sizeof *points, err);
     if (!points)
         goto done;
-    points->pool = pool;
     points->kernel = base->kernel;
     if (base->form == MATRIX) {
         code = matrix_create(points, base, x, NULL, err);
         goto done;
     }
+    points->pool = pool;
     points->form = base->form;
     points->term = base->term;
     points->radius = base->radius;

@@ -110,9 +110,9 @@ struct klr_problem {
     struct klr_scaling *scaling; /* by klr_problem_scale, or NULL */
 };
 
-/* Read `path` ("-": stdin), with that many threads, 0 as for klr_pool_create.
- * Errors as klr_pool_create; KLR_E_IO; KLR_E_DATA for malformed lines and for a
- * file without examples. *problem is empty after a failure. */
+/* Read `path` ("-": stdin), with that many threads, 0 as for klr_pool_create,
+ * or one if there can be no pool. KLR_E_IO; KLR_E_DATA for malformed lines and
+ * for a file without examples. *problem is empty after a failure. */
 int klr_problem_read(struct klr_problem *problem, const char *path, int flags,
                      long long threads, struct klr_error *err);
 void klr_problem_free(struct klr_problem *problem);

@@ -232,6 +232,8 @@ def run_program(main):
     """Call main, which returns the exit status, and report what it raises."""
     name = os.path.basename(sys.argv[0])
     try:
+        if None in (sys.stdin, sys.stdout):
+            raise Failure("stdin or stdout is closed")
         status = main()
         sys.stdout.flush()
         return status

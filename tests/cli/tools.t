@@ -229,4 +229,14 @@ for my $tool (qw(klr-check klr-subset)) {
         "$tool --help");
 }
 
+# ---- Closed streams ----
+
+for my $tool (qw(klr-check klr-subset klr-grid klr-plot)) {
+    for my $closed ('<&-', '>&-') {
+        my $run = run([ 'sh', '-c', "tools/$tool heart_scale $closed" ]);
+        is("$run->{exit} $run->{err}",
+            "1 $tool: stdin or stdout is closed\n", "$tool $closed");
+    }
+}
+
 done_testing();

@@ -71,15 +71,16 @@ struct klr_points;
 /* Prepare x; position p holds row order[p], or row p where order is NULL. The
  * pool, or NULL, helps and is not kept.
  * KLR_E_MEMORY; KLR_E_DATA (line = row number from 1) if a precomputed row has
- * no valid serial number, or if the features are so large that an inner product
- * or polynomial overflows. */
+ * no valid serial number, or differs from its column by more than rounding, or
+ * if the features are so large that an inner product or polynomial overflows.
+ */
 int klr_points_create(struct klr_points **out, const struct klr_kernel *kernel,
                       const struct klr_features *x, const size_t *order,
                       struct klr_pool *pool, struct klr_error *err);
 
 /* Prepare x in a form that pairs with `base`, as the left argument of
  * klr_gram(x, .., base, ..). x may have features that base has not. Errors as
- * above; the serial number of a precomputed row may be anything. */
+ * above; a precomputed row may have any serial number, and values. */
 int klr_points_create_like(struct klr_points **out,
                            const struct klr_points *base,
                            const struct klr_features *x, struct klr_pool *pool,

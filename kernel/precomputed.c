@@ -4,7 +4,8 @@
  * is the serial number of its example, feature s the kernel with the example
  * of serial number s, 0 if it is not there: K(x, z) = x[serial(z)]. The support
  * vectors of a model are bare: they have their serial numbers only, which is
- * enough for the right side. What is symmetric in the file is symmetric here.
+ * enough for the right side. The matrix of a training set must be symmetric, but
+ * for the rounding of what wrote it.
  */
 #include "kernel/internal.h"
 
@@ -53,6 +54,30 @@ static bool matrix_is_bare(const struct klr_features *x)
     return x->n == 0 || x->start[x->n] - x->start[0] == x->n;
 }
 
+/* Relative to the larger one of both elements, or of their diagonal: what is
+ * about 0 there may be anything. */
+static int matrix_check(const struct klr_points *points, const size_t *order,
+                        struct klr_error *err)
+{
+    const double rounding = 1e-3;
+    size_t n = points->width;
+    for (size_t p = 0; p < n; p++)
+        for (size_t j = 0; j < p; j++) {
+            const double *m = points->matrix;
+            double here = m[p * n + j], there = m[j * n + p];
+            double diagonal = fmax(fabs(m[p * n + p]), fabs(m[j * n + j]));
+            double size = fmax(fmax(fabs(here), fabs(there)), diagonal);
+            if (fabs(here - there) > rounding * size)
+                return klr_fail_at(
+                    err, KLR_E_DATA, (long)(order ? order[p] : p) + 1, 0,
+                    "the kernel matrix is not symmetric: K(%d,%d) = %.6g, but "
+                    "K(%d,%d) = %.6g",
+                    points->serial[p], points->serial[j], here,
+                    points->serial[j], points->serial[p], there);
+        }
+    return KLR_OK;
+}
+
 static int matrix_create(struct klr_points *points,
                          const struct klr_points *base,
                          const struct klr_features *x, const size_t *order,
@@ -80,5 +105,5 @@ static int matrix_create(struct klr_points *points,
         for (size_t j = 0; j < points->width; j++)
             points->matrix[p * points->width + j] =
                 matrix_lookup(x, order ? order[p] : p, right->serial[j]);
-    return KLR_OK;
+    return base ? KLR_OK : matrix_check(points, order, err);
 }

@@ -42,15 +42,15 @@ for my $options (\@few, [ @few, qw(-c 100) ], [ @few, qw(-a smo -c 100) ],
     unlink "$dir/model";
 }
 
-# Where no gain of a step is a number, there are no more steps, and no end to
-# looking for one unless that is seen.
+# Where no gain of a step is a number, there are no more steps, but what is
+# reached is not optimal.
 put("$dir/matrix", <<'DATA');
-1 0:1 1:2 2:-1 3:0.5 4:-0.5 5:1 6:0
-1 0:3 1:0.5 2:-0.25 3:1 4:-0.5 5:0.25 6:-0.5
+1 0:1 1:2 2:-1 3:-9e307 4:-1e308 5:1 6:-1e308
+1 0:3 1:-9e307 2:-0.25 3:1 4:-0.5 5:0.25 6:-0.5
 -1 0:2 1:-1 2:3 3:-0.25 4:1 5:-1 6:0.5
 -1 0:4 1:-1e308 2:1 3:-0.5 4:2 5:-0.75 6:0.25
 1 0:5 1:1 2:-1 3:0.25 4:-0.75 5:2 6:-0.25
--1 0:6 2:0.5 3:-0.5 4:0.25 5:-0.25 6:1
+-1 0:6 1:-1e308 2:0.5 3:-0.5 4:0.25 5:-0.25 6:1
 DATA
 my $run = run([ qw(klr-train --json -s svm -t precomputed -b 1 matrix model) ],
     cwd => $dir);

@@ -130,6 +130,15 @@ refused('a precomputed kernel without serial numbers',
     ['klr-train', '-t', '4', 'f'], { f => "# K\n1 1:1 2:0\n-1 1:0 2:1\n" }, 1,
     'klr-train: f:2: a precomputed kernel needs 0:SERIAL as the first feature '
         . 'of every row');
+my $matrix = "1 0:1 1:1 2:0.5\n# K\n-1 0:3 1:0.2001 2:0.1 3:1\n"
+    . "-1 0:2 1:0.5 2:1 3:0.1\n";
+refused('a precomputed kernel that is not symmetric',
+    ['klr-train', '-t', '4', 'f'], { f => $matrix }, 1,
+    'klr-train: f:3: the kernel matrix is not symmetric: K(3,1) = 0.2001, but '
+        . 'K(1,3) = 0');
+my $rounded = put(scratch() . '/f', $matrix =~ s/0.5$/0.5 3:0.2/mr);
+is(run([ qw(klr-train -q -t 4), $rounded, "$rounded.model" ])->{exit}, 0,
+    'but for rounding');
 
 # ---- Values of options ----
 

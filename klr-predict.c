@@ -75,8 +75,8 @@ static const struct klr_option predict_table[] = {
     {.type = KLR_FLAG,
      .name = "decision",
      .offset = offsetof(struct predict_options, decision),
-     .help = "a label and the decision value of every pair of classes, "
-             "positive for the first of the pair"},
+     .help = "a label and the decision value of every machine: of a pair of "
+             "classes, positive for the first, or of a class against others"},
     {.type = KLR_FLAG,
      .name = "unlabelled",
      .offset = offsetof(struct predict_options, unlabelled),

@@ -98,8 +98,8 @@ const struct klr_option klr_train_options[] = {
     {.type = KLR_FLAG,
      .name = "no-bias",
      .offset = KLR_PARAM(no_bias),
-     .help = "decision values without a constant: rho = 0 (newton, "
-             "smo1; trirls always)"},
+     .help = "klr, sklr, ivm, lhalf: decision values without a constant, "
+             "rho = 0 (not by smo; trirls always)"},
     {.type = KLR_CHOICE,
      .name = "threshold",
      .argument = "NAME",
@@ -233,10 +233,11 @@ const struct klr_option klr_train_options[] = {
      .preset = KLR_SOLVER_AUTO,
      .choices = klr_solver_names,
      .group = "Solver",
-     .help = "smo, smo1, newton (klr and sklr), trirls (klr), cg (klr with "
-             "--regularizer coef), exact (kfd), greedy (ivm, kfd), threshold "
-             "(lhalf) or auto: newton for klr and sklr where the kernel allows "
-             "it, else smo; exact for kfd, greedy for ivm (default %s)"},
+     .help = "smo (klr, sklr, svm), smo1, newton (klr, sklr), trirls (klr), "
+             "cg (klr with --regularizer coef), exact (kfd), greedy (ivm, "
+             "kfd), threshold (lhalf) or auto: newton for klr and sklr where "
+             "the kernel allows it, else smo; exact for kfd, greedy for ivm "
+             "(default %s)"},
     {.type = KLR_CHOICE,
      .name = "regularizer",
      .argument = "NAME",
@@ -264,7 +265,8 @@ const struct klr_option klr_train_options[] = {
      .offset = KLR_PARAM(gap),
      .preset = 0,
      KLR_ABOVE_0,
-     .help = "stop at this relative duality gap instead"},
+     .help = "smo, smo1, newton, cg: stop at this relative duality gap "
+             "instead"},
     {.type = KLR_CHOICE,
      .name = "selection",
      .argument = "RULE",

@@ -194,9 +194,9 @@ static int problem_fill(struct klr_problem *problem, struct klr_reader *reader,
     if (!b.rows)
         return KLR_E_MEMORY;
     for (int batch = 0; got == 1 && !code; batch++) {
-        if (batch == 1)
-            klr_pool_create(&b.pool, threads, NULL);
         got = batch_take(&b, err);
+        if (batch == 1 && b.count > 0)
+            klr_pool_create(&b.pool, threads, NULL);
         code = problem_add_batch(problem, &room, &b, err);
     }
     klr_pool_free(b.pool);

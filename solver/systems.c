@@ -188,9 +188,12 @@ static int system_refuse(const struct system *closest, enum demand demand,
                         solver, others);
     case DEMAND_GAP:
         return klr_fail(err, KLR_E_USAGE,
-                        "option --gap: %s by %s has no dual bound with this "
-                        "kernel; what has: %s",
-                        model, solver, others);
+                        "option --gap: %s by %s has no dual bound%s; what has: "
+                        "%s",
+                        model, solver,
+                        closest->gap == GAP_NONE ? " to stop at"
+                                                 : " with this kernel",
+                        others);
     default:
         return klr_fail(err, KLR_E_USAGE,
                         "option --no-bias: %s always has a bias; what trains "

@@ -4,8 +4,8 @@
  * is the serial number of its example, feature s the kernel with the example
  * of serial number s, 0 if it is not there: K(x, z) = x[serial(z)]. The support
  * vectors of a model are bare: they have their serial numbers only, which is
- * enough for the right side. The matrix of a training set must be symmetric, but
- * for the rounding of what wrote it.
+ * enough for the right side. The matrix of a training set must be symmetric,
+ * but for the rounding of what wrote it.
  */
 #include "kernel/internal.h"
 
@@ -59,11 +59,10 @@ static bool matrix_is_bare(const struct klr_features *x)
 static int matrix_check(const struct klr_points *points, const size_t *order,
                         struct klr_error *err)
 {
-    const double rounding = 1e-3;
+    const double rounding = 1e-3, *m = points->matrix;
     size_t n = points->width;
     for (size_t p = 0; p < n; p++)
         for (size_t j = 0; j < p; j++) {
-            const double *m = points->matrix;
             double here = m[p * n + j], there = m[j * n + p];
             double diagonal = fmax(fabs(m[p * n + p]), fabs(m[j * n + j]));
             double size = fmax(fmax(fabs(here), fabs(there)), diagonal);

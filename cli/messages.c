@@ -29,16 +29,15 @@ int cli_fail(const struct cli_program *program, const char *file,
              const struct klr_error *err)
 {
     fprintf(stderr, "%s: ", program->name);
-    if (file)
+    if (file) {
         cli_print_visibly(stderr, cli_input_name(file));
-    if (file)
         fputc(':', stderr);
-    if (file && err->line)
-        fprintf(stderr, "%ld:", err->line);
-    if (file && err->line && err->column)
-        fprintf(stderr, "%ld:", err->column);
-    if (file)
+        if (err->line)
+            fprintf(stderr, "%ld:", err->line);
+        if (err->line && err->column)
+            fprintf(stderr, "%ld:", err->column);
         fputc(' ', stderr);
+    }
     cli_print_visibly(stderr, err->message);
     fputc('\n', stderr);
     return err->code == KLR_E_USAGE ? CLI_USAGE : CLI_FAILURE;

@@ -202,6 +202,54 @@ static TARGET void NAME(dense_gram)(size_t inner, const void *a, const void *b,
     }
 }
 
+/* ---- floats, then doubles: out += A'B ---- */
+
+LOCAL void NAME(cross_block)(const size_t vectors, size_t inner, const float *a,
+                             const float *b, size_t pitch, double *out)
+{
+    floats sum[ROWS][2] = {{{0}}};
+    float line[2 * WIDE];
+    for (size_t k = 0; k < inner; k++, a += pitch, b += pitch) {
+        floats first = *(const floats *)b;
+        floats second = *(const floats *)(b + (vectors - 1) * WIDE);
+        NAME(fetch)(a, DENSE_CHUNK * pitch);
+        NAME(fetch)(b, DENSE_CHUNK * pitch);
+        NAME(fetch)(b + (vectors - 1) * WIDE, DENSE_CHUNK * pitch);
+#pragma GCC unroll 16
+        for (size_t r = 0; r < ROWS; r++) {
+            floats u = a[r] - (floats){0};
+            sum[r][0] = FMA(u, first, sum[r][0]);
+            if (vectors == 2)
+                sum[r][1] = FMA(u, second, sum[r][1]);
+        }
+    }
+#pragma GCC unroll 16
+    for (size_t r = 0; r < ROWS; r++) {
+        memcpy(line, sum[r], sizeof line);
+#pragma GCC unroll 4
+        for (size_t c = 0; c < vectors * WIDE; c += LANES_OF)
+            *(doubles *)(out + r * KLR_BAND + c) += NAME(widen)(line + c);
+    }
+}
+
+static TARGET void NAME(dense_cross)(size_t inner, const float *a,
+                                     const float *b, size_t pitch, size_t rows,
+                                     size_t cols, double *out)
+{
+    memset(out, 0, KLR_BAND * KLR_BAND * sizeof *out);
+    for (size_t k = 0, count; k < inner; k += count) {
+        const float *left = a + k * pitch, *right = b + k * pitch;
+        count = inner - k < DENSE_CHUNK ? inner - k : DENSE_CHUNK;
+        for (size_t j = 0; j < cols; j += 2 * WIDE)
+            for (size_t i = 0; i < rows; i += ROWS)
+                if (KLR_BAND - j < 2 * WIDE)
+                    NAME(cross_block)
+        (1, count, left + i, right + j, pitch, out + i * KLR_BAND + j);
+        else NAME(cross_block)(2, count, left + i, right + j, pitch,
+                               out + i * KLR_BAND + j);
+    }
+}
+
 /* ---- doubles: x = R^-T x ---- */
 
 /* DENSE_WIDE columns in registers, row by row, for left (rows, KLR_BAND) = -R',
@@ -321,8 +369,9 @@ static TARGET void NAME(dense_expand)(size_t rows, size_t cols, const float *a,
 }
 
 static const struct klr_dense NAME(dense_products) = {
-    NAME(dense_panel),  NAME(dense_slim),    NAME(dense_gram),
-    NAME(dense_divide), NAME(dense_project), NAME(dense_expand)};
+    NAME(dense_panel), NAME(dense_slim),   NAME(dense_gram),
+    NAME(dense_cross), NAME(dense_divide), NAME(dense_project),
+    NAME(dense_expand)};
 
 #undef LOCAL
 #undef WIDE

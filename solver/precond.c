@@ -10,12 +10,13 @@
  * are candidates, a small pivoted factorisation of their residual block keeps
  * those that add something, and all rows of L get their new columns in one
  * sweep. Any L gives a positive definite M, so L is float; I + L'L, which is
- * inverted, is summed and factored in double.
+ * inverted, is factored in double, and summed so where floats would not do.
  *
  * Strips of rows, tiles of I + L'L and groups of rows in L'x are turns of the
  * pool; they follow from the size of L, so that no bit depends on threads.
  *
- * While weights change by some factors only, L and I + L'L stay and are scaled.
+ * While weights change by some factors only, L and I + L'L stay and are scaled;
+ * by more, rows of L are scaled, and pivots stay, as long as L leaves little.
  *
  * The rank grows while a block of pivots is expected to save more in products
  * with K than it costs, or to a limit. Where the first limit does not do, the
@@ -35,6 +36,10 @@ enum {
 
 /* Of diagonal elements that matter, beside the 1 of I. */
 static const double precond_least = 1e-2;
+
+/* What an entry of K may take to be computed, and an element of L for each one
+ * before it in its row: see precond_pays. */
+static const double precond_entry = 12, precond_element = 0.5;
 
 /* L takes 32 MB at most. */
 static size_t precond_most(size_t n)
@@ -69,7 +74,8 @@ static size_t precond_stride(size_t rank)
 static double precond_bytes_within(size_t n, size_t most)
 {
     size_t wide = precond_stride(most);
-    return (double)n * (sizeof(float) * (double)(wide + KLR_PANEL) +
+    return sizeof(float) * KLR_BAND +
+           (double)n * (sizeof(float) * (double)(wide + KLR_PANEL) +
                         6 * sizeof(double)) +
            sizeof(double) * (double)(most + PRECOND_GROUPS) * (double)wide +
            (sizeof(double) + sizeof(size_t)) * (double)most;
@@ -93,7 +99,7 @@ static int precond_create_within(struct precond *m,
     m->worth = 1;
     m->dense = klr_dense();
     m->pool = problem->op->pool;
-    if (!(m->l = klr_alloc(n * wide, sizeof *m->l, err)) ||
+    if (!(m->l = klr_alloc(n * wide + KLR_BAND, sizeof *m->l, err)) ||
         !(m->pivot = klr_alloc(most, sizeof *m->pivot, err)) ||
         !(m->fs = klr_alloc(most, sizeof *m->fs, err)) ||
         !(m->factor = klr_alloc(most * wide, sizeof *m->factor, err)) ||
@@ -472,32 +478,59 @@ static void precond_append(struct precond *m, const struct pivots *p)
 }
 
 /* A tile of I + L'L, bands a <= b. */
+static void gram_tile(const struct precond *m, size_t a, size_t b, bool fine)
+{
+    double tile[KLR_BAND * KLR_BAND];
+    size_t top = a * KLR_BAND, rows = band_rows(m->rank, top);
+    size_t left = b * KLR_BAND, cols = band_rows(m->rank, left);
+    if (fine)
+        m->dense->gram(m->n, m->l + top, m->l + left, KLR_FLOAT, m->stride,
+                       rows, cols, tile);
+    else
+        m->dense->cross(m->n, m->l + top, m->l + left, m->stride, rows, cols,
+                        tile);
+    for (size_t k = 0; k < rows; k++) {
+        double *to = m->factor + (top + k) * m->stride + left;
+        for (size_t j = 0; j < cols; j++)
+            to[j] = tile[k * KLR_BAND + j] + (top + k == left + j);
+    }
+}
+
+static void gram_diagonal(void *context, size_t band, size_t thread)
+{
+    (void)thread;
+    gram_tile(context, band, band, true);
+}
+
+/* The squared lengths of a band's columns of L, summed up, and 1 for each. */
+static double gram_size(const struct precond *m, size_t band)
+{
+    double sum = 0;
+    size_t begin = band * KLR_BAND, rows = band_rows(m->rank, begin);
+    for (size_t k = begin; k < begin + rows; k++)
+        sum += m->factor[k * m->stride + k];
+    return sum;
+}
+
+/* Beside the diagonal floats will do where they are off by far less than I:
+ * columns x and y have products within some 2^-22 |x| |y|. */
 static void gram_turn(void *context, size_t index, size_t thread)
 {
     const struct precond *m = context;
-    size_t a = 0, b = 0;
-    double tile[KLR_BAND * KLR_BAND];
+    size_t a = 0, b = 1;
     (void)thread;
-    for (; index > b; b++)
-        index -= b + 1;
-    a = index * KLR_BAND;
-    b *= KLR_BAND;
-    size_t rows = m->rank - a < KLR_BAND ? m->rank - a : KLR_BAND;
-    size_t cols = m->rank - b < KLR_BAND ? m->rank - b : KLR_BAND;
-    m->dense->gram(m->n, m->l + a, m->l + b, KLR_FLOAT, m->stride, rows, cols,
-                   tile);
-    for (size_t k = 0; k < rows; k++) {
-        double *to = m->factor + (a + k) * m->stride + b;
-        for (size_t j = 0; j < cols; j++)
-            to[j] = tile[k * KLR_BAND + j] + (a + k == b + j);
-    }
+    for (; index >= b; b++)
+        index -= b;
+    a = index;
+    gram_tile(m, a, b, gram_size(m, a) * gram_size(m, b) > ldexp(1, 32));
 }
 
 /* factor = I + L'L, upper triangle. */
 static void precond_gram(struct precond *m)
 {
     size_t bands = (m->rank + KLR_BAND - 1) / KLR_BAND;
-    klr_pool_run(m->pool, bands * (bands + 1) / 2, gram_turn, m);
+    klr_pool_run(m->pool, bands, gram_diagonal, m);
+    klr_pool_run(m->pool, bands * (bands - 1) / 2, gram_turn, m);
     m->flops += (double)m->n * (double)m->rank * (double)m->rank;
 }
 
@@ -536,12 +569,13 @@ static void precond_columns(struct precond *m, const struct binary *problem,
  *   spent  32 n (3 to fetch K + rank / 2 for new columns and L'L + 3 a step) */
 static bool precond_pays(const struct precond *m, double fall, double before)
 {
-    const double computed = 12, fetch = 3, grow = 0.5, sweep = 3;
+    const double fetch = 3, sweep = 3;
     double next = fall * fmin(fmax(fall / before, 0.5), 0.9);
     double steps = 0.5 * log(20) * sqrt(1 + fall);
     double after = 0.5 * log(20) * sqrt(1 + next);
-    double saved = m->worth * computed * (double)m->n * (steps - after);
-    double spent = KLR_PANEL * (fetch + grow * (double)m->rank + sweep * after);
+    double saved = m->worth * precond_entry * (double)m->n * (steps - after);
+    double spent =
+        KLR_PANEL * (fetch + precond_element * (double)m->rank + sweep * after);
     return saved > spent;
 }
 
@@ -583,26 +617,72 @@ static void precond_constrain(struct precond *m)
     m->szs = dot(m->n, m->s, m->zs);
 }
 
-static void precond_build(struct precond *m, const struct binary *problem,
-                          const double *s)
+/* More columns of L, if they pay, and what follows from L. */
+static void precond_complete(struct precond *m, const struct binary *problem,
+                             const double *s)
 {
     m->s = s;
-    m->built = true;
-    m->stale = false;
-    m->rank = 0;
-    m->stride = precond_stride(m->limit);
     for (size_t i = 0; i < m->n; i++) {
-        m->residual[i] = s[i] * s[i] * m->diagonal[i];
         m->root[i] = s[i];
         m->scale[i] = 1;
     }
-    precond_grow(m, problem);
+    if (m->rank < m->limit)
+        precond_grow(m, problem);
     for (size_t i = 0; i < m->n; i++)
         memset(m->l + i * m->stride + m->rank, 0,
                (precond_width(m) - m->rank) * sizeof *m->l);
     precond_gram(m);
     precond_factor(m);
     precond_constrain(m);
+}
+
+static void precond_build(struct precond *m, const struct binary *problem,
+                          const double *s)
+{
+    m->built = true;
+    m->stale = false;
+    m->rank = 0;
+    m->stride = precond_stride(m->limit);
+    for (size_t i = 0; i < m->n; i++)
+        m->residual[i] = s[i] * s[i] * m->diagonal[i];
+    precond_complete(m, problem, s);
+    m->left = precond_trace(m);
+}
+
+/* S'/S, 0 where weights were too small for rows of L to mean anything. */
+static double precond_ratio(const struct precond *m, const double *s, size_t i)
+{
+    const double most = 1e6;
+    return s[i] < most * m->root[i] ? s[i] / m->root[i] : 0;
+}
+
+/* The diagonal of S'K S' - L L' for L = (S'/S) L. */
+static double precond_rest(const struct precond *m, const double *s, size_t i)
+{
+    double ratio = precond_ratio(m, s, i);
+    return ratio > 0 ? ratio * ratio * m->residual[i]
+                     : s[i] * s[i] * m->diagonal[i];
+}
+
+/* L = (S'/S) L, with pivots that were chosen for other weights. False, and
+ * nothing is done, if it would leave much more than those did then, or building
+ * L takes no longer than a product with K: the step may take one more. */
+static bool precond_rescale(struct precond *m, const double *s)
+{
+    const double much = 1.5;
+    double n = (double)m->n, rank = (double)m->rank, rest = 0;
+    for (size_t i = 0; i < m->n; i++)
+        rest += precond_rest(m, s, i);
+    if (!m->built || precond_element / 2 * rank * rank <= precond_entry * n ||
+        !(rest <= much * m->left))
+        return false;
+    for (size_t i = 0; i < m->n; i++) {
+        float ratio = (float)precond_ratio(m, s, i);
+        m->residual[i] = precond_rest(m, s, i);
+        for (size_t k = 0; k < m->rank; k++)
+            m->l[i * m->stride + k] *= ratio;
+    }
+    return true;
 }
 
 /* M becomes D M D with D = S'/S for the roots S' of the present weights, but 1
@@ -627,10 +707,12 @@ static bool precond_adapt(struct precond *m, const double *s)
 static void precond_prepare(struct precond *m, const struct binary *problem,
                             const double *s)
 {
-    if (!precond_adapt(m, s)) {
+    if (precond_adapt(m, s)) {
+        m->s = s;
+        precond_constrain(m);
+    } else if (precond_rescale(m, s)) {
+        precond_complete(m, problem, s);
+    } else {
         precond_build(m, problem, s);
-        return;
     }
-    m->s = s;
-    precond_constrain(m);
 }

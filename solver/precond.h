@@ -23,6 +23,7 @@ struct precond {
     bool built, stale;     /* there is an L to keep; for other weights */
     double *fs;            /* (rank) (I + L'L)^-1 L's */
     double *residual;      /* (n) diagonal of S K S - L L' */
+    double left;           /* its sum where all pivots were chosen for S */
     double *diagonal;      /* (n) K_ii */
     double *work;          /* (groups, most) partial sums of L'x */
     float *column;         /* (KLR_PANEL, n) K[pivots, :] */

@@ -14,6 +14,8 @@ static bool triangle_factor(const struct klr_dense *dense, size_t n,
 /* inverse (n, n; pitch), zeros at first, = R^-T, a lower triangle. */
 static void triangle_invert(const struct klr_dense *dense, size_t n,
                             size_t pitch, const double *r, double *inverse);
+/* Of n rows, those of the band from `first` on. */
+static size_t band_rows(size_t n, size_t first);
 /* to (rows, cols; pitch), at most KLR_BAND each, -= A'B for A (inner, rows) and
  * B (inner, cols); where they are one matrix, its upper triangle. */
 static void band_reduce(const struct klr_dense *dense, size_t inner,

@@ -84,6 +84,29 @@ static void test_slim(const char *set)
     ok(worst < 2e-6, "%s: out += A B and A'B of few columns: %g", set, worst);
 }
 
+/* Products of floats, summed up in floats over some rows. */
+static void test_cross(const char *set)
+{
+    const struct klr_dense *dense = klr_dense();
+    static double fine[KLR_BAND * KLR_BAND], rounded[KLR_BAND * KLR_BAND];
+    static const size_t counts[] = {1, 13, KLR_BAND};
+    double worst = 0;
+    for (size_t inner = 0; inner < K; inner += 37)
+        for (size_t c = 0; c < 9; c++) {
+            size_t rows = counts[c / 3], cols = counts[c % 3];
+            dense->gram(inner, tall + 3, tall + 60, KLR_FLOAT, K, rows, cols,
+                        fine);
+            dense->cross(inner, tall + 3, tall + 60, K, rows, cols, rounded);
+            for (size_t i = 0; i < rows; i++)
+                for (size_t j = 0; j < cols; j++) {
+                    size_t at = i * KLR_BAND + j;
+                    worst = fmax(worst, fabs(rounded[at] - fine[at]));
+                }
+        }
+    ok(worst > 0 && worst < ldexp(1, -22) * K / 3,
+       "%s: A'B in floats, then doubles: %g", set, worst);
+}
+
 /* |A'B| against the sums of its definition, above the diagonal if A is B. */
 static double gram_error(const struct klr_dense *dense, size_t inner,
                          enum klr_precision precision, size_t a, size_t b,
@@ -210,6 +233,7 @@ static void test_dense(void)
         test_panel(sets[set]);
         test_slim(sets[set]);
         test_gram(sets[set]);
+        test_cross(sets[set]);
         test_divide(sets[set]);
         test_sweeps(sets[set], bits, set == 0);
     }
@@ -335,22 +359,38 @@ static void built_free(struct built *b)
     operator_free(&b->op);
 }
 
-/* R'R = I + L'L */
-static double factor_error(const struct precond *m)
+static double factor_product(const struct precond *m, size_t i, size_t j)
 {
-    double worst = 0;
+    double sum = 0;
+    for (size_t k = 0; k <= i && k <= j; k++)
+        sum += m->factor[k * m->stride + i] * m->factor[k * m->stride + j];
+    return sum;
+}
+
+/* Of R'R - I - L'L */
+static double factor_error(const struct precond *m, size_t i, size_t j)
+{
+    double sum = factor_product(m, i, j) - (double)(i == j);
+    for (size_t p = 0; p < m->n; p++)
+        sum -=
+            (double)m->l[p * m->stride + i] * (double)m->l[p * m->stride + j];
+    return sum;
+}
+
+/* R'R = I + L'L, within 1e-13 of the lengths of both columns, within `beside`
+ * where these are of two bands. */
+static void check_factor(const struct precond *m, double beside)
+{
+    double worst[2] = {0, 0};
     for (size_t i = 0; i < m->rank; i++)
         for (size_t j = i; j < m->rank; j++) {
-            double sum = -(double)(i == j);
-            for (size_t k = 0; k <= i; k++)
-                sum +=
-                    m->factor[k * m->stride + i] * m->factor[k * m->stride + j];
-            for (size_t p = 0; p < m->n; p++)
-                sum -= (double)m->l[p * m->stride + i] *
-                       (double)m->l[p * m->stride + j];
-            worst = fmax(worst, fabs(sum));
+            bool off = i / KLR_BAND != j / KLR_BAND;
+            double error = fabs(factor_error(m, i, j));
+            error /= sqrt(factor_product(m, i, i) * factor_product(m, j, j));
+            worst[off] = fmax(worst[off], error);
         }
-    return worst;
+    ok(worst[0] < 1e-13 && worst[1] < beside,
+       "R'R = I + L'L: %g, beside the diagonal %g", worst[0], worst[1]);
 }
 
 /* S K S - L L' >= 0 has the diagonal `residual` and, where that is nearly 0,
@@ -377,22 +417,27 @@ static double residual_error(struct built *b)
     return worst;
 }
 
-/* out = M^-1 in, M = D (I + L L') D, with s'out = 0: M out - in is a multiple
- * of s. */
+/* out = M^-1 in, M = D (I + L E^-1 L') D, E = R'R - L'L, with s'out = 0: M out
+ * - in is a multiple of s. E is I but for the rounding of floats. */
 static double solve_error(struct precond *m, const double *in)
 {
     double *z = out[0], along = 0, norm = 0, multiple = 0, worst = 0;
-    double *p = out[1];
+    double *p = out[1], u[MOST], v[MOST];
     precond_solve(m, in, z);
+    for (size_t k = 0; k < m->rank; k++) {
+        u[k] = 0;
+        for (size_t i = 0; i < m->n; i++)
+            u[k] += (double)m->l[i * m->stride + k] * change[i] * z[i];
+    }
+    for (size_t k = 0; k < m->rank; k++) {
+        v[k] = u[k];
+        for (size_t j = 0; j < m->rank; j++)
+            v[k] -= factor_error(m, k, j) * u[j];
+    }
     for (size_t i = 0; i < m->n; i++) {
         p[i] = change[i] * change[i] * z[i] - in[i];
-        for (size_t j = 0; j < m->n; j++) {
-            double sum = 0;
-            for (size_t k = 0; k < m->rank; k++)
-                sum += (double)m->l[i * m->stride + k] *
-                       (double)m->l[j * m->stride + k];
-            p[i] += change[i] * sum * change[j] * z[j];
-        }
+        for (size_t k = 0; k < m->rank; k++)
+            p[i] += change[i] * (double)m->l[i * m->stride + k] * v[k];
         along += root[i] * z[i];
         norm += root[i] * root[i];
         multiple += root[i] * p[i];
@@ -409,15 +454,63 @@ static void test_definition(void)
     for (size_t i = 0; i < 300; i++)
         root[i] = i % 7 == 0 ? 0 : 10 * uniform();
     built_create(&b, &features, 150, NULL);
-    double error = factor_error(&b.m);
     ok(b.m.rank > KLR_BAND && b.m.rank < 300, "rank %zu of 300", b.m.rank);
-    ok(error < 1e-8, "R'R = I + L'L: %g", error);
-    error = residual_error(&b);
+    check_factor(&b.m, ldexp(1, -22));
+    double error = residual_error(&b);
     ok(error < 1e-3, "what S K S - L L' leaves: %g", error);
     ok(b.m.flops > 300.0 * (double)(b.m.rank * b.m.rank), "%g operations",
        b.m.flops);
     error = solve_error(&b.m, value);
     ok(error < 1e-9, "M z = in, s'z = 0: %g", error);
+    built_free(&b);
+}
+
+/* With large weights floats are too coarse beside the diagonal, too. */
+static void test_large(void)
+{
+    struct klr_features features = examples(300, 300);
+    struct built b;
+    for (size_t i = 0; i < 300; i++)
+        root[i] = 3000 * uniform();
+    built_create(&b, &features, 150, NULL);
+    ok(b.m.rank > KLR_BAND, "large weights: rank %zu", b.m.rank);
+    check_factor(&b.m, 1e-13);
+    built_free(&b);
+}
+
+/* Pivots are kept for other weights while they leave little and building takes
+ * long. */
+static void test_rescaled(void)
+{
+    enum { N = 300 };
+    struct klr_features features = examples(N, N);
+    struct built b;
+    for (size_t i = 0; i < N; i++)
+        root[i] = 5 + 5 * uniform();
+    root[0] = root[1] = 0;
+    built_create(&b, &features, N, NULL);
+    size_t rank = b.m.rank, first = b.m.pivot[0], limit = b.m.limit;
+    double flops = b.m.flops;
+    for (size_t i = 2; i < N; i++)
+        root[i] *= i % 5 ? 0.9 : 0.2;
+    precond_prepare(&b.m, &b.problem, root);
+    ok(b.m.rank >= rank && b.m.pivot[0] == first, "pivots are kept: rank %zu",
+       b.m.rank);
+    check_factor(&b.m, ldexp(1, -22));
+    double error = residual_error(&b);
+    ok(error < 1e-3, "what S K S - L L' leaves: %g", error);
+    error = solve_error(&b.m, value);
+    ok(error < 1e-9, "M z = in, s'z = 0: %g", error);
+    ok(b.m.flops - flops < flops, "%g operations after %g", b.m.flops - flops,
+       flops);
+    precond_raise(&b.m);
+    precond_prepare(&b.m, &b.problem, root);
+    ok(b.m.limit == limit && !b.m.stale, "they do not do: all are chosen anew");
+    root[0] = root[1] = 30;
+    precond_prepare(&b.m, &b.problem, root);
+    ok(!b.m.stale, "nor where rows had no weight");
+    error = residual_error(&b);
+    ok(error < 1e-3, "what S K S - L L' leaves: %g", error);
     built_free(&b);
 }
 
@@ -456,7 +549,8 @@ static void test_kept(void)
     root[1] *= 2.1;
     flops = b.m.flops;
     precond_prepare(&b.m, &b.problem, root);
-    ok(b.m.flops > 1.5 * flops, "one weight has changed much");
+    ok(b.m.flops > 1.2 * flops && b.m.rank > rank,
+       "one weight has changed much: L'L is summed anew");
     root[1] = 0;
     flops = b.m.flops;
     precond_prepare(&b.m, &b.problem, root);
@@ -559,7 +653,9 @@ int main(void)
     test_dense();
     test_triangle();
     test_definition();
+    test_large();
     test_kept();
+    test_rescaled();
     test_degenerate();
     test_function(false);
     test_function(true);

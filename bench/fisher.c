@@ -88,7 +88,8 @@ static int bench(const struct klr_problem *data,
                             .n = data->n,
                             .params = params,
                             .clock = &clock};
-    int code = layout_create(&layout, data, NULL, deal_none, err);
+    int code =
+        layout_create(&layout, data, NULL, (struct deal){1, 1, 0, NULL}, err);
     if (code || (code = klr_pool_create(&pool, params->threads, err)) ||
         (code = operator_create(&op, &kernel, &x, layout.order, pool,
                                 params_budget(params), err)) ||

@@ -67,7 +67,8 @@ static void bench_create(struct bench *b)
     struct klr_features x = problem_features(&b->data[0]);
     struct klr_kernel kernel = params_kernel(&b->params, b->data[0].dimension);
     size_t n = x.n, m;
-    if (layout_create(&b->layout, &b->data[0], NULL, deal_none, &err) ||
+    if (layout_create(&b->layout, &b->data[0], NULL,
+                      (struct deal){1, 1, 0, NULL}, &err) ||
         klr_pool_create(&b->pool, b->params.threads, &err) ||
         operator_create(&b->op, &kernel, &x, b->layout.order, b->pool, 0, &err))
         give_up(&err);

@@ -172,29 +172,54 @@ static struct link link_fit_platt(const struct sides *s, bool intercept)
     return (struct link){LINK_LOGISTIC, -p.slope, -p.intercept, 0};
 }
 
+/* What there is to know of normal densities, of either side. */
+struct moments {
+    double size[2], mean[2], var[2];
+};
+
+/* Of decision values over `unit`. */
+static struct moments sides_moments(const struct sides *s, double unit)
+{
+    struct moments m = {{0, 0}, {0, 0}, {0, 0}};
+    for (size_t i = 0; i < s->n; i++) {
+        m.size[s->y[i] > 0] += s->weight[i];
+        m.mean[s->y[i] > 0] += s->weight[i] * (s->f[i] / unit);
+    }
+    for (int side = 0; side < 2; side++)
+        m.mean[side] /= m.size[side];
+    for (size_t i = 0; i < s->n; i++) {
+        double d = s->f[i] / unit - m.mean[s->y[i] > 0];
+        m.var[s->y[i] > 0] += s->weight[i] * d * d;
+    }
+    for (int side = 0; side < 2; side++)
+        m.var[side] /= m.size[side];
+    return m;
+}
+
+/* A power of 2, at least 1, by which decision values are of a size that can be
+ * squared. */
+static double sides_unit(const struct sides *s)
+{
+    double most = 1;
+    for (size_t i = 0; i < s->n; i++)
+        most = fmax(most, fabs(s->f[i]));
+    return ldexp(1, ilogb(most));
+}
+
 /* The log-odds of two normal densities times the priors, of which the positive
  * side has `prior`, or its share of the examples if that is NaN. Means in the
  * wrong order, of few examples held out, leave the priors; a side without a
  * variance, of one example, has that of the other. */
 static struct link link_fit_gaussian(const struct sides *s, double prior)
 {
-    double size[2] = {0, 0}, mean[2] = {0, 0}, var[2] = {0, 0};
-    for (size_t i = 0; i < s->n; i++) {
-        size[s->y[i] > 0] += s->weight[i];
-        mean[s->y[i] > 0] += s->weight[i] * s->f[i];
-    }
-    for (int side = 0; side < 2; side++)
-        mean[side] /= size[side];
-    for (size_t i = 0; i < s->n; i++) {
-        double d = s->f[i] - mean[s->y[i] > 0];
-        var[s->y[i] > 0] += s->weight[i] * d * d;
-    }
-    double odds = isnan(prior) ? size[1] / size[0] : prior / (1 - prior);
-    if (!(mean[1] > mean[0]))
+    double unit = sides_unit(s);
+    struct moments m = sides_moments(s, unit);
+    const double *mean = m.mean;
+    double *var = m.var, apart = mean[1] - mean[0];
+    double odds = isnan(prior) ? m.size[1] / m.size[0] : prior / (1 - prior);
+    if (!(apart > 0))
         return (struct link){LINK_GAUSSIAN, 0, -log(odds), 0};
-    double least = 1e-12 * (mean[1] - mean[0]) * (mean[1] - mean[0]) + 1e-300;
-    for (int side = 0; side < 2; side++)
-        var[side] /= size[side];
+    double least = 1e-12 * apart * apart + 1e-300;
     for (int side = 0; side < 2; side++)
         if (!(var[side] > least))
             var[side] = fmax(var[!side], least);
@@ -203,9 +228,9 @@ static struct link link_fit_gaussian(const struct sides *s, double prior)
                mean[0] * mean[0] / (2 * var[0]);
     return (struct link){
         .kind = LINK_GAUSSIAN,
-        .a = mean[0] / var[0] - mean[1] / var[1],
+        .a = (mean[0] / var[0] - mean[1] / var[1]) / unit,
         .b = -b,
-        .c = 0.5 / var[1] - 0.5 / var[0],
+        .c = (0.5 / var[1] - 0.5 / var[0]) / unit / unit,
     };
 }
 

@@ -106,6 +106,22 @@ static void test_gaussian(void)
     }
 }
 
+/* Decision values whose squares overflow are as good as others. */
+static void test_huge(void)
+{
+    const double unit = 0x1p700;
+    double f[N], y[N], weight[N];
+    make_sides(f, y, weight);
+    struct sides sides = {N, f, y, weight};
+    struct link plain = link_fit_gaussian(&sides, NAN);
+    for (size_t i = 0; i < N; i++)
+        f[i] *= unit;
+    struct link huge = link_fit_gaussian(&sides, NAN);
+    ok(fabs(huge.a * unit / plain.a - 1) < 1e-12 &&
+           fabs(huge.b / plain.b - 1) < 1e-12,
+       "the densities of huge values: %g, %g", huge.a * unit, huge.b);
+}
+
 /* Sides that have no densities to speak of. */
 static void test_few(void)
 {
@@ -260,6 +276,7 @@ int main(void)
     test_log_odds();
     test_platt();
     test_gaussian();
+    test_huge();
     test_few();
     sample_make(&s, N);
     test_held_out(&s.problem, KLR_CALIBRATION_CV);

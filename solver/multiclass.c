@@ -14,6 +14,8 @@
 #include "solver/multiclass.h"
 #include "solver/systems.h"
 
+#include <float.h>
+
 /* ---- Machines and classes ---- */
 
 /* Else pairs of them. */
@@ -74,6 +76,23 @@ static int class_weights(const struct klr_params *params,
     return 0;
 }
 
+/* Of the example with that weight each C_i is a normal number, as divisions by
+ * it and its parts want, and as many of them have a sum. */
+static int check_cost(const struct klr_params *params, size_t n, size_t row,
+                      double weight, struct klr_error *err)
+{
+    const struct klr_reals *cost = &params->cost;
+    for (size_t t = 0; t < cost->count; t++) {
+        double c = weight * cost->value[t];
+        if (!(c >= DBL_MIN && c <= DBL_MAX / (double)n))
+            return klr_fail(err, KLR_E_USAGE,
+                            "option -c: C of example %zu, %g with its weights, "
+                            "is out of range",
+                            row + 1, c);
+    }
+    return 0;
+}
+
 /* By position. */
 static int example_weights(const struct klr_params *params,
                            const struct layout *layout,
@@ -86,11 +105,8 @@ static int example_weights(const struct klr_params *params,
              p < layout_begin(layout, c + 1); p++) {
             size_t row = layout->order[p];
             weight[p] = class_weight[c] * (given ? given[row] : 1);
-            if (!(weight[p] > 0) || isinf(weight[p]))
-                return klr_fail(err, KLR_E_USAGE,
-                                "the weight of example %zu, %g with that of "
-                                "its class, is out of range",
-                                row + 1, weight[p]);
+            if (check_cost(params, layout->n, row, weight[p], err))
+                return KLR_E_USAGE;
         }
     return 0;
 }

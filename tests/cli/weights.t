@@ -229,6 +229,7 @@ put("$dir/word", "1\n2 # fine\n\n  two\n");
 put("$dir/two", "1\n2 3\n");
 put("$dir/huge", "1e999\n");
 put("$dir/empty", "# none\n");
+put("$dir/least", "1e-200\n" x 120);
 for my $case (
     [ 1, 'short: weights of 2 examples, but the data have 120',
         '--weights short heart' ],
@@ -241,6 +242,15 @@ for my $case (
     [ 1, "huge:1:1: '1e999' is not a number above 0", '--weights huge heart' ],
     [ 1, 'none: cannot open: No such file or directory',
         '--weights none heart' ],
+    # what is no C to work with: some solvers did not end
+    [ 2, 'option -c: C of example 1, 0 with its weights, is out of range',
+        '--weights least -c 1e-200 -s lhalf --max-iter 3 heart' ],
+    [ 2, 'option -c: C of example 1, 9.99989e-321 with its weights, is out of'
+        . ' range', '-c 1e-320 -a smo heart' ],
+    [ 2, 'option -c: C of example 1, inf with its weights, is out of range',
+        '-c 1,1e300 -w1 1e100 -w-1 1e100 heart' ],
+    [ 2, 'option -c: C of example 1, 1e+308 with its weights, is out of range',
+        '-c 1e308 heart' ],
     [ 2, 'weights and training set cannot both come from stdin',
         '--weights - - m' ],
     [ 2, 'weights and folds cannot both come from stdin',

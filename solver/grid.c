@@ -2,7 +2,7 @@
  *
  * Cross validation at every point of a grid of gammas, lambdas and values of C.
  * A gamma has one operator, which its lambdas, values of C, folds and machines
- * share. Where tiles of several gammas fit into the memory they are worked on
+ * share. Where what several gammas need fits into the memory they are worked on
  * side by side, a thread each; else one after the other, by all threads. That
  * does not change a result.
  *
@@ -155,19 +155,24 @@ static void grid_turn(void *context, size_t index, size_t thread)
 
 /* ---- The grid ---- */
 
-/* Threads that can have all tiles of a gamma each. */
+/* Threads that can have all that a gamma may use each, tiles and what its
+ * solver allocates: so none of them goes without. Of a greedy solver, whose
+ * model ends where its memory does, each gamma has all the memory there is. */
 static size_t grid_abreast(const struct klr_params *params,
                            const struct layout *layout,
                            const struct klr_pool *pool)
 {
     double n = (double)layout->n;
-    double tiles = 0.5 * n * (n + KLR_TILE) * sizeof(float);
+    double need = 0.5 * n * (n + KLR_TILE) * sizeof(float) +
+                  solver_bytes(params, layout->n, layout->k);
     if (params->loo)
-        tiles += loo_bytes(params, layout, 1);
-    double room = (double)params_budget(params) / tiles;
+        need += loo_bytes(params, layout, 1);
+    double room = (double)params_budget(params) / need;
     size_t threads = klr_pool_size(pool), gammas = params->gamma.count;
     threads = threads < gammas ? threads : gammas;
-    return room < (double)threads ? 1 : threads;
+    if (params->solver == KLR_SOLVER_GREEDY || room < (double)threads)
+        return 1;
+    return threads;
 }
 
 static int grid_run(struct grid *grid, struct klr_pool *pool,

@@ -387,6 +387,9 @@ static struct klr_kernel params_kernel(const struct klr_params *params,
 /* ---- training: see train.c ---- */
 
 static struct klr_features problem_features(const struct klr_problem *problem);
+/* What the solver of the parameters allocates for n examples of k classes
+ * beside tiles of K; 0 where it keeps none. */
+static double solver_bytes(const struct klr_params *params, size_t n, size_t k);
 /* operator_create on a problem, within the memory of the parameters; errors
  * name the line of its file, or the MB that are needed. */
 static int problem_operator(struct klr_operator *op,

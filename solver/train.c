@@ -153,18 +153,22 @@ static struct klr_features problem_features(const struct klr_problem *problem)
     };
 }
 
+static double solver_bytes(const struct klr_params *params, size_t n, size_t k)
+{
+    const struct system *system = system_of(params, NULL);
+    if (multiclass_of(params, k) == KLR_SOFTMAX)
+        return system->softmax_bytes(n, k);
+    return system->bytes ? system->bytes(n) : 0;
+}
+
 /* Some solvers keep tiles of K, others a cache of its rows. What the former
  * allocate beyond what -m leaves to a program comes off the tiles. */
 static int tile_budget(const struct klr_params *params, size_t n, size_t k,
                        size_t *budget, struct klr_error *err)
 {
-    const struct system *system = system_of(params, NULL);
     double bytes = (double)params_budget(params);
-    double beyond = bytes;
-    if (multiclass_of(params, k) == KLR_SOFTMAX)
-        beyond = fmax(system->softmax_bytes(n, k) - params_beside, 0);
-    else if (system->bytes)
-        beyond = fmax(system->bytes(n) - params_beside, 0);
+    double need = solver_bytes(params, n, k);
+    double beyond = need > 0 ? fmax(need - params_beside, 0) : bytes;
     *budget = 0;
     if (bytes < beyond)
         return params_refuse_budget(n, beyond, err);

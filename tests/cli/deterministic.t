@@ -61,4 +61,8 @@ same($_, $three) for @several;
 same('-v 2 -s kfd -g 0.05,0.2 -c 1,10', $three);
 same('-v 3 -s sklr --link sigma -g 0.05,0.1 -l 0,1 -c 10', 'heart_scale');
 
+# Greedy models that the memory ends, not in proportion to threads.
+@ways = ([ 1, 1 ], [ 2, 1 ], [ 3, 1 ]);
+same('-v 2 -s ivm -e 1e-15 -c 100 -g 0.5,2', 'heart_scale');
+
 done_testing();

@@ -189,6 +189,10 @@ static int params_check_model(const struct klr_params *params,
     if (params->threshold && params->model != KLR_MODEL_KFD)
         return klr_fail(err, KLR_E_USAGE,
                         "option --threshold: only a kfd model has a choice");
+    if (params->calibration && !link_is_fitted(params_settle(params).link))
+        return klr_fail(err, KLR_E_USAGE,
+                        "option --calibrate: the link %s is not fitted",
+                        klr_link_names[params_settle(params).link]);
     if (params->selection && (params->model != KLR_MODEL_KFD || !greedy))
         return klr_fail(err, KLR_E_USAGE,
                         "option --selection: only kfd by greedy has rules");

@@ -244,6 +244,10 @@ my @values = (
         . 'link of a softmax'],
     ['--calibrate no', "option --calibrate: 'no' is not one of cv, holdout, "
         . 'training'],
+    ['--calibrate training', 'option --calibrate: the link sigma is not '
+        . 'fitted'],
+    ['-s svm --calibrate holdout', 'option --calibrate: the link none is not '
+        . 'fitted'],
     ['--max-iter -5', 'option --max-iter: must be at least 1, got -5'],
     ['--max-iter 1e3', "option --max-iter: '1e3' is not an integer"],
     ['--time-limit -1', 'option --time-limit: must be greater than 0, got -1'],

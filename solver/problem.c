@@ -44,14 +44,14 @@ static int problem_reserve(struct klr_problem *problem,
     return 0;
 }
 
-/* The label of the next row. */
+/* The label of the next row. -0 is written as 0, which it equals. */
 static int problem_add_label(struct klr_problem *problem,
                              const struct klr_row *row, int flags,
                              struct klr_error *err)
 {
     double *label = &problem->label[problem->n];
     size_t index = 0;
-    *label = row->has_label ? row->label : 0;
+    *label = row->has_label && row->label != 0 ? row->label : 0;
     if (!row->has_label || !(flags & KLR_READ_NAMES))
         return 0;
     int code = names_add(&problem->names, row->label_text, row->label_length,

@@ -104,6 +104,12 @@ for my $file (@files) {
     my (undef, $model) = trained('one label in four spellings', $text);
     is($model, $expected, 'one label in four spellings: the same model');
 }
+# So are 0 and -0, whichever comes first.
+for my $zero ('0', '-0', '-0.0') {
+    my ($run, $model) = trained("a label $zero",
+        "$zero 1:1\n1 1:2\n0 1:0.5\n-0 1:0.25\n1 1:3\n");
+    like($model, qr/^label 1 0$/m, "a label $zero: the model has 0");
+}
 # More than two classes, ascending.
 {
     my ($run, $model) = trained('three classes',

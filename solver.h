@@ -548,8 +548,8 @@ struct klr_params klr_params_point(const struct klr_params *params,
  * at all points. With params->loo the model is that of all examples, and what
  * it would answer without the one is estimated: Cawley & Talbot (2008). *out is
  * empty after a failure, else to be freed. Errors as klr_train; KLR_E_USAGE for
- * folds that the examples do not have, and for a metric without a value, too,
- * KLR_E_LIMIT where the time for leave-one-out was too short.
+ * no folds, for folds that the examples do not have, and for a metric without
+ * a value, too, KLR_E_LIMIT where the time for leave-one-out was too short.
  *
  * What eps leaves open depends on the points before. The best of several is
  * validated once more, as if it were the only one; a time limit counts anew. */

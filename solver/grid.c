@@ -240,6 +240,12 @@ int klr_cross_validate(const struct klr_problem *problem,
                        const struct klr_params *given, bool held_out,
                        struct klr_validation *out, struct klr_error *err)
 {
+    *out = (struct klr_validation){0};
+    int code = klr_params_check(given, err);
+    if (!code && !klr_params_validate(given))
+        code = klr_fail(err, KLR_E_USAGE, "option -v: it asks for no folds");
+    if (code)
+        return code;
     const struct klr_params settled = params_settle(given), *params = &settled;
     size_t folds = params->loo ? 1 : (size_t)params->folds;
     struct deal deal = {folds, calibration_parts(params),
@@ -251,11 +257,8 @@ int klr_cross_validate(const struct klr_problem *problem,
                         .layout = &layout,
                         .out = out,
                         .begin = klr_seconds()};
-    *out = (struct klr_validation){0};
-    int code = klr_params_check(given, err);
     pthread_mutex_init(&grid.lock, NULL);
-    if (code ||
-        (code = layout_create(&layout, problem, params->positive, deal, err)) ||
+    if ((code = layout_create(&layout, problem, params->positive, deal, err)) ||
         (code = metric_check((enum klr_metric)params->metric, layout.k,
                              params->link != KLR_LINK_NONE, err)) ||
         (code = klr_pool_create(&pool, params->threads, err)) ||

@@ -220,6 +220,14 @@ int klr_train(const struct klr_problem *problem, const struct klr_params *given,
               struct klr_model **model, struct klr_report *report,
               struct klr_error *err)
 {
+    size_t count = given->cost.count;
+    for (size_t t = 0; t < count; t++) {
+        model[t] = NULL;
+        report_start(&report[t]);
+    }
+    int code = klr_params_check(given, err);
+    if (code)
+        return code;
     const struct klr_params settled = params_settle(given), *params = &settled;
     struct klr_kernel kernel = params_kernel(params, problem->dimension);
     struct deal deal = {1, calibration_parts(params), (uint64_t)params->seed,
@@ -229,14 +237,7 @@ int klr_train(const struct klr_problem *problem, const struct klr_params *given,
     struct klr_operator op = {0};
     struct training training = {0};
     struct ensemble ensemble = {0};
-    size_t count = params->cost.count;
-    for (size_t t = 0; t < count; t++) {
-        model[t] = NULL;
-        report_start(&report[t]);
-    }
-    int code = klr_params_check(given, err);
-    if (code ||
-        (code = layout_create(&layout, problem, params->positive, deal, err)) ||
+    if ((code = layout_create(&layout, problem, params->positive, deal, err)) ||
         (code = klr_pool_create(&pool, params->threads, err)) ||
         (code = problem_operator(&op, problem, params, &kernel, &layout, pool,
                                  err)) ||

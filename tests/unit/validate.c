@@ -258,6 +258,23 @@ static void test_metric(const struct klr_problem *problem, int model,
     klr_validation_free(&v);
 }
 
+/* Parameters that ask for nothing, or for what there is not. */
+static void test_refused(const struct klr_problem *problem)
+{
+    struct klr_params params = path_params(KLR_MODEL_KLR, 1e-6);
+    struct klr_validation v;
+    struct klr_error err;
+    params.folds = 0;
+    ok(klr_cross_validate(problem, &params, false, &v, &err) == KLR_E_USAGE &&
+           !v.values,
+       "no folds: %s", err.message);
+    params.model = 99;
+    params.folds = 2;
+    ok(klr_cross_validate(problem, &params, false, &v, &err) == KLR_E_USAGE &&
+           !v.values,
+       "no model: %s", err.message);
+}
+
 /* The metrics of predictions. */
 static struct klr_metric_values again(const struct klr_problem *problem,
                                       const struct klr_held_out *h,
@@ -411,5 +428,6 @@ int main(void)
     test_lone(&s, KLR_MODEL_SKLR, KLR_LINK_AUTO);
     sample_make(&s, N);
     test_failure(&s.problem);
+    test_refused(&s.problem);
     return done_testing();
 }

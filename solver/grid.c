@@ -91,8 +91,14 @@ static bool grid_stopped(struct grid *grid)
 /* Points that an interruption leaves out: metrics of no predictions at all. */
 static void grid_skip(struct grid *grid, size_t point)
 {
-    static const struct klr_metric_values unknown = {0,   0,   NAN, NAN, NAN,
-                                                     NAN, NAN, NAN, NAN, NAN};
+    static const struct klr_metric_values unknown = {.accuracy = NAN,
+                                                     .balanced = NAN,
+                                                     .log_loss = NAN,
+                                                     .brier = NAN,
+                                                     .auc = NAN,
+                                                     .f1 = NAN,
+                                                     .mcc = NAN,
+                                                     .ece = NAN};
     for (size_t t = 0; t < grid->params->cost.count; t++) {
         grid->out->values[point + t] = unknown;
         report_start(&grid->out->report[point + t]);

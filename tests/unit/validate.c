@@ -389,9 +389,14 @@ static void test_stopped_grid(const struct klr_problem *problem)
         printf("Bail out! %s\n", err.message);
     ok(calls == 1 && !v.metrics && v.best < COSTS &&
            v.report[COSTS].status == KLR_INTERRUPTED &&
-           v.report[3 * COSTS - 1].status == KLR_INTERRUPTED &&
-           isnan(v.values[3 * COSTS - 1].log_loss),
+           v.report[3 * COSTS - 1].status == KLR_INTERRUPTED,
        "a grid is stopped by one call");
+    const struct klr_metric_values *left = &v.values[3 * COSTS - 1];
+    ok(!left->count && !left->correct && isnan(left->accuracy) &&
+           isnan(left->balanced) && isnan(left->log_loss) &&
+           isnan(left->brier) && isnan(left->auc) && isnan(left->f1) &&
+           isnan(left->mcc) && isnan(left->ece),
+       "no metric of what is left out is known");
     klr_validation_free(&v);
 }
 

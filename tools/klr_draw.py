@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What klr-grid and klr-plot share: files in, pictures out.
+"""What klr-grid and klr-plot share: pictures.
 
 A picture is a gnuplot script, which gnuplot turns into PNG or SVG; whatever
 text of the user goes into one is quoted, and gnuplot's markup is off. Without
@@ -11,7 +11,9 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
+
+import klr_tool as tool
+from klr_tool import Failure
 
 # From bad or small to good or large; dark to light, also for the colour-blind.
 PALETTE = ("#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80",
@@ -23,38 +25,7 @@ COLUMNS = 79
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
-class Failure(Exception):
-    """A message for the user."""
-
-
 # ---- Files ----
-
-
-def shown_name(path):
-    return "stdin" if path == "-" else os.path.basename(path)
-
-
-def read_text(path):
-    if path == "-":
-        return sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
-    with open(path, encoding="utf-8", errors="surrogateescape") as file:
-        return file.read()
-
-
-def find_program(name, given):
-    """The path of klr-train or klr-predict: where the user says it is, beside
-    the tools, above them, or where the shell would find it."""
-    if given:
-        return given
-    here = os.path.dirname(os.path.realpath(sys.argv[0]))
-    for folder in (here, os.path.dirname(here)):
-        path = os.path.join(folder, name)
-        if os.path.isfile(path) and os.access(path, os.X_OK):
-            return path
-    path = shutil.which(name)
-    if not path:
-        raise Failure("%s is neither beside this program nor in PATH" % name)
-    return path
 
 
 def can_draw(path):
@@ -66,24 +37,10 @@ def can_draw(path):
     return bool(path)
 
 
-def check_folder(path):
-    """Before there is something to be written in the folder of `path`."""
-    if not os.access(os.path.dirname(os.path.realpath(path)), os.W_OK):
-        raise Failure("%s: cannot write into its folder" % path)
-
-
-def check_file(path):
-    """The same for what is written into the file itself, if there is one."""
-    if not os.path.exists(path):
-        check_folder(path)
-    elif os.path.isdir(path) or not os.access(path, os.W_OK):
-        raise Failure("%s: cannot write into it" % path)
-
-
 def check_picture(parser, path):
     if not path.lower().endswith((".png", ".svg")):
         parser.error("%r: a name in .png or .svg says what to draw" % path)
-    check_folder(path)
+    tool.check_output(path)
 
 
 # ---- Gnuplot ----
@@ -107,28 +64,21 @@ def titles(title, x, y):
 
 
 def draw(path, lines, size):
-    """Run gnuplot. The picture appears whole or not at all."""
-    path = os.path.realpath(path)
-    with tempfile.TemporaryDirectory(prefix=".klr-",
-                                     dir=os.path.dirname(path)) as folder:
-        picture = os.path.join(folder, "picture")
-        script = os.path.join(folder, "script")
-        kind = "kind = 'svg'"
-        if not path.lower().endswith(".svg"):
-            kind = ("kind = strstrt(GPVAL_TERMINALS, 'pngcairo') "
-                    "? 'pngcairo' : 'png'")
-        with open(script, "w", encoding="utf-8") as file:
-            file.write("\n".join([
-                "set encoding utf8", kind,
-                "set terminal @kind size %d,%d noenhanced background '#ffffff'"
-                " font 'Sans,12'" % size,
-                "set output 'picture'"] + lines + ["unset output", ""]))
-        run = subprocess.run(["gnuplot", "-d", "script"], cwd=folder,
-                             stdin=subprocess.DEVNULL, capture_output=True)
-        if run.returncode or not os.path.exists(picture):
-            raise Failure("gnuplot failed: " + " ".join(
-                run.stderr.decode("utf-8", "replace").split())[-300:])
-        os.replace(picture, path)
+    """The picture that gnuplot makes of a script."""
+    kind = "kind = 'svg'"
+    if not path.lower().endswith(".svg"):
+        kind = ("kind = strstrt(GPVAL_TERMINALS, 'pngcairo') "
+                "? 'pngcairo' : 'png'")
+    script = "\n".join([
+        "set encoding utf8", kind,
+        "set terminal @kind size %d,%d noenhanced background '#ffffff'"
+        " font 'Sans,12'" % size] + lines + ["unset output", ""])
+    status, picture, messages = tool.run_command(
+        ["gnuplot", "-d"], script.encode(), stderr=subprocess.PIPE)
+    if status or not picture:
+        raise Failure("gnuplot failed: " + " ".join(
+            messages.decode("utf-8", "replace").split())[-300:])
+    tool.write_file(path, picture)
 
 
 # ---- Surfaces ----
@@ -223,27 +173,3 @@ def write(lines):
     for line in lines:
         print(line.encode(sys.stdout.encoding or "ascii", "replace")
               .decode(sys.stdout.encoding or "ascii"))
-
-
-# ---- Programs ----
-
-
-def run_program(main):
-    """Call main, which returns the exit status, and report what it raises."""
-    name = os.path.basename(sys.argv[0])
-    try:
-        if None in (sys.stdin, sys.stdout):
-            raise Failure("stdin or stdout is closed")
-        status = main()
-        sys.stdout.flush()
-        return status
-    except Failure as failure:
-        message = str(failure)
-    except OSError as error:
-        message = "%s: %s" % (error.filename or "output", error.strerror)
-    except KeyboardInterrupt:
-        message = "interrupted"
-    sys.stderr.write("%s: %s\n" % (
-        name, message.encode("utf-8", "replace").decode()))
-    sys.stderr.flush()
-    os._exit(130 if message == "interrupted" else 1)  # stdout may be closed

@@ -9,6 +9,7 @@ use lib 'tests/cli/lib';
 use Test::More;
 use JSON::PP ();
 use List::Util qw(max min);
+use POSIX qw(mkfifo);
 use KLR;
 
 plan skip_all => 'python3 is not installed' unless peer('python3');
@@ -346,12 +347,12 @@ for my $case (
         . 'gamma, which --json has',
         put("$dir/other", $table =~ s/0.125/0.126/r), "$dir/table" ],
     [ 'klr-grid', "$dir/none: No such file or directory", "$dir/none" ],
-    [ 'klr-grid', "$dir/no/x.png: cannot write into its folder", '-o',
-        "$dir/no/x.png", "$dir/json" ],
-    [ 'klr-grid', "$dir/no/x: cannot write into its folder", @train,
+    [ 'klr-grid', "$dir/no/x.png: cannot write: No such file or directory",
+        '-o', "$dir/no/x.png", "$dir/json" ],
+    [ 'klr-grid', "$dir/no/x: cannot write: No such file or directory", @train,
         '--results', "$dir/no/x", 'none' ],
-    [ 'klr-grid', "$dir: cannot write into it", @train, '--results', $dir,
-        'none' ],
+    [ 'klr-grid', "$dir: cannot write: Is a directory", @train, '--results',
+        $dir, 'none' ],
     [ 'klr-plot', 'output: the true labels are missing: --data', 'roc',
         "$dir/output" ],
     [ 'klr-plot', 'output: 61 predictions, but 14 examples in labels', 'roc',
@@ -364,8 +365,8 @@ for my $case (
         'pr', '--data', put("$dir/short", "1\n"), "$dir/pairs" ],
     [ 'klr-plot', 'decision: decision values: reliability is of probabilities',
         'reliability', '--data', "$dir/two.data", "$dir/decision" ],
-    [ 'klr-plot', "$dir/no/x.png: cannot write into its folder", 'roc', '-o',
-        "$dir/no/x.png", "$dir/cv" ],
+    [ 'klr-plot', "$dir/no/x.png: cannot write: No such file or directory",
+        'roc', '-o', "$dir/no/x.png", "$dir/cv" ],
     [ 'klr-plot', 'cv: there is no class 9', 'roc', '--class', 9, "$dir/cv" ],
     [ 'klr-plot', 'single: only examples of class 1', 'roc', "$dir/single" ],
     [ 'klr-plot', 'heart_scale: not predictions', 'roc', 'heart_scale' ],
@@ -377,16 +378,48 @@ for my $case (
     $run = run([ @python, "tools/$tool", @arguments ]);
     is("$run->{exit} $run->{err}", "1 $tool: $message\n", $message);
 }
-# A file that may be written in a folder that may not, as /dev/stdout mostly is.
+# In a folder that may not be written, nothing but what is written as it is.
 mkdir "$dir/shut";
 put("$dir/shut/file", '');
+mkfifo("$dir/shut/pipe", 0666) or die $!;
 chmod 0711, $dir;
-chmod 0666, "$dir/shut/file";
+chmod 0666, "$dir/shut/file", "$dir/shut/pipe";
 chmod 0555, "$dir/shut";
-$run = run([ @python, '-c', 'import os, sys; sys.path.insert(0, "tools");'
-        . ' import klr_draw; os.geteuid() or os.setuid(65534);'
-        . ' klr_draw.check_file(sys.argv[1])', "$dir/shut/file" ]);
-is("$run->{exit} $run->{err}", '0 ', 'a file in a folder that is not writable');
+for my $case ([ pipe => '0 ' ],
+    [ file => "1 -c: $dir/shut/file: cannot write: Permission denied\n" ])
+{
+    my ($name, $said) = @$case;
+    $run = run([ @python, '-c', 'import os, sys; sys.path.insert(0, "tools");'
+            . ' import klr_tool as t; os.geteuid() or os.setuid(65534);'
+            . ' t.run_program(lambda: t.check_output(sys.argv[1]))',
+            "$dir/shut/$name" ]);
+    is("$run->{exit} $run->{err}", $said, "a $name in a folder that is shut");
+}
+
+# A disk that is full after a block of 512 bytes.
+put("$dir/old$_", "old\n") for '', '.svg';
+for my $case ([ 'klr-grid', "$dir/old", @train, '-v', 2, '--results',
+        "$dir/old", @whole ],
+    $gnuplot ? [ 'klr-plot', "$dir/old.svg", 'roc', '-o', "$dir/old.svg",
+        "$dir/cv" ] : ())
+{
+    my ($tool, $file, @arguments) = @$case;
+    $run = run([ 'sh', '-c', 'ulimit -f 1 && exec "$@"', 'sh', @python,
+            "tools/$tool", @arguments ]);
+    is("$run->{exit} $run->{err}",
+        "1 $tool: $file: cannot write: File too large\n", "no disk for $tool");
+    is(get($file), "old\n", 'an old file stays');
+}
+is(join(' ', glob "$dir/.klr*"), '', 'and nothing else is left');
+my @results = split /^/, get("$dir/again");
+$run = run([ 'sh', '-c', 'exec >>"$0" "$@"', put("$dir/log", "before\n"),
+        @python, 'tools/klr-grid', @train, '-v', 3, '--results', '/dev/stdout',
+        @whole ]);
+my @log = split /^/, get("$dir/log");
+is("$log[0]$log[-1]", "before\n" . last_line({ out => $text }) . "\n",
+    '/dev/stdout is written behind what it has');
+is($log[1] =~ s/"seconds.*//sr, $results[0] =~ s/"seconds.*//sr,
+    'results first');
 for my $case ([ 'klr-grid' ], [ 'klr-grid', '-c', 1, "$dir/json" ],
     [ 'klr-grid', '-o', 'x.pdf', "$dir/json" ],
     [ 'klr-grid', '--metric', 'x', 'y' ],
@@ -414,8 +447,8 @@ for my $tool (qw(klr-grid klr-plot)) {
         "$tool --help");
     next unless -w '/dev/full';
     my @shown = $tool eq 'klr-grid' ? "$dir/json" : ('roc', "$dir/cv");
-    like(run([ "tools/$tool", @shown ],
-        stdout_file => '/dev/full')->{err}, qr/\A$tool: output: No space left/,
+    like(run([ "tools/$tool", @shown ], stdout_file => '/dev/full')->{err},
+        qr/\A$tool: stdout: cannot write: No space left/,
         "$tool on a full disk");
 }
 

@@ -194,10 +194,12 @@ for my $case (
 }
 $run = run([ 'sh', '-c', 'ulimit -f 1 && exec "$@"', 'sh', 'tools/klr-subset',
         'heart_scale', 200, "$dir/old" ]);
-is("$run->{exit} $run->{err}", "1 klr-subset: $dir/old: File too large\n",
+is("$run->{exit} $run->{err}",
+    "1 klr-subset: $dir/old: cannot write: File too large\n",
     'a subset beyond the limit of files');
 is(subset('heart_scale', 9, "$dir/no/x")->{err},
-    "klr-subset: $dir/no/x: No such file or directory\n", 'no folder');
+    "klr-subset: $dir/no/x: cannot write: No such file or directory\n",
+    'no folder');
 is(get("$dir/old"), "old\n", 'an old file stays');
 is(join(' ', glob "$dir/.klr*"), '', 'and nothing else is left');
 is(subset('heart_scale', $_)->{exit}, 2, "size $_: wrong usage")
@@ -219,7 +221,7 @@ SKIP: {
         $run = run([ "tools/$command->[0]", @$command[ 1 .. $#$command ] ],
             stdout_file => '/dev/full');
         like("$run->{exit} $run->{err}",
-            qr/\A1 $command->[0]: output: No space left on device\n\z/,
+            qr/\A1 $command->[0]: stdout: cannot write: No space left on/,
             "$command->[0] on a full disk");
     }
 }

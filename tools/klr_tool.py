@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the tools share: files in and out, other programs, the end of a tool.
+
+A file appears whole or not at all, as those of the programs do (base/output.c):
+it is written beside its place, under a name that stands in `unfinished` for as
+long as it exists, and renamed. Pipes, devices, and what is open already are
+written as they are.
+"""
+import contextlib
+import errno
+import itertools
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sys
+
+STREAMS = {"/dev/stdout": 1, "/dev/stderr": 2}
+
+serial = itertools.count()  # makes the names of temporary files unique
+unfinished = set()  # temporary files that are to go
+
+
+class Failure(Exception):
+    """A message for the user."""
+
+
+# ---- Files in ----
+
+
+def shown_name(path):
+    return "stdin" if path == "-" else os.path.basename(path)
+
+
+def read_text(path):
+    if path == "-":
+        return sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
+    with open(path, encoding="utf-8", errors="surrogateescape") as file:
+        return file.read()
+
+
+# ---- Files out ----
+
+
+def descriptor_of(path):
+    """Which of the tool's own descriptors a path names, or None."""
+    match = re.fullmatch("/(?:dev|proc/self)/fd/([0-9]+)", path)
+    return int(match[1]) if match else STREAMS.get(path)
+
+
+def is_direct(path):
+    """Whether it is written as it is: there is more than a name to it."""
+    return path == "-" or descriptor_of(path) is not None or (
+        os.path.exists(path) and not os.path.isfile(path))
+
+
+@contextlib.contextmanager
+def writing(path):
+    """A failure names `path`, not what lies beside it for a while."""
+    try:
+        yield
+    except OSError as error:
+        raise Failure("%s: cannot write: %s" % (
+            "stdout" if path == "-" else path, error.strerror))
+
+
+def check_output(path):
+    """Whether it could be written, before there is something to be written."""
+    target = os.path.realpath(path)
+    with writing(path):
+        if os.path.isdir(target) or path.endswith("/"):
+            raise OSError(errno.EISDIR, os.strerror(errno.EISDIR))
+        places = [] if is_direct(path) else [os.path.dirname(target)]
+        for place in places + [target] * os.path.exists(target):
+            os.stat(place)
+            if not os.access(place, os.W_OK):
+                raise OSError(errno.EACCES, os.strerror(errno.EACCES))
+
+
+class Output:
+    """A file to be written. It appears when it is committed."""
+
+    def __init__(self, path):
+        check_output(path)
+        self.path = path
+        self.name = None  # of the file beside it
+        with writing(path):
+            if not is_direct(path):
+                self.target = os.path.realpath(path)
+                self.file = self.create()
+            elif path == "-":
+                self.file = sys.stdout.buffer
+            elif descriptor_of(path) is not None:
+                self.file = os.fdopen(os.dup(descriptor_of(path)), "wb")
+            else:
+                self.file = open(path, "wb")
+
+    def create(self):
+        """The file beside it, with the permissions of what is there."""
+        mode = None
+        if os.path.exists(self.target):
+            mode = stat.S_IMODE(os.stat(self.target).st_mode)
+        self.name = os.path.join(os.path.dirname(self.target), ".klr-%d-%d.tmp"
+                                 % (os.getpid(), next(serial)))
+        unfinished.add(self.name)
+        handle = os.open(self.name, os.O_WRONLY | os.O_CREAT | os.O_EXCL,
+                         0o666 if mode is None else mode & 0o666)
+        if mode is not None:
+            os.fchmod(handle, mode)
+        return os.fdopen(handle, "wb")
+
+    def write(self, data):
+        with writing(self.path):
+            self.file.write(data)
+
+    def commit(self):
+        with writing(self.path):
+            self.file.flush()
+            if self.name:
+                os.fsync(self.file.fileno())
+                self.file.close()
+                os.replace(self.name, self.target)
+                unfinished.discard(self.name)
+
+
+def write_file(path, data):
+    output = Output(path)
+    output.write(data)
+    output.commit()
+
+
+# ---- Other programs ----
+
+
+def find_program(name, given):
+    """The path of klr-train or klr-predict: where the user says it is, beside
+    the tools, above them, or where the shell would find it."""
+    if given:
+        return given
+    here = os.path.dirname(os.path.realpath(sys.argv[0]))
+    for folder in (here, os.path.dirname(here)):
+        path = os.path.join(folder, name)
+        if os.path.isfile(path) and os.access(path, os.X_OK):
+            return path
+    path = shutil.which(name)
+    if not path:
+        raise Failure("%s is neither beside this program nor in PATH" % name)
+    return path
+
+
+def run_command(command, text=None, **options):
+    """Status, output, and messages if they are captured, of a command that is
+    given `text`."""
+    process = subprocess.run(command, input=text, stdout=subprocess.PIPE,
+                             **options)
+    if process.returncode < 0:
+        raise Failure("%s: ended by signal %d"
+                      % (os.path.basename(command[0]), -process.returncode))
+    return process.returncode, process.stdout, process.stderr
+
+
+# ---- The end ----
+
+
+def run_program(main):
+    """Call main, which returns the exit status, and report what it raises."""
+    name = os.path.basename(sys.argv[0])
+    try:
+        if None in (sys.stdin, sys.stdout):
+            raise Failure("stdin or stdout is closed")
+        status = main()
+        sys.stdout.flush()
+        return status
+    except Failure as failure:
+        status, message = 1, str(failure)
+    except OSError as error:
+        status = 1
+        message = "%s: %s" % (error.filename or "stdout: cannot write",
+                              error.strerror)
+    except KeyboardInterrupt:
+        status, message = 130, "interrupted"
+    finally:
+        for path in unfinished:
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+    sys.stderr.write("%s: %s\n" % (
+        name, message.encode("utf-8", "replace").decode()))
+    sys.stderr.flush()
+    os._exit(status)  # stdout may be closed

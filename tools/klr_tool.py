@@ -12,18 +12,24 @@ import itertools
 import os
 import re
 import shutil
+import signal
 import stat
 import subprocess
 import sys
 
 STREAMS = {"/dev/stdout": 1, "/dev/stderr": 2}
+ENDING = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
 
 serial = itertools.count()  # makes the names of temporary files unique
-unfinished = set()  # temporary files that are to go
+unfinished = set()  # temporary files that are to go, however the tool ends
 
 
 class Failure(Exception):
     """A message for the user."""
+
+
+class Stopped(BaseException):
+    """By the signal of that number."""
 
 
 # ---- Files in ----
@@ -151,22 +157,43 @@ def find_program(name, given):
 
 def run_command(command, text=None, **options):
     """Status, output, and messages if they are captured, of a command that is
-    given `text`."""
-    process = subprocess.run(command, input=text, stdout=subprocess.PIPE,
-                             **options)
+    given `text`. Where the tool is stopped, the command ends first."""
+    with subprocess.Popen(
+            command, stdin=None if text is None else subprocess.PIPE,
+            stdout=subprocess.PIPE, **options) as process:
+        try:
+            out, messages = process.communicate(text)
+        except Stopped:
+            process.terminate()
+            raise
     if process.returncode < 0:
         raise Failure("%s: ended by signal %d"
                       % (os.path.basename(command[0]), -process.returncode))
-    return process.returncode, process.stdout, process.stderr
+    return process.returncode, out, messages
 
 
 # ---- The end ----
+
+
+def stop(number, _):
+    """The first signal is the last, so that nothing ends what follows it."""
+    for ending in ENDING:
+        signal.signal(ending, signal.SIG_IGN)
+    raise Stopped(number)
+
+
+def catch_signals():
+    """But those that were ignored at the start."""
+    for ending in ENDING:
+        if signal.getsignal(ending) != signal.SIG_IGN:
+            signal.signal(ending, stop)
 
 
 def run_program(main):
     """Call main, which returns the exit status, and report what it raises."""
     name = os.path.basename(sys.argv[0])
     try:
+        catch_signals()
         if None in (sys.stdin, sys.stdout):
             raise Failure("stdin or stdout is closed")
         status = main()
@@ -178,8 +205,8 @@ def run_program(main):
         status = 1
         message = "%s: %s" % (error.filename or "stdout: cannot write",
                               error.strerror)
-    except KeyboardInterrupt:
-        status, message = 130, "interrupted"
+    except Stopped as stopped:
+        status, message = 128 + stopped.args[0], "interrupted"
     finally:
         for path in unfinished:
             with contextlib.suppress(OSError):

@@ -11,6 +11,7 @@ use JSON::PP ();
 use List::Util qw(max min);
 use POSIX qw(mkfifo);
 use KLR;
+use Judge;
 
 plan skip_all => 'python3 is not installed' unless peer('python3');
 
@@ -171,6 +172,19 @@ print(values + [grid.interpolate([0, 1, 3], [0, 2, 3], plane, *p)
                 for p in [(0.5, 2.5), (1, 1)]])
 END
 is($interpolated->{out}, "[4.0, 0.5, 9.0, None, 3.0]\n", 'bilinear');
+
+# Minutes of steps: klr-grid tells klr-train that it is to end, and waits.
+put("$dir/long", mixed());
+$run = start([ @python, 'tools/klr-grid', @train[ 0, 1 ], '-a', 'smo', '-c',
+        '1e6,1e7', '-g', 0.01, '-e', 1e-9, '--results', "$dir/none",
+        "$dir/long" ]);
+ok(wait_for($run, qr/^klr-train: .*iterations, violation/m),
+    'klr-train shows progress');
+kill 'TERM', $run->{pid};
+finish($run);
+like("$run->{exit} $run->{err}", qr/\A143.*training was interrupted: no results
+klr-grid: interrupted\n\z/s, 'a signal ends klr-train, then klr-grid');
+ok(!-e "$dir/none", 'no results');
 
 # ---- klr-plot ----
 

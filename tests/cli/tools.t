@@ -5,6 +5,7 @@
 use strict;
 use warnings;
 use lib 'tests/cli/lib';
+use POSIX qw(mkfifo);
 use Test::More;
 use KLR;
 
@@ -230,6 +231,24 @@ for my $tool (qw(klr-check klr-subset)) {
     like("$run->{exit}$run->{out}", qr/\A0usage: $tool .*--help/s,
         "$tool --help");
 }
+
+# ---- Signals ----
+
+# The rest goes into a pipe that nobody reads: the subset is open, and waits.
+mkfifo("$dir/pipe", 0600) or die "mkfifo: $!";
+for my $signal ([ 'HUP', 129 ], [ 'INT', 130 ], [ 'TERM', 143 ]) {
+    my ($name, $exit) = @$signal;
+    $run = start([ 'tools/klr-subset', 'heart_scale', 9, "$dir/old",
+            "$dir/pipe" ]);
+    ok(wait_until($run, sub { () = glob "$dir/.klr*" }),
+        "SIG$name: a file is begun");
+    kill $name, $run->{pid};
+    finish($run);
+    is("$run->{exit} $run->{err}", "$exit klr-subset: interrupted\n",
+        "SIG$name: how it ends");
+    is(join(' ', glob "$dir/.klr*"), '', "SIG$name: nothing is left");
+}
+is(get("$dir/old"), "old\n", 'an old file stays');
 
 # ---- Closed streams ----
 

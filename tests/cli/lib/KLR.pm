@@ -11,8 +11,8 @@ use JSON::PP ();
 use POSIX ();
 use Test::More ();
 
-our @EXPORT = qw(bin tool start wait_for finish run printed_json scratch put get
-    peer data median);
+our @EXPORT = qw(bin tool start wait_until wait_for finish run printed_json
+    scratch put get peer data median);
 
 my @folders; # File::Temp objects: the folders go when the test ends
 my %running; # commands by process
@@ -108,19 +108,27 @@ sub ended
     return defined $run->{status};
 }
 
-# Wait until its stderr shows the pattern: a sign, not a time. False if it ends
-# without; the minutes only keep a program that goes on from hanging the tests.
-sub wait_for
+# Wait until there is a sign, not for a time. False if it ends without; the
+# minutes only keep a program that goes on from hanging the tests.
+sub wait_until
 {
     my ($run, $sign) = @_;
     for (1 .. 2400) {
         my $ended = ended($run, POSIX::WNOHANG());
-        return 1 if -e $run->{err_file} && get($run->{err_file}) =~ $sign;
+        return 1 if $sign->();
         return 0 if $ended;
         select undef, undef, undef, 0.05;
     }
     kill 'KILL', $run->{pid};
     return 0;
+}
+
+# Wait until its stderr shows the pattern.
+sub wait_for
+{
+    my ($run, $sign) = @_;
+    return wait_until($run,
+        sub { -e $run->{err_file} && get($run->{err_file}) =~ $sign });
 }
 
 # Wait for its end: adds exit (the status, or 128 + the signal that killed it),

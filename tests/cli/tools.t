@@ -137,6 +137,26 @@ unlike(check("1 1:$_\n2 1:0\n", '-')->{out}, qr/alike/, "a range of $_ will do")
     for 0.01, 0.5;
 like(check("1 1:0.0099\n2 1:0\n", '-')->{out}, qr/alike/, 'a smaller one not');
 
+# Symmetric where klr-train has to find it so, and looked at where it is square.
+my $matrix = "1 0:1 1:1 2:0.5\n-1 0:3 1:0.2001 2:0.1 3:1\n"
+    . "-1 0:2 1:0.5 2:1 3:0.1\n";
+for my $case (
+    [ 'a matrix that is not symmetric', $matrix,
+        'K(3,1) = 0.2001, but K(1,3) = 0' ],
+    [ 'but for rounding', $matrix =~ s/0.5$/0.5 3:0.2/mr ],
+    [ 'one of more columns', $matrix =~ s/$/ 4:1/mr ],
+    [ 'one of more rows', "$matrix-1 0:4 1:1\n" ],
+    [ 'other serial numbers', $matrix =~ s/0:3/0:4/r ],
+    [ 'the same serial number', $matrix =~ s/0:3/0:2/r ],
+    [ 'no serial number', $matrix =~ s/0:1 //r ])
+{
+    my ($name, $text, $said) = @$case;
+    my $shown = check($text, '--precomputed', '-')->{out};
+    is(join('', $shown =~ /^warning: K.*\n/mg), $said
+        ? "warning: $said: klr-train refuses a matrix that is not symmetric\n"
+        : '', $name);
+}
+
 # ---- klr-subset ----
 
 my @all = rows('heart_scale');

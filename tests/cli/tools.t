@@ -157,6 +157,10 @@ for my $case (
         : '', $name);
 }
 
+like(check($matrix, '--precomputed', '-')->{out},
+    qr/\Astdin: 3 examples, 3 features.*^range: from 0 to 1$/ms,
+    'a serial number is no feature');
+
 # ---- klr-subset ----
 
 my @all = rows('heart_scale');

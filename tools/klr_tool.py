@@ -71,6 +71,13 @@ def writing(path):
             "stdout" if path == "-" else path, error.strerror))
 
 
+def are_different(paths):
+    """Whether none of these files replaces another one. None is no file."""
+    targets = [os.path.realpath(path) for path in paths
+               if path is not None and not is_direct(path)]
+    return len(set(targets)) == len(targets)
+
+
 def check_output(path):
     """Whether it could be written, before there is something to be written."""
     target = os.path.realpath(path)

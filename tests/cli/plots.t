@@ -437,6 +437,10 @@ is($log[1] =~ s/"seconds.*//sr, $results[0] =~ s/"seconds.*//sr,
 for my $case ([ 'klr-grid' ], [ 'klr-grid', '-c', 1, "$dir/json" ],
     [ 'klr-grid', '-o', 'x.pdf', "$dir/json" ],
     [ 'klr-grid', '--metric', 'x', 'y' ],
+    [ 'klr-grid', @train, '-c', '1,2', '--results', "$dir/./data",
+        "$dir/data" ],
+    [ 'klr-grid', @train, '-c', '1,2', '--results', "$dir/x", '--save',
+        "$dir/x", "$dir/data" ],
     [ 'klr-plot' ], [ 'klr-plot', 'roc' ], [ 'klr-plot', 'pie', "$dir/cv" ],
     [ 'klr-plot', 'reliability', '--bins', 0, "$dir/cv" ])
 {

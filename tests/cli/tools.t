@@ -225,6 +225,9 @@ is("$run->{exit} $run->{err}",
 is(subset('heart_scale', 9, "$dir/no/x")->{err},
     "klr-subset: $dir/no/x: cannot write: No such file or directory\n",
     'no folder');
+is(subset('heart_scale', 9, @$_)->{err},
+    "klr-subset: : cannot write: Is a directory\n", 'an empty name')
+    for [''], [ "$dir/x", '' ];
 is(get("$dir/old"), "old\n", 'an old file stays');
 is(join(' ', glob "$dir/.klr*"), '', 'and nothing else is left');
 is(subset('heart_scale', $_)->{exit}, 2, "size $_: wrong usage")
@@ -236,6 +239,7 @@ for my $files ([$kept], ["$dir/./kept"], ['-', $kept]) {
     is(subset($kept, 3, @$files)->{exit}, 2, "the data in place of @$files");
 }
 is(get($kept), "1 1:1\n2 1:2\n3 1:3\n", 'stay');
+is(subset($kept, 3, ('/dev/null') x 2)->{exit}, 0, 'a device twice');
 is(check('', "$dir/none")->{err},
     "klr-check: $dir/none: No such file or directory\n",
         'klr-check of no file');

@@ -171,5 +171,4 @@ def filled(curve, steps):
 
 def write(lines):
     for line in lines:
-        print(line.encode(sys.stdout.encoding or "ascii", "replace")
-              .decode(sys.stdout.encoding or "ascii"))
+        print(line)

@@ -6,6 +6,7 @@ it is written beside its place, under a name that stands in `unfinished` for as
 long as it exists, and renamed. Pipes, devices, and what is open already are
 written as they are.
 """
+import codecs
 import contextlib
 import errno
 import itertools
@@ -182,6 +183,22 @@ def run_command(command, text=None, **options):
 # ---- The end ----
 
 
+def visible(error):
+    """As the programs show it: bytes of a name as \\xNN; ? where the encoding
+    of the terminal has no such character."""
+    text = error.object[error.start:error.end]
+    return "".join("\\x%02X" % (ord(c) - 0xDC00)
+                   if 0xDC80 <= ord(c) < 0xDD00 else "?"
+                   for c in text), error.end
+
+
+def show_all_text():
+    codecs.register_error("klr_visible", visible)
+    for stream in (sys.stdout, sys.stderr):
+        if stream:
+            stream.reconfigure(errors="klr_visible")
+
+
 def stop(number, _):
     """The first signal is the last, so that nothing ends what follows it."""
     for ending in ENDING:
@@ -201,6 +218,7 @@ def run_program(main):
     name = os.path.basename(sys.argv[0])
     try:
         catch_signals()
+        show_all_text()
         if None in (sys.stdin, sys.stdout):
             raise Failure("stdin or stdout is closed")
         status = main()
@@ -218,7 +236,6 @@ def run_program(main):
         for path in unfinished:
             with contextlib.suppress(OSError):
                 os.unlink(path)
-    sys.stderr.write("%s: %s\n" % (
-        name, message.encode("utf-8", "replace").decode()))
+    sys.stderr.write("%s: %s\n" % (name, message))
     sys.stderr.flush()
     os._exit(status)  # stdout may be closed

@@ -161,6 +161,13 @@ like(check($matrix, '--precomputed', '-')->{out},
     qr/\Astdin: 3 examples, 3 features.*^range: from 0 to 1$/ms,
     'a serial number is no feature');
 
+# Text that stdout cannot have as it is.
+my $latin = put("$dir/\xe4", "\xc3\xa4 1:1\n");
+like(run([ 'tools/klr-check', '--string-labels', $latin ],
+    env => { PYTHONIOENCODING => "$_->[0]:strict" })->{out},
+    qr{\A\Q$dir/\xE4\E: 1 ex.*^ +\Q$_->[1]\E +1  100%}ms,
+    "a name in Latin-1, $_->[0]") for [ ascii => '?' ], [ utf8 => "\xc3\xa4" ];
+
 # ---- klr-subset ----
 
 my @all = rows('heart_scale');

@@ -16,7 +16,8 @@
  * section 4; without bias one variable moves alone, (7.1).
  *
  * The logistic psi' is infinite at 0 and C, so alpha is kept in
- * [mu C, (1 - mu) C], the box of Consolo (22); for klr by smo1 with the two
+ * [mu min(C, 1), (1 - mu) C], a box as Consolo's (22): optimal alphas do not
+ * grow with C, but digits of C - alpha are lost; for klr by smo1 with the two
  * loops of Keerthi, section 5, see smo1.c. Kernels that are not PSD: a step of
  * negative curvature goes to the end of the segment, Lin & Lin (2003), (27), or
  * to a point below f(alpha); f falls strictly either way.
@@ -35,16 +36,22 @@ static const double smo_least_eps = 1e-14; /* a gap asks for no less */
 
 /* ---- one example ---- */
 
-static double smo_lower(const struct smo *smo, const struct smo_example *e)
+/* What alpha keeps from an end of its range, with numbers of `size` there. */
+static double smo_kept(const struct smo *smo, double size)
 {
     return smo->loss.model == KLR_MODEL_SVM
                ? 0
-               : fmax(smo->loss.box, smo_margin * e->cost);
+               : fmax(smo->loss.box, smo_margin * size);
+}
+
+static double smo_lower(const struct smo *smo, const struct smo_example *e)
+{
+    return smo_kept(smo, fmin(e->cost, 1));
 }
 
 static double smo_upper(const struct smo *smo, const struct smo_example *e)
 {
-    return e->cost - smo_lower(smo, e);
+    return e->cost - smo_kept(smo, e->cost);
 }
 
 static double smo_room(const struct smo *smo, const struct smo_example *e,

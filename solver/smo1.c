@@ -2,7 +2,7 @@
  *
  * The outer loop of SMO as Keerthi et al. (2005), section 5, have it, for klr.
  *
- * The logistic psi' is infinite at 0 and C, so alpha stays in [mu C, C - mu C].
+ * The logistic psi' is infinite at 0 and C, so alpha keeps a margin: see smo.c.
  * An example that a step takes to an end of that is near its boundary (NBG in
  * the paper): s_i tells little there, its side is 0, and the inner loop, the
  * steps of smo_descend, chooses among the others (NG). Once these are optimal,

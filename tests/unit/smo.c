@@ -544,7 +544,7 @@ static void test_stops(struct sample *s)
 
 int main(void)
 {
-    static struct sample sample;
+    static struct sample sample, few;
     test_conjugates();
     test_line();
     sample_make(&sample, MOST);
@@ -552,6 +552,8 @@ int main(void)
     test_solution(&sample, KLR_MODEL_SVM, 50, 1e-4, 1e-3);
     test_solution(&sample, KLR_MODEL_KLR, 0.5, 1e-5, 1e-9);
     test_solution(&sample, KLR_MODEL_KLR, 50, 1e-5, 1e-9);
+    sample_make(&few, 20);
+    test_solution(&few, KLR_MODEL_KLR, 1e14, 1e-5, 1e-9);
     test_variants(&sample);
     test_indefinite(&sample);
     for (int model = KLR_MODEL_KLR; model <= KLR_MODEL_SVM; model++) {

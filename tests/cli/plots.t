@@ -384,6 +384,10 @@ for my $case (
     [ 'klr-plot', 'cv: there is no class 9', 'roc', '--class', 9, "$dir/cv" ],
     [ 'klr-plot', 'single: only examples of class 1', 'roc', "$dir/single" ],
     [ 'klr-plot', 'heart_scale: not predictions', 'roc', 'heart_scale' ],
+    [ 'klr-plot', 'nan: not predictions', 'roc', '--data', "$dir/two.data",
+        put("$dir/nan", "labels 1 -1\n1 nan 0\n") ],
+    [ 'klr-plot', 'true: not the predictions of klr-predict', 'surface',
+        '--predict', 'true', "$dir/flat", "$dir/plane" ],
     [ 'klr-plot', 'heart_scale: 13 features, but a surface has two', @surface,
         "$dir/flat", 'heart_scale' ])
 {

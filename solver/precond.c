@@ -671,10 +671,11 @@ static bool precond_rescale(struct precond *m, const double *s)
 {
     const double much = 1.5;
     double n = (double)m->n, rank = (double)m->rank, rest = 0;
+    if (!m->built || precond_element / 2 * rank * rank <= precond_entry * n)
+        return false;
     for (size_t i = 0; i < m->n; i++)
         rest += precond_rest(m, s, i);
-    if (!m->built || precond_element / 2 * rank * rank <= precond_entry * n ||
-        !(rest <= much * m->left))
+    if (!(rest <= much * m->left))
         return false;
     for (size_t i = 0; i < m->n; i++) {
         float ratio = (float)precond_ratio(m, s, i);

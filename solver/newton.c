@@ -382,12 +382,15 @@ static void newton_return(struct newton *nt)
  * gradients, the preconditioner is too weak for these to come near the Newton
  * point: more rank, and more accuracy; of that more, too, where a step near the
  * optimum gained little, and, where it gained much, no more than makes the next
- * the last one: the gap falls by the square of it. Far from the optimum weights
- * are those of long steps, as long as these gain something. */
+ * the last one, and so much where the gap is small: it falls by the square of
+ * it. Far from the optimum weights are those of long steps, as long as these
+ * gain something. */
 static void newton_plan(struct newton *nt, int step)
 {
+    const double small = 1e-4;
     struct direction *d = &nt->direction;
     double gap = nt->progress.violation, before = nt->before;
+    double last = sqrt(0.1 * nt->progress.target / fabs(gap));
     bool late = step % NEWTON_PATIENCE == 0, slow = gap > 0.1 * before;
     nt->before = gap;
     if (d->steps > NEWTON_LONG || (late && slow))
@@ -396,7 +399,7 @@ static void newton_plan(struct newton *nt, int step)
         nt->accuracy = fmax(0.1 * nt->accuracy, 1e-8);
     d->accuracy = nt->accuracy;
     if (!slow)
-        d->accuracy = fmax(d->accuracy, sqrt(0.1 * nt->progress.target / gap));
+        d->accuracy = fabs(gap) < small ? last : fmax(d->accuracy, last);
     if (gap > 1 && gap <= 0.5 * before && nt->functions->brace)
         nt->functions->brace(nt);
 }

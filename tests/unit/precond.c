@@ -488,7 +488,7 @@ static void test_rescaled(void)
     for (size_t i = 0; i < N; i++)
         root[i] = 5 + 5 * uniform();
     root[0] = root[1] = 0;
-    built_create(&b, &features, N, NULL);
+    built_create(&b, &features, 140, NULL);
     size_t rank = b.m.rank, first = b.m.pivot[0], limit = b.m.limit;
     double flops = b.m.flops;
     for (size_t i = 2; i < N; i++)

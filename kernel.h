@@ -202,7 +202,7 @@ struct klr_dense {
                    const double *w, double *out);
 };
 /* The fastest ones here. With and without fused multiplication the last bits of
- * panel and gram differ. */
+ * panel, slim, gram and cross differ. */
 const struct klr_dense *klr_dense(void);
 
 /* ---- The logistic function ----

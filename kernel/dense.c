@@ -9,7 +9,7 @@
 
 enum {
     DENSE_LINE = 16,  /* floats that come from memory together */
-    DENSE_CHUNK = 64, /* rows of two bands that stay in the nearer caches */
+    DENSE_CHUNK = 64, /* rows in the nearer caches, terms of a float sum */
     DENSE_WIDE = 16,  /* columns divided by a triangle at once */
     DENSE_ROWS = 4,   /* rows that a sweep takes at once */
     DENSE_PARTS = 8   /* partial sums of a row in a sweep */

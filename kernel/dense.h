@@ -14,7 +14,8 @@
  *                        compilers, which convert by halves, need to be told
  *
  * Every element of a result has one accumulator, which takes its terms in the
- * order of the inner dimension: so neither the width of vectors nor the number
+ * order of the inner dimension, or one of floats for each DENSE_CHUNK terms and
+ * one of doubles for their sums: so neither the width of vectors nor the number
  * of rows taken at once has an influence on it.
  */
 #define LOCAL    static inline __attribute__((always_inline)) TARGET
@@ -202,7 +203,7 @@ static TARGET void NAME(dense_gram)(size_t inner, const void *a, const void *b,
     }
 }
 
-/* ---- floats, then doubles: out += A'B ---- */
+/* ---- floats, then doubles: out = A'B ---- */
 
 LOCAL void NAME(cross_block)(const size_t vectors, size_t inner, const float *a,
                              const float *b, size_t pitch, double *out)
@@ -232,6 +233,14 @@ LOCAL void NAME(cross_block)(const size_t vectors, size_t inner, const float *a,
     }
 }
 
+LOCAL void NAME(cross_rows)(const size_t vectors, size_t inner, const float *a,
+                            size_t rows, const float *b, size_t pitch,
+                            double *out)
+{
+    for (size_t i = 0; i < rows; i += ROWS)
+        NAME(cross_block)(vectors, inner, a + i, b, pitch, out + i * KLR_BAND);
+}
+
 static TARGET void NAME(dense_cross)(size_t inner, const float *a,
                                      const float *b, size_t pitch, size_t rows,
                                      size_t cols, double *out)
@@ -240,13 +249,15 @@ static TARGET void NAME(dense_cross)(size_t inner, const float *a,
     for (size_t k = 0, count; k < inner; k += count) {
         const float *left = a + k * pitch, *right = b + k * pitch;
         count = inner - k < DENSE_CHUNK ? inner - k : DENSE_CHUNK;
-        for (size_t j = 0; j < cols; j += 2 * WIDE)
-            for (size_t i = 0; i < rows; i += ROWS)
-                if (KLR_BAND - j < 2 * WIDE)
-                    NAME(cross_block)
-        (1, count, left + i, right + j, pitch, out + i * KLR_BAND + j);
-        else NAME(cross_block)(2, count, left + i, right + j, pitch,
-                               out + i * KLR_BAND + j);
+        for (size_t j = 0; j < cols; j += 2 * WIDE) {
+            if (KLR_BAND - j < 2 * WIDE) {
+                NAME(cross_rows)
+                (1, count, left, rows, right + j, pitch, out + j);
+            } else {
+                NAME(cross_rows)
+                (2, count, left, rows, right + j, pitch, out + j);
+            }
+        }
     }
 }
 

@@ -30,7 +30,8 @@
 #include "solver/smo.c"        /* and the method; */
 #include "solver/smo1.c"       /* its outer loop, to first order */
 #include "solver/triangle.c"   /* dense triangles, factored: for the next, */
-#include "solver/precond.c"    /* low rank, weighted: for the next */
+#include "solver/precond.c"    /* low rank, weighted, */
+#include "solver/pivots.c"     /* and its columns: for the next */
 #include "solver/cholesky.c"   /* of full rank, float: for discriminants */
 #include "solver/direction.c"  /* the step of the Newton method, */
 #include "solver/coupled.c"    /* and its preconditioner on several columns */

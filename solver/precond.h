@@ -34,6 +34,9 @@ struct precond {
     const struct klr_dense *dense; /* products for this processor */
 };
 
+/* Of diagonal elements that matter, beside the 1 of I. */
+static const double precond_least = 1e-2;
+
 static int precond_create(struct precond *m, const struct binary *problem,
                           struct klr_error *err);
 static void precond_free(struct precond *m);
@@ -53,6 +56,12 @@ static void precond_build(struct precond *m, const struct binary *problem,
 /* The same, but L may be kept for weights that differ little. */
 static void precond_prepare(struct precond *m, const struct binary *problem,
                             const double *s);
+/* More columns of L, block by block, one block at least: see pivots.c. */
+static void precond_grow(struct precond *m, const struct binary *problem);
+/* The trace of S K S - L L'. */
+static double precond_trace(const struct precond *m);
+/* Whether building L takes longer than a product with K. */
+static bool precond_is_dear(const struct precond *m);
 /* out = the inverse of M on the subspace s'out = 0, applied to in. */
 static void precond_solve(struct precond *m, const double *in, double *out);
 /* out = the inverse of M, applied to in. */

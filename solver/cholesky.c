@@ -60,6 +60,7 @@ static int cholesky_create(struct cholesky *m, const struct binary *problem,
                            .pool = problem->op->pool};
     if (!(m->tile = klr_alloc(blocks * (blocks + 1) / 2,
                               CHOLESKY_AREA * sizeof(float), err)) ||
+        !(m->range = klr_alloc(problem->set.count, sizeof *m->range, err)) ||
         !(m->row = klr_alloc(blocks, CHOLESKY_AREA * sizeof(float), err)) ||
         !(m->panel = klr_alloc(blocks, CHOLESKY_AREA * sizeof(float), err)) ||
         !(m->block = klr_alloc(2 * CHOLESKY_AREA, sizeof(double), err)) ||
@@ -72,6 +73,7 @@ static int cholesky_create(struct cholesky *m, const struct binary *problem,
 static void cholesky_free(struct cholesky *m)
 {
     klr_free(m->tile);
+    klr_free(m->range);
     klr_free(m->row);
     klr_free(m->panel);
     klr_free(m->block);
@@ -101,7 +103,7 @@ static void cholesky_fill(const struct cholesky *m, size_t i, float *tile)
     const double *down = m->s + i * KLR_TILE, *across = m->s + j * KLR_TILE;
     memset(tile, 0, CHOLESKY_AREA * sizeof *tile);
     for (size_t c = 0; c < w; c++) {
-        const float *k = m->row + c * m->n + i * KLR_TILE;
+        const float *k = m->row + c * m->n + (i - j) * KLR_TILE;
         float *to = tile + c / KLR_PANEL * CHOLESKY_STRIP + c % KLR_PANEL;
         for (size_t r = 0; r < h; r++)
             to[r * KLR_PANEL] = (float)(across[c] * down[r]) * k[r];
@@ -110,7 +112,8 @@ static void cholesky_fill(const struct cholesky *m, size_t i, float *tile)
     }
 }
 
-/* A tile of the column less the products of those before it. */
+/* A tile of the column less the products of those before it; of the tile of the
+ * diagonal, panels from their own first row on. */
 static void update_turn(void *context, size_t turn, size_t thread)
 {
     const struct cholesky *m = context;
@@ -119,10 +122,15 @@ static void update_turn(void *context, size_t turn, size_t thread)
     (void)thread;
     cholesky_fill(m, i, tile);
     for (size_t k = 0; k < j; k++)
-        for (size_t p = 0; p < CHOLESKY_PANELS; p++)
-            m->dense->panel(rows, KLR_TILE, cholesky_tile(m, i, k), KLR_TILE,
-                            m->panel + k * CHOLESKY_AREA + p * CHOLESKY_STRIP,
-                            tile + p * CHOLESKY_STRIP);
+        for (size_t p = 0; p < CHOLESKY_PANELS; p++) {
+            size_t skip = i > j ? 0 : p * KLR_PANEL;
+            if (skip < rows)
+                m->dense->panel(
+                    rows - skip, KLR_TILE,
+                    cholesky_tile(m, i, k) + skip * KLR_TILE, KLR_TILE,
+                    m->panel + k * CHOLESKY_AREA + p * CHOLESKY_STRIP,
+                    tile + p * CHOLESKY_STRIP + skip * KLR_PANEL);
+        }
 }
 
 /* The tile of the diagonal becomes the inverse of its factor; the first tile of
@@ -183,12 +191,12 @@ static bool cholesky_factor(struct cholesky *m, const struct binary *problem,
                             const double *s, size_t j)
 {
     size_t position[KLR_TILE], size = cholesky_size(m, j), at = j * KLR_TILE;
+    struct klr_set below = set_after(problem->set, at, m->range);
     m->s = s;
     m->column = j;
     for (size_t c = 0; c < size; c++)
         position[c] = set_position(problem->set, at + c);
-    operator_rows(problem->op, position, size, problem->set, KLR_FLOAT, m->row,
-                  m->n);
+    operator_rows(problem->op, position, size, below, KLR_FLOAT, m->row, m->n);
     klr_pool_run(m->pool, j, column_turn, m);
     klr_pool_run(m->pool, m->blocks - j, update_turn, m);
     m->flops += column_flops(m, at + size) - column_flops(m, at);

@@ -11,10 +11,11 @@ enum { CHOLESKY_VECTORS = KLR_SLIM }; /* solved for at once, at most */
 
 struct cholesky {
     size_t n, blocks;
-    float *tile;     /* (blocks (blocks + 1) / 2, KLR_TILE, KLR_TILE) L */
-    float *row;      /* (KLR_TILE, n) of K */
-    float *panel;    /* (blocks, KLR_TILE, KLR_TILE) of rows of L */
-    double *block;   /* (2, KLR_TILE, KLR_TILE) on the diagonal */
+    float *tile; /* (blocks (blocks + 1) / 2, KLR_TILE, KLR_TILE) L */
+    struct klr_range *range; /* (set.count) of the rows below */
+    float *row;              /* (KLR_TILE, n) of K, from the diagonal on */
+    float *panel;            /* (blocks, KLR_TILE, KLR_TILE) of rows of L */
+    double *block;           /* (2, KLR_TILE, KLR_TILE) on the diagonal */
     float *vector;   /* (blocks, KLR_TILE, CHOLESKY_VECTORS), and a block */
     const double *s; /* (n) roots of the weights, the caller's */
     size_t column;   /* of tiles that is worked on */

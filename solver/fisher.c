@@ -32,7 +32,8 @@
  * gradients (fisher_descent.c) with a preconditioner (fisher_inverse.c) go from
  * anchor to anchor until the gap (fisher_gap.c) is small enough, at each c from
  * the best multiple of the e before it. Their products are of floats; where an
- * anchor tells that these lead nowhere, of doubles.
+ * anchor tells that these lead nowhere, of doubles, and behind the first anchor
+ * where the preconditioner is of full rank: what is left is a step or two.
  */
 #include "solver/internal.h"
 
@@ -52,8 +53,6 @@ static bool fisher_gains(struct fisher *f)
         double gap = exact_gap(m);
         gains = gains && !m->indefinite &&
                 (gap <= f->eps || gap < 0.25 * m->anchored);
-        f->indefinite =
-            f->indefinite || (m->indefinite && f->precision == KLR_DOUBLE);
         m->indefinite = false;
         m->anchored = gap;
     }
@@ -77,18 +76,22 @@ static bool fisher_arrived(const struct fisher *f)
 static enum klr_status fisher_solve_one(struct fisher *f,
                                         enum klr_status status)
 {
-    f->precision = KLR_FLOAT;
+    f->precision = status == KLR_CONVERGED ? KLR_FLOAT : KLR_DOUBLE;
     for (size_t k = 0; k < f->machines; k++)
         f->machine[k].anchored = INFINITY;
     for (;;) {
+        enum klr_precision precision = f->precision;
         if (status == KLR_CONVERGED)
             status = fisher_descend(f, 0.25 * f->eps);
-        if (!fisher_arrived(f))
-            fisher_anchor(f, KLR_DOUBLE);
+        bool arrived = fisher_arrived(f);
+        if (f->full)
+            f->precision = KLR_DOUBLE;
+        if (!arrived)
+            fisher_anchor(f);
         if (status != KLR_CONVERGED || fisher_gap(f) <= f->eps)
             return status;
         if (!fisher_gains(f)) {
-            if (f->precision == KLR_DOUBLE)
+            if (precision == KLR_DOUBLE)
                 return KLR_PRECISION_LIMIT;
             f->precision = KLR_DOUBLE;
         }
@@ -165,17 +168,31 @@ static int exact_finish(const struct fisher *f, const struct exact *m,
     return fisher_threshold(m->problem, f->out, &solution->rho, err);
 }
 
+/* Time is up before the first step: e is the difference of the class means. */
+static void exact_guess(struct exact *m)
+{
+    const struct binary *b = m->problem;
+    double weight[2] = {0, 0};
+    for (size_t i = 0; i < b->n; i++)
+        weight[b->y[i] > 0] += b->weight[i];
+    for (size_t i = 0; i < b->n; i++)
+        m->e[i] = b->y[i] * b->weight[i] / weight[b->y[i] > 0];
+}
+
 static int fisher_path(struct fisher *f, struct solution *const *solution,
                        struct klr_error *err)
 {
     const struct klr_reals *cost = &f->problem->params->cost;
     int code = 0;
-    fisher_anchor(f, KLR_FLOAT); /* all tiles of K are there now */
+    operator_fill(f->problem->op, f->problem->set, KLR_FLOAT);
     for (size_t t = 0; t < cost->count && !code; t++) {
         fisher_set(f, cost->value[t]);
         enum klr_status status = fisher_check(f);
         if (status == KLR_CONVERGED && (code = fisher_prepare(f, &status, err)))
             return code;
+        for (size_t k = 0; k < f->machines; k++)
+            if (status != KLR_CONVERGED && t == 0)
+                exact_guess(&f->machine[k]);
         status = fisher_solve_one(f, status);
         for (size_t k = 0; k < f->machines; k++)
             f->indefinite = f->indefinite || f->machine[k].form < 0;
@@ -207,12 +224,10 @@ static double fisher_bytes(size_t n)
            cholesky_bytes(n < FISHER_FULL ? n : FISHER_FULL); /* of a pair */
 }
 
-/* e begins as the difference of the class means. */
 static void exact_create(struct fisher *f, struct exact *m,
                          const struct binary *problem, double *store)
 {
     size_t n = f->n;
-    double weight[2] = {0, 0};
     *m = (struct exact){.problem = problem,
                         .e = store,
                         .r = store + n,
@@ -221,12 +236,10 @@ static void exact_create(struct fisher *f, struct exact *m,
                         .ke = f->coef ? store + 4 * n : NULL,
                         .kp = f->coef ? store + 5 * n : NULL,
                         .noise = 0.25};
-    for (size_t i = 0; i < n; i++)
-        weight[problem->y[i] > 0] += problem->weight[i];
-    m->weight = weight[0] + weight[1];
-    for (size_t i = 0; i < n; i++)
-        m->e[i] =
-            problem->y[i] * problem->weight[i] / weight[problem->y[i] > 0];
+    for (size_t i = 0; i < n; i++) {
+        m->weight += problem->weight[i];
+        m->r[i] = problem->y[i] > 0;
+    }
 }
 
 static int fisher_create(struct fisher *f, const struct binary *problems,

@@ -54,7 +54,7 @@ static size_t exact_columns(const struct fisher *f, struct exact *m, double **x,
 }
 
 /* K K e from K e, in q, and K ke: their difference p is small, so that floats
- * do for it. */
+ * do for it where they do for steps. */
 static void fisher_square(struct fisher *f)
 {
     double *p[FISHER_MACHINES], *q[FISHER_MACHINES];
@@ -67,7 +67,7 @@ static void fisher_square(struct fisher *f)
         p[k] = m->p;
         q[k] = m->q;
     }
-    fisher_product(f, f->machines, p, q, KLR_FLOAT);
+    fisher_product(f, f->machines, p, q, f->precision);
     for (size_t k = 0; k < f->machines; k++)
         for (size_t i = 0; i < f->n; i++)
             f->machine[k].q[i] += f->machine[k].kp[i];
@@ -103,27 +103,25 @@ static void exact_anchor(const struct fisher *f, struct exact *m)
     exact_judge(f, m);
 }
 
-static void fisher_anchor(struct fisher *f, enum klr_precision precision)
+static void fisher_anchor(struct fisher *f)
 {
     double *x[2 * FISHER_MACHINES], *y[2 * FISHER_MACHINES];
-    bool exact = precision == KLR_DOUBLE;
     size_t count = 0;
     for (size_t k = 0; k < f->machines; k++)
         count += exact_columns(f, &f->machine[k], x + count, y + count);
-    fisher_product(f, count, x, y, precision);
-    for (size_t k = 0; k < f->machines && exact && !f->measured; k++) {
+    fisher_product(f, count, x, y, KLR_DOUBLE);
+    for (size_t k = 0; k < f->machines && !f->measured; k++) {
         struct exact *m = &f->machine[k];
         exact_measure(f, m, f->coef ? m->kp : m->q);
     }
-    f->measured = f->measured || exact;
+    f->measured = true;
     if (f->coef)
         fisher_square(f);
     for (size_t k = 0; k < f->machines; k++) {
         struct exact *m = &f->machine[k];
-        double way = exact ? 0 : sqrt(dot(f->n, m->e, m->e));
         exact_anchor(f, m);
-        m->way_e = f->coef ? way : 0;
-        m->way = f->coef ? sqrt(dot(f->n, m->p, m->p)) : way;
+        m->way_e = 0;
+        m->way = f->coef ? sqrt(dot(f->n, m->p, m->p)) : 0;
     }
 }
 
@@ -188,8 +186,11 @@ static bool fisher_step(struct fisher *f, double target)
     fisher_product(f, count, p, kp, f->precision);
     if (f->coef)
         fisher_product(f, count, kp, q, f->precision);
-    for (size_t k = 0; k < count; k++)
+    for (size_t k = 0; k < count; k++) {
         exact_step(f, active[k]);
+        f->indefinite = f->indefinite ||
+                        (active[k]->indefinite && f->precision == KLR_DOUBLE);
+    }
     count = fisher_active(f, target, active);
     for (size_t k = 0; k < count; k++)
         before[k] = active[k]->rz;

@@ -96,8 +96,8 @@ static void fisher_precondition(struct fisher *f, size_t count,
 
 /* ---- anchors and steps: see fisher_descent.c ---- */
 
-/* r formed anew by products of that precision, and with it a new beginning. */
-static void fisher_anchor(struct fisher *f, enum klr_precision precision);
+/* r formed anew by products in double, and with it a new beginning. */
+static void fisher_anchor(struct fisher *f);
 /* Steps from where the residuals are, until all gaps are `target`. */
 static enum klr_status fisher_descend(struct fisher *f, double target);
 /* What the clock says. */

@@ -243,6 +243,10 @@ static void operator_apply(struct klr_operator *op, struct klr_set rows,
                            struct klr_set cols, const double *v, size_t m,
                            enum klr_precision precision, double *out);
 
+/* Have entries of the set computed that are to be kept, as a product does. */
+static void operator_fill(struct klr_operator *op, struct klr_set set,
+                          enum klr_precision precision);
+
 /* out[q] (|cols|) = K[i[q], cols], float or double as `precision` says, for
  * q < count. Several rows cost less each than a single one. */
 static void operator_rows_to(struct klr_operator *op, const size_t *i,
@@ -270,6 +274,9 @@ static struct klr_set set_of(const struct klr_range *range, size_t count);
  * many ranges there are then. */
 static size_t set_append(struct klr_range *range, size_t count,
                          struct klr_range more);
+/* A set without its first i, whose ranges are put into range (set.count). */
+static struct klr_set set_after(struct klr_set set, size_t i,
+                                struct klr_range *range);
 /* The position of the i-th of a set. */
 static size_t set_position(struct klr_set set, size_t i);
 

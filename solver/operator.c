@@ -33,6 +33,21 @@ static struct klr_set set_of(const struct klr_range *range, size_t count)
     return set;
 }
 
+static struct klr_set set_after(struct klr_set set, size_t i,
+                                struct klr_range *range)
+{
+    struct klr_set rest = {range, 0, set.size - i};
+    for (size_t q = 0; q < set.count; q++) {
+        struct klr_range next = set.range[q];
+        size_t size = next.end - next.begin, skip = i < size ? i : size;
+        next.begin += skip;
+        i -= skip;
+        if (next.begin < next.end)
+            range[rest.count++] = next;
+    }
+    return rest;
+}
+
 static size_t set_append(struct klr_range *range, size_t count,
                          struct klr_range more)
 {
@@ -425,6 +440,18 @@ static void operator_apply(struct klr_operator *op, struct klr_set rows,
     else
         product_general(&p, op->tiles.blocks);
     operator_count(op, rows.size, cols.size);
+}
+
+static void operator_fill(struct klr_operator *op, struct klr_set set,
+                          enum klr_precision precision)
+{
+    struct product p = {
+        .op = op, .rows = set, .cols = set, .precision = precision};
+    tiles_divide(&op->tiles, set, op->row);
+    tiles_divide(&op->tiles, set, op->col);
+    if (op->groups == 0)
+        klr_pool_run(op->pool, op->tiles.blocks, fill_turn, &p);
+    operator_count(op, 0, 0);
 }
 
 /* Other examples come in batches of as many blocks as there are pieces for. */

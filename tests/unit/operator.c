@@ -291,6 +291,45 @@ static void test_counts(void)
         }
 }
 
+/* What is to be kept is there afterwards, and nothing else was computed. */
+static void test_fill(const struct klr_kernel *kernel,
+                      const struct klr_features *features)
+{
+    const struct klr_range some[] = {{0, 256}, {512, 1000}};
+    const struct klr_set set = set_of(some, 2);
+    for (int keep = 0; keep < 2; keep++) {
+        struct klr_operator op;
+        if (operator_create(&op, kernel, features, NULL, pool[2],
+                            keep ? SIZE_MAX : 0, NULL))
+            printf("Bail out! no memory\n");
+        operator_fill(&op, set, KLR_FLOAT);
+        unsigned long long filled = op.evaluations;
+        operator_apply(&op, set, set, v, 1, KLR_FLOAT, out);
+        ok(keep ? op.evaluations == filled && filled > 0
+                : filled == 0 && op.passes > 0,
+           "%llu entries before a product, %llu behind it", filled,
+           op.evaluations);
+        operator_free(&op);
+    }
+}
+
+/* A set without its first positions. */
+static void test_after(void)
+{
+    static const struct klr_range range[] = {{2, 5}, {9, 10}, {20, 30}};
+    const struct klr_set set = set_of(range, 3);
+    struct klr_range rest[3];
+    bool right = true;
+    for (size_t i = 0; i <= set.size; i++) {
+        struct klr_set after = set_after(set, i, rest);
+        right = right && after.size == set.size - i &&
+                after.size == set_of(rest, after.count).size;
+        for (size_t k = 0; k < after.size; k++)
+            right = right && set_position(after, k) == set_position(set, i + k);
+    }
+    ok(right, "sets without their first positions");
+}
+
 static bool rows_right(struct klr_operator *op, struct klr_set set)
 {
     static const size_t row[] = {200, 1049, 3, 4, 5, 600, 256, 255};
@@ -410,6 +449,8 @@ static void test_kernel(enum klr_kernel_type type, bool sparse, bool halves)
         klr_halve(single, N, N, N, half);
         test_halves();
     }
+    if (!op->groups && !halves)
+        test_fill(&kernel, &features);
     test_cross(features);
     test_apply();
     if (!op->groups) {
@@ -430,6 +471,7 @@ int main(void)
     struct klr_error err;
     for (int t = 0; t < 3; t++)
         klr_pool_create(&pool[t], t + 1, NULL);
+    test_after();
     test_kernel(KLR_RBF, false, false);
     test_kernel(KLR_RBF, false, true);
     test_kernel(KLR_LINEAR, false, false);

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/input.h"
 #include "base/numbers.h"
@@ -71,11 +72,13 @@ static bool ranges_numbers(const struct ranges *in, int count, double *number)
     return p == end;
 }
 
-/* The letter of a section; 0 with *err at another line, or at the end. */
-static char ranges_letter(struct ranges *in)
+/* The letter of a section, one of those wanted; 0 with *err at another line, or
+ * at the end. */
+static char ranges_letter(struct ranges *in, const char *wanted)
 {
     int got = ranges_line(in);
-    if (got == 1 && in->line.end - in->line.text == 1)
+    if (got == 1 && in->line.end - in->line.text == 1 &&
+        memchr(wanted, *in->line.text, strlen(wanted)))
         return *in->line.text;
     if (got == 0)
         ranges_fail(in, "the file ends before the section x or z");
@@ -155,16 +158,15 @@ static int ranges_sections(struct ranges *in, struct cli_scaling *scaling)
 {
     struct klr_scaling *features = &scaling->features;
     int code = 0, got;
-    char letter = ranges_letter(in);
+    char letter = ranges_letter(in, "yxz");
     if (letter == 'y') {
         code = ranges_y(in, scaling);
         if (code)
             return code;
-        letter = ranges_letter(in);
+        letter = ranges_letter(in, "xz");
     }
-    if (letter != 'x' && letter != 'z')
-        return letter ? ranges_fail(in, "not a section: y, x or z")
-                      : in->err->code;
+    if (!letter)
+        return in->err->code;
     features->standardize = letter == 'z';
     if (letter == 'x')
         code = ranges_limits(in, &features->lower, &features->upper);

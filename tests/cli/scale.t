@@ -282,6 +282,7 @@ for my $case (
     [ '', "0: the file ends before the section x or z" ],
     [ "y\n0 1\n0 1\n", "3: the file ends before the section x or z" ],
     [ "w\n", "1: not a section: y, x or z" ],
+    [ "\0\n", "1: not a section: y, x or z" ],
     [ "1 2 3\n", "1: not a section: y, x or z" ],
     [ "y\n0 1\n0 1\ny\n", "4: not a section: y, x or z" ],
     [ "x\n", "1: two numbers expected: lower and upper limit" ],

@@ -244,6 +244,12 @@ for my $options ('-v 3 -c 0.1,1,10', '-c 0.1,1,10', '-s svm -v 3 -c 0.1,1,10') {
     is($reports->[1]{status}, 'iteration_limit', '--max-iter: status');
     like($run->{err}, warns('C = 100: the limit of iterations was reached'),
         '--max-iter: a warning with the cost');
+    $run = train('-q -a smo --max-iter 1 -c 1:2048:x2 heart l');
+    my @warnings = split /\n/, $run->{err};
+    is(scalar @warnings, 11, 'warnings of many costs: ten, and one');
+    like($warnings[9], qr/C = 512: the limit of iterations/, 'in their order');
+    is($warnings[10], 'klr-train: warning: and 2 more like these',
+        'of how many there are besides');
     $run = train('-q --json -c 1,100 --time-limit 1e-9 heart l');
     is(join(' ', $run->{exit}, map { $_->{status} } @{ printed_json($run) }),
         '0 time_limit time_limit', '--time-limit: status of each');

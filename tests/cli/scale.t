@@ -113,6 +113,12 @@ END
 2 1:1.5e308
 3 1:0.75e308
 INPUT
+scales('limits at the ends of double', [ qw(-l -1e308 -u 1e308 -) ], <<'END',
+1 1:-1e+308 
+2 1:1e+308 
+3 1:-5e+307 
+END
+    stdin => "1 1:2\n2 1:6\n3 1:3\n");
 my $input = "\xEF\xBB\xBF# head\r\n1 qid:3 1:1\r\n\r\n2\t1:2 # x\r\n3 1:1.5";
 scales('all that is accepted', ['-'], "1 1:-1 \n2 1:1 \n3 \n",
     stdin => $input,

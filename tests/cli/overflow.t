@@ -67,4 +67,19 @@ for my $options (qw(svm sklr)) {
     is("$run->{exit}$run->{err}", '0', 'its model is one of numbers');
 }
 
+# Examples to be answered may be far larger than those of the model: what counts
+# is their inner product with these.
+put("$dir/small", "+1 1:1 2:0.5\n-1 1:-1 2:0.25\n+1 1:0.5\n-1 1:-0.5 2:1\n");
+run([ qw(klr-train -q -t 1 -d 3 -g 1 small model) ], cwd => $dir);
+for my $case ([ '1e80', 0, '' ], [ '1e110', 1, 'klr-predict: stdin:2: the '
+        . 'features are so large that the polynomial kernel overflows; '
+        . "scale the data\n" ])
+{
+    my ($value, $exit, $message) = @$case;
+    $run = run([ qw(klr-predict -q - model) ], cwd => $dir,
+        stdin => "1 1:1\n1 1:$value\n");
+    is($run->{err}, $message, "a cube of $value");
+    is($run->{exit}, $exit, 'exit status');
+}
+
 done_testing();

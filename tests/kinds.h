@@ -105,6 +105,12 @@ static double make_sparse_clusters(size_t i, size_t k, const double *above)
 {
     return k % 13 == i % 2 ? make_clusters(i, k, above) : 0;
 }
+/* Multiples of 2^-8 that floats hold, as they do not the sums of squares. */
+static double make_grid(size_t i, size_t k, const double *above)
+{
+    (void)above;
+    return k % 13 == i % 2 ? 30 + floor(8 * uniform()) / 256 : 0;
+}
 static double make_twins(size_t i, size_t k, const double *above)
 {
     (void)k;
@@ -163,6 +169,7 @@ static const struct kind {
     {"offset 1e8", 40, 11, make_offset, NULL},
     {"clusters at +-1e9", 40, 9, make_clusters, NULL},
     {"sparse clusters", 40, 130, make_sparse_clusters, NULL},
+    {"sparse grid", 40, 130, make_grid, NULL},
     {"near duplicates", 40, 17, make_twins, NULL},
     {"cancelling products", 30, 7, make_cancelling, NULL},
     {"one large row", 30, 21, make_large_row, NULL},

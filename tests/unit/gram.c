@@ -437,6 +437,37 @@ static void check_like(const struct kind *kind, const struct klr_kernel *kernel)
     sample_free(&base);
 }
 
+/* A base of sums that floats hold, which left rows near it have not. */
+static void test_off_grid(void)
+{
+    static double gram[MOST_ROWS * MOST_ROWS];
+    const struct klr_kernel kernel = {KLR_RBF, 0, 1, 0};
+    struct klr_range all = {0, 40};
+    struct klr_points *p = NULL, *q = NULL;
+    struct sample base, s;
+    sample_alloc(&base, 40, 200);
+    sample_alloc(&s, 40, 200);
+    for (size_t t = 0; t < base.n * base.d; t++)
+        if (t % base.d % 50 == t / base.d % 20) {
+            base.x[t] = 62 + floor(16 * uniform()) / 16;
+            s.x[t] = base.x[t] + uniform() / 16;
+        }
+    sample_pack(&base);
+    sample_pack(&s);
+    refer(&kernel, &s, &base);
+    int code = klr_points_create(&p, &kernel, &base.view, NULL, NULL, NULL);
+    ok(!code && !klr_points_create_like(&q, p, &s.view, NULL, NULL) &&
+           p->narrow.exact,
+       "left rows beside the grid of a base");
+    entries(q, all, p, whole(&all), KLR_FLOAT, gram, base.n);
+    double most = worst(&kernel, gram, KLR_FLOAT);
+    ok(most <= 1, "%.2g of the allowed error", most);
+    klr_points_free(p);
+    klr_points_free(q);
+    sample_free(&base);
+    sample_free(&s);
+}
+
 /* A left row much larger than the base, whose large products cancel. */
 static void test_large_left_row(void)
 {
@@ -461,6 +492,7 @@ static void test_large_left_row(void)
 static void test_like(void)
 {
     test_large_left_row();
+    test_off_grid();
     for (size_t k = 0; k < KINDS; k++)
         for (size_t t = 0; t < KERNELS && kinds[k].d > 7; t++)
             check_like(&kinds[k], &kernels[t]);

@@ -236,6 +236,14 @@ for my $limit (['--max-iter 4', 'iteration', 'iterations'],
     $run = run(['klr-predict', 'heart_scale', "$dir/l", "$dir/o"]);
     is($run->{exit}, 0, "$options: the model is usable");
 }
+
+# Stopped before anything is known of the kernel, all are as likely as the
+# classes are frequent: 120 and 150 of heart.
+train('-q -a smo --time-limit 1e-9 heart l');
+my %none = model_lines('l');
+cmp_ok(abs($none{rho} - log(150 / 120)), '<', 1e-12,
+    'no time at all leaves the frequencies of the classes');
+
 is(printed_json(train('--json -q -a smo --max-iter 7 heart l'))->{iterations},
     7,
     '--max-iter is the number of iterations');

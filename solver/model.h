@@ -34,11 +34,12 @@ struct klr_model {
     struct klr_scaling *scaling; /* which the vectors have been through; rows
                                     have not; or NULL */
 
-    /* Of a trained model only, else NULL or 0. */
-    const struct klr_problem *problem; /* which has the vectors */
-    size_t *sv_row;                    /* (n_sv) row in the problem, from 0 */
-    bool has_record;
-    struct record { /* the model's own section */
+    const struct klr_problem *problem; /* which has the vectors of a trained
+                                          model; of one from a file NULL */
+    size_t *sv_row;  /* (n_sv) row in the problem, from 0; of a model from a
+                        file what that says, or NULL */
+    bool has_record; /* LIBSVM's models have none */
+    struct record {  /* the model's own section */
         enum klr_solver_type solver;
         enum klr_status status;
         double eps, cost, lambda, box, gap;

@@ -16,7 +16,7 @@ static void make_sides(double *f, double *y, double *weight)
     for (size_t i = 0; i < N; i++) {
         y[i] = i % 3 == 0 ? 1 : -1;
         f[i] = 0.7 * y[i] + 3 * (uniform() - 0.5);
-        weight[i] = y[i] > 0 ? 2 : 1;
+        weight[i] = y[i] > 0 ? 5 : 1; /* both sides weigh different sums */
     }
 }
 

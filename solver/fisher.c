@@ -31,9 +31,9 @@
  * Machines, which differ in y and weights alone, go side by side. Conjugate
  * gradients (fisher_descent.c) with a preconditioner (fisher_inverse.c) go from
  * anchor to anchor until the gap (fisher_gap.c) is small enough, at each c from
- * the best multiple of the e before it. Their products are of floats; where an
- * anchor tells that these lead nowhere, of doubles, and behind the first anchor
- * where the preconditioner is of full rank: what is left is a step or two.
+ * the best multiple of the e before it. Their products are of doubles where the
+ * preconditioner is of full rank and steps are few, else of floats, and of
+ * doubles from where an anchor tells that floats lead nowhere.
  */
 #include "solver/internal.h"
 
@@ -63,7 +63,7 @@ static bool fisher_gains(struct fisher *f)
 static bool fisher_arrived(const struct fisher *f)
 {
     const double drift = 1e-11; /* of decision values that are about 1 */
-    bool arrived = f->measured;
+    bool arrived = fisher_is_certain(f);
     for (size_t k = 0; k < f->machines; k++) {
         const struct exact *m = &f->machine[k];
         arrived = arrived && exact_gap(m) + exact_hidden(f, m) <= f->eps &&
@@ -76,22 +76,19 @@ static bool fisher_arrived(const struct fisher *f)
 static enum klr_status fisher_solve_one(struct fisher *f,
                                         enum klr_status status)
 {
-    f->precision = status == KLR_CONVERGED ? KLR_FLOAT : KLR_DOUBLE;
+    bool floats = status == KLR_CONVERGED && !f->full;
+    f->precision = floats ? KLR_FLOAT : KLR_DOUBLE;
     for (size_t k = 0; k < f->machines; k++)
         f->machine[k].anchored = INFINITY;
     for (;;) {
-        enum klr_precision precision = f->precision;
         if (status == KLR_CONVERGED)
             status = fisher_descend(f, 0.25 * f->eps);
-        bool arrived = fisher_arrived(f);
-        if (f->full)
-            f->precision = KLR_DOUBLE;
-        if (!arrived)
+        if (!fisher_arrived(f))
             fisher_anchor(f);
         if (status != KLR_CONVERGED || fisher_gap(f) <= f->eps)
             return status;
         if (!fisher_gains(f)) {
-            if (precision == KLR_DOUBLE)
+            if (f->precision == KLR_DOUBLE)
                 return KLR_PRECISION_LIMIT;
             f->precision = KLR_DOUBLE;
         }

@@ -3,12 +3,12 @@
  * Conjugate gradients for exact kernel Fisher discriminants, see fisher.c: all
  * machines step together, so that a pass over K serves them all.
  *
- * Products of conjugate gradients are of float entries. The residual is carried
- * along in them, and formed anew from double ones, an anchor, before what they
- * spoil could be seen. How much that is the first anchor measures: errors grow
- * with the way that was gone. Where R = |a|^2, K e is carried along as well: it
- * is the solution, so that errors of it are none, but that K e - ke adds
- * |K e - ke|^2 t^2 / (2c) to the gap.
+ * Products of conjugate gradients are of float entries, as a rule. The residual
+ * is carried along in them, and formed anew from double ones, an anchor, before
+ * what they spoil could be seen. How much that is the first anchor measures:
+ * errors grow with the way that was gone. Where R = |a|^2, K e is carried along
+ * as well: it is the solution, so that errors of it are none, but that K e - ke
+ * adds |K e - ke|^2 t^2 / (2c) to the gap.
  */
 #include "solver/internal.h"
 

@@ -80,6 +80,8 @@ static double exact_error(const struct fisher *f, const struct exact *m,
 /* The part of P that this hides from the gap: errors of decision values, and
  * K e - ke, which is not 0 any more. */
 static double exact_hidden(const struct fisher *f, const struct exact *m);
+/* Whether that is known: of floats, not before their noise is measured. */
+static bool fisher_is_certain(const struct fisher *f);
 /* The least gap that is worth while. */
 static double exact_floor(const struct fisher *f, const struct exact *m);
 

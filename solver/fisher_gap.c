@@ -93,12 +93,17 @@ static double exact_hidden(const struct fisher *f, const struct exact *m)
            m->primal;
 }
 
-/* The first anchor is sure to come: that is what it will find with K e in place
- * of ke. */
+static bool fisher_is_certain(const struct fisher *f)
+{
+    return f->measured || f->precision == KLR_DOUBLE;
+}
+
+/* Before the first anchor, which is sure to come: that is what it will find with
+ * K e in place of ke. */
 static double exact_floor(const struct fisher *f, const struct exact *m)
 {
     double spread = f->largest * sqrt((double)f->n);
     double off = exact_error(f, m, m->way + spread * m->way_e);
-    return f->measured ? exact_hidden(f, m)
-                       : 0.5 * m->weight * off * off / m->primal;
+    return fisher_is_certain(f) ? exact_hidden(f, m)
+                                : 0.5 * m->weight * off * off / m->primal;
 }

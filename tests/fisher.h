@@ -48,8 +48,10 @@ static long double dense_entry(const struct klr_problem *x,
         dot += u * v;
         square += (u - v) * (u - v);
     }
-    return kernel->type == KLR_RBF ? expl(-kernel->gamma * square)
-                                   : tanhl(kernel->gamma * dot + kernel->coef0);
+    if (kernel->type == KLR_RBF)
+        return expl(-kernel->gamma * square);
+    dot = kernel->gamma * dot + kernel->coef0;
+    return kernel->type == KLR_SIGMOID ? tanhl(dot) : powl(dot, kernel->degree);
 }
 
 static struct dense dense_create(const struct klr_problem *x,

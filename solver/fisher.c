@@ -63,7 +63,7 @@ static bool fisher_gains(struct fisher *f)
 static bool fisher_arrived(const struct fisher *f)
 {
     const double drift = 1e-11; /* of decision values that are about 1 */
-    bool arrived = fisher_is_certain(f);
+    bool arrived = true;
     for (size_t k = 0; k < f->machines; k++) {
         const struct exact *m = &f->machine[k];
         arrived = arrived && exact_gap(m) + exact_hidden(f, m) <= f->eps &&
@@ -231,8 +231,7 @@ static void exact_create(struct fisher *f, struct exact *m,
                         .p = store + 2 * n,
                         .q = store + 3 * n,
                         .ke = f->coef ? store + 4 * n : NULL,
-                        .kp = f->coef ? store + 5 * n : NULL,
-                        .noise = 0.25};
+                        .kp = f->coef ? store + 5 * n : NULL};
     for (size_t i = 0; i < n; i++) {
         m->weight += problem->weight[i];
         m->r[i] = problem->y[i] > 0;

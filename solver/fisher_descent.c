@@ -5,10 +5,9 @@
  *
  * Products of conjugate gradients are of float entries, as a rule. The residual
  * is carried along in them, and formed anew from double ones, an anchor, before
- * what they spoil could be seen. How much that is the first anchor measures:
- * errors grow with the way that was gone. Where R = |a|^2, K e is carried along
- * as well: it is the solution, so that errors of it are none, but that K e - ke
- * adds |K e - ke|^2 t^2 / (2c) to the gap.
+ * what they spoil could be seen; that grows with the way that was gone. Where R
+ * = |a|^2, K e is carried along as well: it is the solution, so that errors of
+ * it are none, but that K e - ke adds |K e - ke|^2 t^2 / (2c) to the gap.
  */
 #include "solver/internal.h"
 
@@ -73,25 +72,6 @@ static void fisher_square(struct fisher *f)
             f->machine[k].q[i] += f->machine[k].kp[i];
 }
 
-/* The errors of r, given Q e as it should be. */
-static void exact_measure(const struct fisher *f, struct exact *m,
-                          const double *value)
-{
-    double square = 0, sum[2] = {0, 0}, weight[2] = {0, 0};
-    for (size_t i = 0; i < f->n; i++) {
-        size_t class = m->problem->y[i] > 0;
-        double w = m->problem->weight[i];
-        double off = value[i] - exact_value(f, m, i);
-        square += w * off * off;
-        sum[class] += w * off;
-        weight[class] += w;
-    }
-    square -= sum[0] * sum[0] / weight[0] + sum[1] * sum[1] / weight[1];
-    double most = ldexp(f->largest * m->way, -24);
-    m->noise = fmax(m->noise, 1.5 * sqrt(fmax(square, 0) / m->weight) / most);
-    m->noise = fmin(m->noise, 1);
-}
-
 /* r, from Q e in q. */
 static void exact_anchor(const struct fisher *f, struct exact *m)
 {
@@ -110,11 +90,6 @@ static void fisher_anchor(struct fisher *f)
     for (size_t k = 0; k < f->machines; k++)
         count += exact_columns(f, &f->machine[k], x + count, y + count);
     fisher_product(f, count, x, y, KLR_DOUBLE);
-    for (size_t k = 0; k < f->machines && !f->measured; k++) {
-        struct exact *m = &f->machine[k];
-        exact_measure(f, m, f->coef ? m->kp : m->q);
-    }
-    f->measured = true;
     if (f->coef)
         fisher_square(f);
     for (size_t k = 0; k < f->machines; k++) {
@@ -157,7 +132,7 @@ static bool exact_active(const struct fisher *f, const struct exact *m,
                          double target)
 {
     const double rounding = 1e-28;
-    return exact_gap(m) > fmax(target, exact_floor(f, m)) && !m->indefinite &&
+    return exact_gap(m) > fmax(target, exact_hidden(f, m)) && !m->indefinite &&
            m->rz > rounding * m->start;
 }
 

@@ -27,7 +27,6 @@ struct exact {
     double rz, start;   /* r'z, and at the last anchor */
     double way, way_e;  /* from there, of what makes r: e, or ke; and of e
                            where that makes ke */
-    double noise;       /* errors of floats, over 2^-24 max |K_ii| */
     double scale, rho;  /* t, -b */
     double primal, gap; /* of e */
     double form;        /* e'Q e */
@@ -44,7 +43,6 @@ struct fisher {
     double eps;
     bool indefinite;              /* so it was in double, too */
     enum klr_precision precision; /* of conjugate gradients */
-    bool measured;                /* noise is */
     bool full;                    /* cholesky is what preconditions */
     struct cholesky cholesky;     /* of few examples, or empty */
     struct precond precond;
@@ -80,11 +78,6 @@ static double exact_error(const struct fisher *f, const struct exact *m,
 /* The part of P that this hides from the gap: errors of decision values, and
  * K e - ke, which is not 0 any more. */
 static double exact_hidden(const struct fisher *f, const struct exact *m);
-/* Whether that is known: of floats, not before their noise is measured. */
-static bool fisher_is_certain(const struct fisher *f);
-/* The least gap that is worth while. */
-static double exact_floor(const struct fisher *f, const struct exact *m);
-
 /* ---- N^-1: see fisher_inverse.c ---- */
 
 /* At the present c; unusable where the status is to stop, which the clock is

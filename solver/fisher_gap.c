@@ -80,9 +80,8 @@ static double fisher_gap(void *solver)
 static double exact_error(const struct fisher *f, const struct exact *m,
                           double way)
 {
-    bool floats = f->precision == KLR_FLOAT;
-    double error = m->scale * way * (floats ? m->noise : 1);
-    return ldexp(f->largest * error, floats ? -24 : -53);
+    return ldexp(f->largest * m->scale * way,
+                 f->precision == KLR_FLOAT ? -24 : -53);
 }
 
 static double exact_hidden(const struct fisher *f, const struct exact *m)
@@ -91,19 +90,4 @@ static double exact_hidden(const struct fisher *f, const struct exact *m)
     double off = exact_error(f, m, m->way_e);
     return 0.5 * (m->weight * value * value + (double)f->n / f->c * off * off) /
            m->primal;
-}
-
-static bool fisher_is_certain(const struct fisher *f)
-{
-    return f->measured || f->precision == KLR_DOUBLE;
-}
-
-/* Before the first anchor, which is sure to come: that is what it will find with
- * K e in place of ke. */
-static double exact_floor(const struct fisher *f, const struct exact *m)
-{
-    double spread = f->largest * sqrt((double)f->n);
-    double off = exact_error(f, m, m->way + spread * m->way_e);
-    return fisher_is_certain(f) ? exact_hidden(f, m)
-                                : 0.5 * m->weight * off * off / m->primal;
 }

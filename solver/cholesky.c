@@ -45,8 +45,8 @@ static float *cholesky_tile(const struct cholesky *m, size_t i, size_t j)
 static double cholesky_bytes(size_t n)
 {
     double blocks = (double)cholesky_blocks(n), area = CHOLESKY_AREA;
-    return sizeof(float) * area * (blocks * (blocks + 1) / 2 + 2 * blocks) +
-           sizeof(double) * 2 * area +
+    return sizeof(float) * area * (blocks * (blocks + 1) / 2 + blocks) +
+           sizeof(double) * area * (blocks + 2) +
            sizeof(float) * (blocks + 1) * CHOLESKY_SLAB;
 }
 
@@ -61,7 +61,7 @@ static int cholesky_create(struct cholesky *m, const struct binary *problem,
     if (!(m->tile = klr_alloc(blocks * (blocks + 1) / 2,
                               CHOLESKY_AREA * sizeof(float), err)) ||
         !(m->range = klr_alloc(problem->set.count, sizeof *m->range, err)) ||
-        !(m->row = klr_alloc(blocks, CHOLESKY_AREA * sizeof(float), err)) ||
+        !(m->row = klr_alloc(blocks, CHOLESKY_AREA * sizeof(double), err)) ||
         !(m->panel = klr_alloc(blocks, CHOLESKY_AREA * sizeof(float), err)) ||
         !(m->block = klr_alloc(2 * CHOLESKY_AREA, sizeof(double), err)) ||
         !(m->vector =
@@ -103,10 +103,10 @@ static void cholesky_fill(const struct cholesky *m, size_t i, float *tile)
     const double *down = m->s + i * KLR_TILE, *across = m->s + j * KLR_TILE;
     memset(tile, 0, CHOLESKY_AREA * sizeof *tile);
     for (size_t c = 0; c < w; c++) {
-        const float *k = m->row + c * m->n + (i - j) * KLR_TILE;
+        const double *k = m->row + c * m->n + (i - j) * KLR_TILE;
         float *to = tile + c / KLR_PANEL * CHOLESKY_STRIP + c % KLR_PANEL;
         for (size_t r = 0; r < h; r++)
-            to[r * KLR_PANEL] = (float)(across[c] * down[r]) * k[r];
+            to[r * KLR_PANEL] = (float)(across[c] * down[r] * k[r]);
         if (i == j)
             to[c * KLR_PANEL] += 1;
     }
@@ -196,7 +196,7 @@ static bool cholesky_factor(struct cholesky *m, const struct binary *problem,
     m->column = j;
     for (size_t c = 0; c < size; c++)
         position[c] = set_position(problem->set, at + c);
-    operator_rows(problem->op, position, size, below, KLR_FLOAT, m->row, m->n);
+    operator_rows(problem->op, position, size, below, KLR_DOUBLE, m->row, m->n);
     klr_pool_run(m->pool, j, column_turn, m);
     klr_pool_run(m->pool, m->blocks - j, update_turn, m);
     m->flops += column_flops(m, at + size) - column_flops(m, at);

@@ -13,7 +13,7 @@ struct cholesky {
     size_t n, blocks;
     float *tile; /* (blocks (blocks + 1) / 2, KLR_TILE, KLR_TILE) L */
     struct klr_range *range; /* (set.count) of the rows below */
-    float *row;              /* (KLR_TILE, n) of K, from the diagonal on */
+    double *row;             /* (KLR_TILE, n) of K, from the diagonal on */
     float *panel;            /* (blocks, KLR_TILE, KLR_TILE) of rows of L */
     double *block;           /* (2, KLR_TILE, KLR_TILE) on the diagonal */
     float *vector;   /* (blocks, KLR_TILE, CHOLESKY_VECTORS), and a block */

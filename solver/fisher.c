@@ -181,7 +181,8 @@ static int fisher_path(struct fisher *f, struct solution *const *solution,
 {
     const struct klr_reals *cost = &f->problem->params->cost;
     int code = 0;
-    operator_fill(f->problem->op, f->problem->set, KLR_FLOAT);
+    operator_fill(f->problem->op, f->problem->set,
+                  f->cholesky.n > 0 ? KLR_DOUBLE : KLR_FLOAT);
     for (size_t t = 0; t < cost->count && !code; t++) {
         fisher_set(f, cost->value[t]);
         enum klr_status status = fisher_check(f);

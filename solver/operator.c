@@ -533,8 +533,8 @@ static void rows_turn(void *context, size_t turn, size_t thread)
     struct klr_set set = rows_columns(r, turn, thread, &offset);
     for (size_t q = 0; q < r->count && set.size; q++) {
         char *row = (char *)r->out[q] + offset * element;
-        if (tiles->kept[KLR_FLOAT].stored && r->precision == KLR_FLOAT &&
-            tiles_copy_row(tiles, r->i[q], turn, set, (float *)(void *)row))
+        if (tiles->kept[r->precision].stored &&
+            tiles_copy_row(tiles, r->precision, r->i[q], turn, set, row))
             continue;
         missing[left] = r->i[q];
         to[left++] = row;
@@ -557,7 +557,7 @@ static void operator_rows_to(struct klr_operator *op, const size_t *i,
         r.out = out + first;
         r.count = count - first < KLR_STRIP ? count - first : KLR_STRIP;
         r.blocks = KLR_STRIP / r.count;
-        if (op->tiles.kept[KLR_FLOAT].stored)
+        if (op->tiles.kept[precision].stored)
             r.blocks = 1;
         else if (r.blocks > KLR_SPAN)
             r.blocks = KLR_SPAN;

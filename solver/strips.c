@@ -339,25 +339,39 @@ static struct strip tiles_strip(struct tiles *tiles, size_t thread,
                          col_set, precision);
 }
 
-static bool tiles_copy_row(const struct tiles *tiles, size_t i, size_t block,
-                           struct klr_set cols, float *out)
+/* Every KLR_TILE-th of the elements from `from` on. */
+static void column_copy(enum klr_precision precision, const void *from,
+                        size_t count, void *to)
 {
+    for (size_t k = 0; k < count; k++)
+        if (precision == KLR_DOUBLE)
+            ((double *)to)[k] = ((const double *)from)[k * KLR_TILE];
+        else
+            ((float *)to)[k] = ((const float *)from)[k * KLR_TILE];
+}
+
+static bool tiles_copy_row(const struct tiles *tiles,
+                           enum klr_precision precision, size_t i, size_t block,
+                           struct klr_set cols, char *out)
+{
+    const size_t element = klr_precision_bytes(precision);
     size_t own = i / KLR_TILE, in = i % KLR_TILE, begin = block * KLR_TILE;
-    size_t own_step = KLR_TILE, other_step = 1, high = own, low = block;
-    if (own < block) { /* a column of the tile */
-        own_step = 1;
-        other_step = KLR_TILE;
-        high = block;
-        low = own;
-    }
-    if (!tiles_filled(tiles, KLR_FLOAT, high, low))
+    bool below = own >= block; /* else a column of the tile */
+    size_t high = below ? own : block, low = below ? block : own;
+    if (!tiles_filled(tiles, precision, high, low))
         return false;
-    const float *row =
-        (const float *)(const void *)tiles_at(tiles, KLR_FLOAT, high, low) +
-        in * own_step;
-    for (size_t q = 0; q < cols.count; q++)
-        for (size_t j = cols.range[q].begin; j < cols.range[q].end; j++)
-            *out++ = row[(j - begin) * other_step];
+    const char *row = tiles_at(tiles, precision, high, low) +
+                      in * (below ? KLR_TILE : 1) * element;
+    for (size_t q = 0; q < cols.count; q++) {
+        size_t first = cols.range[q].begin - begin;
+        size_t count = cols.range[q].end - cols.range[q].begin;
+        if (below)
+            memcpy(out, row + first * element, count * element);
+        else
+            column_copy(precision, row + first * KLR_TILE * element, count,
+                        out);
+        out += count * element;
+    }
     return true;
 }
 

@@ -77,10 +77,11 @@ static size_t tiles_size(const struct tiles *tiles, size_t i, size_t j);
 /* Compute the tile of blocks i >= j, if it is one to be kept and is not yet. */
 static void tiles_fill(struct tiles *tiles, enum klr_precision precision,
                        size_t i, size_t j, size_t thread);
-/* The float entries of row i in the columns, all of `block`, if their tile is
- * filled. */
-static bool tiles_copy_row(const struct tiles *tiles, size_t i, size_t block,
-                           struct klr_set cols, float *out);
+/* The entries of row i in the columns, all of `block`, if their tile of that
+ * precision is filled. */
+static bool tiles_copy_row(const struct tiles *tiles,
+                           enum klr_precision precision, size_t i, size_t block,
+                           struct klr_set cols, char *out);
 
 /* Positions first .. first + count - 1 of a set's part in `block`. */
 struct cut {

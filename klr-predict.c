@@ -126,7 +126,7 @@ static int check_options(const struct predict *predict, struct klr_error *err)
     if (options->metrics && options->quiet)
         return klr_fail(err, KLR_E_USAGE,
                         "--metrics and -q exclude each other");
-    if (options->json && strcmp(predict->output, "-") == 0)
+    if (options->json && klr_output_is_stdout(predict->output))
         return klr_fail(err, KLR_E_USAGE,
                         "--json and the predictions cannot both go to stdout");
     if (strcmp(predict->data, "-") == 0 &&
@@ -349,7 +349,7 @@ static int predict_all(struct predict *predict)
 static void print_metrics(struct predict *predict)
 {
     struct klr_metric_values values;
-    FILE *stream = strcmp(predict->output, "-") == 0 ? stderr : stdout;
+    FILE *stream = klr_output_is_stdout(predict->output) ? stderr : stdout;
     klr_metrics_values(predict->metrics, &values);
     if (predict->options.json) {
         printf("{\"rows\": %llu, \"labelled\": %llu, \"correct\": %llu, ",

@@ -370,7 +370,7 @@ static int check_exclusions(const struct scale *scale, struct klr_error *err)
         strcmp(scale->data, "-") == 0)
         return klr_fail(err, KLR_E_USAGE,
                         "ranges (-r) and data cannot both come from stdin");
-    if (options->save && strcmp(options->save, "-") == 0)
+    if (options->save && klr_output_is_stdout(options->save))
         return klr_fail(err, KLR_E_USAGE,
                         "the ranges (-s) cannot go to stdout");
     return 0;

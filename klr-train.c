@@ -141,7 +141,7 @@ static int check_streams(const struct cli_train *train, const char *given,
     if (!given && strcmp(train->data, "-") == 0)
         return klr_fail(err, KLR_E_USAGE,
                         "training from stdin needs the name of a model");
-    if (!given || strcmp(given, "-") != 0)
+    if (!given || !klr_output_is_stdout(given))
         return 0;
     if (train->options.json)
         return klr_fail(err, KLR_E_USAGE,
@@ -213,7 +213,7 @@ static int check_mode(const struct cli_train *train, const char *given,
         return klr_fail(err, KLR_E_USAGE,
                         "option %s: only validation (-v) has them",
                         cv_out ? "--cv-out" : "--metrics");
-    if (cv_out && strcmp(cv_out, "-") == 0)
+    if (cv_out && klr_output_is_stdout(cv_out))
         return klr_fail(err, KLR_E_USAGE,
                         "the results of -v and the predictions cannot both go "
                         "to stdout");

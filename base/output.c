@@ -14,7 +14,6 @@
 #include <poll.h>
 #include <stdarg.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -115,6 +114,13 @@ static int resolve(const char *path, char target[PATH_MAX])
         target[folder + (size_t)length] = '\0';
     }
     return ELOOP;
+}
+
+bool klr_output_is_stdout(const char *path)
+{
+    char target[PATH_MAX];
+    return !strcmp(path, "-") || (!resolve(path, target) &&
+                                  descriptor_number(target) == STDOUT_FILENO);
 }
 
 struct place {

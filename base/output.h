@@ -9,11 +9,16 @@
 #ifndef KLR_BASE_OUTPUT_H
 #define KLR_BASE_OUTPUT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/error.h"
 
 struct klr_output; /* opaque; freed by klr_output_commit or _abandon */
+
+/* Whether `path` is stdout, by any of its names: "-", /dev/stdout, /dev/fd/1.
+ */
+bool klr_output_is_stdout(const char *path);
 
 /* Tells, before any work is done, whether `path` could be written: its folder
  * exists and is writable, it is no folder itself: KLR_E_IO. And whether it

@@ -77,6 +77,8 @@ sub predict
 
 predict("0|$predictions|$metrics", 'predictions on stdout, metrics on stderr',
     'test', 'klr');
+predict("0|$predictions|$metrics", "predictions on $_, metrics on stderr",
+    'test', 'klr', $_) for '-', '/dev/stdout', '/dev/fd/1';
 predict("0|$metrics|", 'predictions in a file, metrics on stdout', 'test',
     'klr',
     'out');
@@ -229,8 +231,9 @@ put("$dir/stdout", '');
 my $twice = run([ 'klr-predict', 'test', 'klr', '/dev/stdout' ], cwd => $dir,
     stdout_file => "$dir/stdout");
 my $named = run([ 'klr-predict', 'test', 'klr', 'new' ], cwd => $dir);
-is("$twice->{exit} " . get("$dir/stdout"), '0 ' . get("$dir/new")
-        . $named->{out}, 'predictions, then metrics');
+is("$twice->{exit} " . get("$dir/stdout"), '0 ' . get("$dir/new"),
+    'predictions in a file that stdout is written to');
+is($twice->{err}, $named->{out}, 'and metrics on stderr');
 unlink "$dir/new";
 
 # ---- pipes ----

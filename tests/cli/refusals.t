@@ -333,6 +333,14 @@ refused('several models on stdout', ['klr-train', '-c', '1,2', 'd', '-'], {}, 2,
 refused('a table and a model on stdout',
     ['klr-train', '-v', '2', '-c', '1,2', 'd', '-'], {}, 2,
     'klr-train: the results of -v and the model cannot both go to stdout');
+for my $stdout ('/dev/stdout', '/dev/fd/1', '/proc/self/fd/1') {
+    refused("two things on $stdout", ['klr-train', '--json', 'd', $stdout], {},
+        2, 'klr-train: --json and the model cannot both go to stdout');
+    refused("validation and its predictions on $stdout",
+        ['klr-train', '-v', 2, '--cv-out', $stdout, 'd'], {}, 2,
+        'klr-train: the results of -v and the predictions cannot both go to '
+            . 'stdout');
+}
 refused('several costs, stdin without a model',
     ['klr-train', '-v', '2', '-c', '1,2', '-'], {}, 2,
     'klr-train: training from stdin needs the name of a model');
@@ -452,6 +460,8 @@ my @predictions = (
     ['-b 1 d m', 2, '-b 1: the model has no probabilities'],
     ['-b 1 --decision d m', 2, '--decision and -b 1 exclude each other'],
     ['--json d m', 2, '--json and the predictions cannot both go to stdout'],
+    ['--json d m /dev/stdout', 2,
+     '--json and the predictions cannot both go to stdout'],
     ['- -', 2, 'test set and model cannot both come from stdin'],
     ['--descision d m', 2,
      'unknown option --descision (did you mean --decision?)'],
@@ -493,6 +503,7 @@ my @scalings = (
     ['-r r --standardize d', 2,
      'options -r and --standardize exclude each other'],
     ['-s - d', 2, 'the ranges (-s) cannot go to stdout'],
+    ['-s /dev/stdout d', 2, 'the ranges (-s) cannot go to stdout'],
     ['-r - -', 2, 'ranges (-r) and data cannot both come from stdin'],
     ['--standardise d', 2,
      'unknown option --standardise (did you mean --standardize?)'],

@@ -25,7 +25,7 @@ static bool on_terminal(void)
 static void compose(char line[LINE_SIZE], const char *name,
                     const struct klr_progress *now)
 {
-    char problem[64] = "", gap[32] = "", objective[40] = "";
+    char problem[64] = "", violation[32] = "", gap[32] = "", objective[40] = "";
     double left = now->seconds * (1 - now->done) / now->done;
     if (now->points > 1) {
         snprintf(problem, sizeof problem, "some %.0f s left", left);
@@ -37,14 +37,16 @@ static void compose(char line[LINE_SIZE], const char *name,
     if (now->problems > 1)
         snprintf(problem, sizeof problem, "problem %zu/%zu, ", now->problem,
                  now->problems);
-    if (!isnan(now->gap))
+    if (isfinite(now->violation)) /* not before the first iteration */
+        snprintf(violation, sizeof violation, ", violation %.1e",
+                 now->violation);
+    if (isfinite(now->gap))
         snprintf(gap, sizeof gap, ", gap %.1e", now->gap);
     if (now->objective != 0)
         snprintf(objective, sizeof objective, ", objective %.6g",
                  now->objective);
-    snprintf(line, LINE_SIZE,
-             "%s: %s%.1f s, %lld iterations, violation %.1e%s%s", name, problem,
-             now->seconds, now->iterations, now->violation, objective, gap);
+    snprintf(line, LINE_SIZE, "%s: %s%.1f s, %lld iterations%s%s%s", name,
+             problem, now->seconds, now->iterations, violation, objective, gap);
 }
 
 int cli_progress(const struct klr_progress *now, void *context)

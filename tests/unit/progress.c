@@ -68,13 +68,19 @@ static void test_lines(void)
                "name: problem 2/3, 11.0 s, 7 iterations, violation 2.5e-01, "
                "objective 12.5, gap 1.2e-01\n"),
        "then all that is known");
+    now.iterations = 0;
+    now.objective = 0;
+    now.violation = now.gap = INFINITY;
+    ok(!strcmp(say(&progress, now, 21),
+               "name: problem 2/3, 21.0 s, 0 iterations\n"),
+       "before the first iteration of a problem that is little");
     now.points = 110;
-    ok(!strcmp(say(&progress, now, 30),
-               "name: 110 points, 0% done, 30.0 s, time left unknown\n"),
+    ok(!strcmp(say(&progress, now, 31),
+               "name: 110 points, 0% done, 31.0 s, time left unknown\n"),
        "a grid");
     now.done = 0.25;
-    ok(!strcmp(say(&progress, now, 40),
-               "name: 110 points, 25% done, 40.0 s, some 120 s left\n"),
+    ok(!strcmp(say(&progress, now, 42),
+               "name: 110 points, 25% done, 42.0 s, some 126 s left\n"),
        "and its rest");
     cli_progress_end(&progress);
     ok(!*hear(), "nothing at the end");

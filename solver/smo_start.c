@@ -86,6 +86,8 @@ static void smo_stretch(struct smo *smo)
     low = fmin(low, 1);
     while (high > close * low) {
         double r = sqrt(low * high);
+        if (r <= low || r >= high) /* the product underflows */
+            break;
         *(smo_ray_slope(smo, r) > 0 ? &high : &low) = r;
     }
     smo_scale(smo, low);

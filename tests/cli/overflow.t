@@ -82,4 +82,12 @@ for my $case ([ '1e80', 0, '' ], [ '1e110', 1, 'klr-predict: stdin:2: the '
     is($run->{exit}, $exit, 'exit status');
 }
 
+# At such a C the shares of alpha that smo starts between have a product of 0.
+put("$dir/four", "1 1:1\n1 1:2\n-1 1:-1\n-1 1:-2\n");
+$run = run([ qw(klr-train -q -a smo --max-iter 100 -g 1 -c 1e250 four model) ],
+    cwd => $dir);
+ok($run->{exit} == 0 || $run->{err} eq
+        "klr-train: four: the objective overflows: scale the features\n",
+    'smo ends at a C of 1e250') or diag($run->{err});
+
 done_testing();

@@ -49,14 +49,11 @@ static struct pair pair_sum(double a, double b)
     return (struct pair){sum, (a - (sum - part)) + (b - part)};
 }
 
-/* a * b exactly but for underflow (Dekker) */
+/* a * b exactly but for underflow */
 static struct pair pair_product(double a, double b)
 {
-    double product = a * b, s = 0x1p27 + 1;
-    double ah = s * a - (s * a - a), al = a - ah;
-    double bh = s * b - (s * b - b), bl = b - bh;
-    return (struct pair){product,
-                         al * bl - (((product - ah * bh) - al * bh) - ah * bl)};
+    double product = a * b;
+    return (struct pair){product, fma(a, b, -product)};
 }
 
 /* gamma x'z + coef0 with the error of one rounding, for the left row x and

@@ -153,6 +153,14 @@ static void test_overflow(void)
     ok(gram[0] == 1 && gram[1] == 0 && gram[2] == 0 && gram[3] == 1,
        "infinite distances vanish, equal points do not");
     klr_points_free(p);
+    x[2] = 3e150, x[3] = -1.4e150;
+    struct klr_kernel sigmoid = {KLR_SIGMOID, 0, 1e-150, 0};
+    ok(!klr_points_create(&p, &sigmoid, &view, NULL, NULL, &err),
+       "a sigmoid takes squares of 1e301");
+    klr_gram(p, all, p, whole(&all), KLR_DOUBLE, gram, 2, room_for(p));
+    ok(fabs(gram[1] - tanh(0.2)) < 1e-14 && gram[2] == gram[1] && gram[3] == 1,
+       "and answers with numbers: %.17g %.17g", gram[1], gram[3]);
+    klr_points_free(p);
     struct klr_features none = {0, 0, start, index, x};
     ok(!klr_points_create(&p, &rbf, &none, NULL, NULL, &err) &&
            klr_points_count(p) == 0,

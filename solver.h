@@ -284,7 +284,7 @@ struct klr_params {
     int metric;           /* enum klr_metric, --metric: see klr_best_values;
                               klr_cross_validate refuses one that has no value
                               for the model or the classes */
-    long long max_iter;   /* --max-iter, per binary problem; 0: no limit */
+    long long max_iter;   /* --max-iter, per binary problem; 0: the method's */
     double time_limit;    /* --time-limit, seconds for all; 0: no limit */
     int string_labels;    /* --string-labels: labels are names, those of
                               `positive` and `weight` as well as the data's */

@@ -331,7 +331,8 @@ const struct klr_option klr_train_options[] = {
      .min = 1,
      .max = HUGE_VAL,
      .help = "iterations of a binary problem after which to stop (default: no "
-             "limit; trirls: 30)"},
+             "limit; trirls: 30; smo, smo1: 1e7 or, if that is more, 100 for "
+             "each example)"},
     {.type = KLR_REAL,
      .name = "time-limit",
      .argument = "SECONDS",

@@ -374,10 +374,17 @@ static bool smo_choose(struct smo *smo, size_t *i, size_t *j,
     return (*j < n || smo->single) && most - least > smo->eps;
 }
 
+/* Without a limit of the caller's as many steps as LIBSVM makes: where it needs
+ * more, C is too large for the scale of the features. */
 static enum klr_status smo_clock(struct smo *smo)
 {
-    return clock_check(smo->problem->clock, smo->problem->params,
-                       &smo->progress, smo_gap, smo);
+    const struct klr_params *params = smo->problem->params;
+    double steps = (double)smo->progress.iterations;
+    double most = fmax(1e7, 100 * (double)smo->n);
+    if (params->max_iter == 0 && steps >= most)
+        return KLR_ITERATION_LIMIT;
+    return clock_check(smo->problem->clock, params, &smo->progress, smo_gap,
+                       smo);
 }
 
 /* Keerthi (3.13) */

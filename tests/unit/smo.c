@@ -542,6 +542,21 @@ static void test_stops(struct sample *s)
        "interrupted by progress()");
 }
 
+/* At a C far too large for the features, which never ended. */
+static void test_patience(const struct sample *s)
+{
+    struct klr_params params;
+    double beta[MOST];
+    klr_params_init(&params);
+    params.model = KLR_MODEL_SVM;
+    params.kernel = KLR_LINEAR;
+    params.cost.value[0] = 1e9;
+    struct solution solution = solve(s, &params, beta);
+    ok(solution.status == KLR_ITERATION_LIMIT &&
+           solution.iterations == 10000000,
+       "without a limit: %lld steps", solution.iterations);
+}
+
 int main(void)
 {
     static struct sample sample, few;
@@ -554,6 +569,7 @@ int main(void)
     test_solution(&sample, KLR_MODEL_KLR, 50, 1e-5, 1e-9);
     sample_make(&few, 20);
     test_solution(&few, KLR_MODEL_KLR, 1e14, 1e-5, 1e-9);
+    test_patience(&few);
     test_variants(&sample);
     test_indefinite(&sample);
     for (int model = KLR_MODEL_KLR; model <= KLR_MODEL_SVM; model++) {

@@ -72,12 +72,27 @@ static bool fisher_arrived(const struct fisher *f)
     return arrived;
 }
 
+/* Products are of doubles from now on, and nothing stays of what those of floats
+ * may have done. */
+static void fisher_raise(struct fisher *f)
+{
+    bool floats = f->precision == KLR_FLOAT;
+    double way = 0;
+    for (size_t k = 0; k < f->machines; k++)
+        way = fmax(way, f->machine[k].way + f->machine[k].way_e);
+    f->precision = KLR_DOUBLE;
+    if (floats && way > 0)
+        fisher_anchor(f);
+}
+
 /* At the present c, preconditioned, unless the status says to stop already. */
 static enum klr_status fisher_solve_one(struct fisher *f,
                                         enum klr_status status)
 {
-    bool floats = status == KLR_CONVERGED && !f->full;
-    f->precision = floats ? KLR_FLOAT : KLR_DOUBLE;
+    if (status == KLR_CONVERGED && !f->full)
+        f->precision = KLR_FLOAT;
+    else
+        fisher_raise(f);
     for (size_t k = 0; k < f->machines; k++)
         f->machine[k].anchored = INFINITY;
     for (;;) {
@@ -90,7 +105,7 @@ static enum klr_status fisher_solve_one(struct fisher *f,
         if (!fisher_gains(f)) {
             if (f->precision == KLR_DOUBLE)
                 return KLR_PRECISION_LIMIT;
-            f->precision = KLR_DOUBLE;
+            fisher_raise(f);
         }
     }
 }

@@ -107,6 +107,18 @@ static void test_cholesky(void)
 
 /* ---- weights, paths, several machines ---- */
 
+/* A solution at this c against the definition. */
+static void check_at(struct dense *d, const struct klr_problem *x,
+                     const struct klr_kernel *kernel, int regularizer, double c,
+                     const char *name)
+{
+    struct setting setting = setting_of(regularizer, c);
+    struct solution solution = fisher_one(&setting, x, kernel, d);
+    dense_solve(d, c, regularizer == KLR_REGULARIZER_COEF);
+    check(d, &solution, name);
+    klr_free(solution.beta);
+}
+
 /* Weights against the definition; an example of weight 2 is as two of them. */
 static void test_weights(const struct sample *s)
 {
@@ -115,13 +127,8 @@ static void test_weights(const struct sample *s)
     struct dense d = dense_create(&part, &rbf);
     for (size_t i = 0; i < part.n; i++)
         d.weight[i] = i % 7 == 0 ? 2 : d.y[i] > 0 ? 1 : 0.25;
-    for (int r = KLR_REGULARIZER_KERNEL; r <= KLR_REGULARIZER_COEF; r++) {
-        struct setting setting = setting_of(r, 10);
-        struct solution solution = fisher_one(&setting, &part, &rbf, &d);
-        dense_solve(&d, 10, r == KLR_REGULARIZER_COEF);
-        check(&d, &solution, "weights");
-        klr_free(solution.beta);
-    }
+    for (int r = KLR_REGULARIZER_KERNEL; r <= KLR_REGULARIZER_COEF; r++)
+        check_at(&d, &part, &rbf, r, 10, "weights");
     dense_free(&d);
 }
 
@@ -280,19 +287,14 @@ static void test_threads(const struct sample *s)
     dense_free(&d);
 }
 
-/* A large c takes double products. */
+/* A large c. */
 static void test_large(const struct sample *s)
 {
     struct klr_problem part = s->problem;
     part.n = 80;
     struct dense d = dense_create(&part, &rbf);
-    for (int r = KLR_REGULARIZER_KERNEL; r <= KLR_REGULARIZER_COEF; r++) {
-        struct setting setting = setting_of(r, 1e6);
-        struct solution solution = fisher_one(&setting, &part, &rbf, &d);
-        dense_solve(&d, 1e6, r == KLR_REGULARIZER_COEF);
-        check(&d, &solution, "c = 1e6");
-        klr_free(solution.beta);
-    }
+    for (int r = KLR_REGULARIZER_KERNEL; r <= KLR_REGULARIZER_COEF; r++)
+        check_at(&d, &part, &rbf, r, 1e6, "c = 1e6");
     dense_free(&d);
 }
 
@@ -323,14 +325,8 @@ static void test_anchors(const struct sample *s)
         .type = KLR_POLYNOMIAL, .degree = 1, .gamma = 1, .coef0 = -0.5};
     struct dense d = dense_create(&s->problem, &shifted);
     for (int r = KLR_REGULARIZER_KERNEL; r <= KLR_REGULARIZER_COEF; r++)
-        for (double c = 0.1; c < 200; c *= 10) {
-            struct setting setting = setting_of(r, c);
-            struct solution solution =
-                fisher_one(&setting, &s->problem, &shifted, &d);
-            dense_solve(&d, c, r == KLR_REGULARIZER_COEF);
-            check(&d, &solution, "low rank");
-            klr_free(solution.beta);
-        }
+        for (double c = 0.1; c < 200; c *= 10)
+            check_at(&d, &s->problem, &shifted, r, c, "low rank");
     dense_free(&d);
 }
 
@@ -339,14 +335,9 @@ static void test_sigmoid(const struct sample *s)
     struct klr_kernel sigmoid = {
         .type = KLR_SIGMOID, .gamma = 0.5, .coef0 = -0.5};
     struct dense d = dense_create(&s->problem, &sigmoid);
-    for (double c = 0.1; c < 200; c *= 10) {
-        struct setting setting = setting_of(KLR_REGULARIZER_COEF, c);
-        struct solution solution =
-            fisher_one(&setting, &s->problem, &sigmoid, &d);
-        dense_solve(&d, c, true);
-        check(&d, &solution, "an indefinite kernel");
-        klr_free(solution.beta);
-    }
+    for (double c = 0.1; c < 200; c *= 10)
+        check_at(&d, &s->problem, &sigmoid, KLR_REGULARIZER_COEF, c,
+                 "an indefinite kernel");
     dense_free(&d);
 }
 

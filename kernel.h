@@ -186,8 +186,8 @@ struct klr_dense {
                  enum klr_precision precision, size_t pitch, size_t rows,
                  size_t cols, double *out);
     /* The same for floats, but rounded: products are summed up in floats over
-     * 64 rows, and only then in doubles. Elements up to KLR_BAND from a and b on
-     * must be there to read in all rows. */
+     * 64 rows, and only then in doubles. Elements up to KLR_BAND from a and b
+     * on must be there to read in all rows. */
     void (*cross)(size_t inner, const float *a, const float *b, size_t pitch,
                   size_t rows, size_t cols, double *out);
     /* x (rows, cols; to) = R^-T x for an upper triangle R (rows, rows; pitch)

@@ -72,8 +72,8 @@ static bool fisher_arrived(const struct fisher *f)
     return arrived;
 }
 
-/* Products are of doubles from now on, and nothing stays of what those of floats
- * may have done. */
+/* Products are of doubles from now on, and nothing stays of what those of
+ * floats may have done. */
 static void fisher_raise(struct fisher *f)
 {
     bool floats = f->precision == KLR_FLOAT;

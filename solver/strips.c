@@ -343,10 +343,11 @@ static struct strip tiles_strip(struct tiles *tiles, size_t thread,
 static void column_copy(enum klr_precision precision, const void *from,
                         size_t count, void *to)
 {
-    for (size_t k = 0; k < count; k++)
-        if (precision == KLR_DOUBLE)
+    if (precision == KLR_DOUBLE)
+        for (size_t k = 0; k < count; k++)
             ((double *)to)[k] = ((const double *)from)[k * KLR_TILE];
-        else
+    else
+        for (size_t k = 0; k < count; k++)
             ((float *)to)[k] = ((const float *)from)[k * KLR_TILE];
 }
 

@@ -330,6 +330,50 @@ static void test_anchors(const struct sample *s)
     dense_free(&d);
 }
 
+/* At a change to doubles r is formed anew, but where no float made it. */
+static void test_raise(const struct sample *s)
+{
+    struct dense d = dense_create(&s->problem, &rbf);
+    struct setting setting = setting_of(KLR_REGULARIZER_KERNEL, 1);
+    struct klr_features x = problem_features(&s->problem);
+    struct klr_range all = {0, d.n};
+    struct klr_operator op;
+    struct klr_error err;
+    struct fisher f;
+    struct binary problem = {.op = &op,
+                             .set = set_of(&all, 1),
+                             .n = d.n,
+                             .y = d.y,
+                             .weight = d.weight,
+                             .params = &setting.params};
+    if (operator_create(&op, &rbf, &x, NULL, NULL, 0, &err) ||
+        fisher_create(&f, &problem, 1, &err))
+        printf("Bail out! %s\n", err.message);
+    struct exact *m = &f.machine[0];
+    f.precision = KLR_FLOAT;
+    fisher_raise(&f);
+    ok(f.precision == KLR_DOUBLE && m->products == 0, "nothing to undo");
+    exact_guess(m);
+    f.precision = KLR_FLOAT;
+    m->way = 1;
+    fisher_raise(&f);
+    long double worst = 0, shift = 0;
+    for (size_t i = 0; i < d.n; i++) {
+        long double r = (d.y[i] > 0) - (long double)m->e[i];
+        for (size_t j = 0; j < d.n; j++)
+            r -= d.k[i * d.n + j] * m->e[j];
+        shift = i == 0 ? r - m->r[0] : shift;
+        worst = fmaxl(worst, fabsl(r - m->r[i] - shift));
+    }
+    ok(f.precision == KLR_DOUBLE && m->products == 1 && m->way == 0 &&
+           worst < 1e-13L,
+       "a residual of floats is gone: within %.1Le", worst);
+    cholesky_free(&f.cholesky);
+    klr_free(f.store);
+    operator_free(&op);
+    dense_free(&d);
+}
+
 static void test_sigmoid(const struct sample *s)
 {
     struct klr_kernel sigmoid = {
@@ -421,6 +465,7 @@ int main(void)
     test_large(&sample);
     test_products(&sample);
     test_anchors(&sample);
+    test_raise(&sample);
     test_sigmoid(&sample);
     test_matrices();
     test_far(&sample);

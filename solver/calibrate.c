@@ -85,12 +85,24 @@ struct sides {
     const double *f, *y, *weight; /* (n) */
 };
 
-/* u = slope f + intercept are the log-odds, t the targets of Platt (1999),
- * which H.-T. Lin, C.-J. Lin & R. C. Weng, "A note on Platt's probabilistic
- * outputs for support vector machines" (2007) keep: minimise
- * sum_i w_i (log(1 + e^u_i) - t_i u_i). */
+/* A power of 2, at least 1, by which decision values are of a size that can be
+ * squared. */
+static double sides_unit(const struct sides *s)
+{
+    double most = 1;
+    for (size_t i = 0; i < s->n; i++)
+        most = fmax(most, fabs(s->f[i]));
+    return ldexp(1, ilogb(most));
+}
+
+/* u = slope x + intercept are the log-odds, x = (f / unit - mean) / spread, t
+ * the targets of Platt (1999), which H.-T. Lin, C.-J. Lin & R. C. Weng, "A note
+ * on Platt's probabilistic outputs for support vector machines" (2007) keep:
+ * minimise sum_i w_i (log(1 + e^u_i) - t_i u_i). At a small C, decision values
+ * differ little from each other: x are of a size that Newton's method sees. */
 struct platt {
     const struct sides *sides;
+    double unit, mean, spread;
     double target[2]; /* of the negative and the positive side */
     double slope, intercept, value;
     double gradient[2], hessian[3];
@@ -103,14 +115,15 @@ static void platt_evaluate(struct platt *p)
     memset(p->gradient, 0, sizeof p->gradient);
     memset(p->hessian, 0, sizeof p->hessian);
     for (size_t i = 0; i < s->n; i++) {
-        double f = s->f[i], t = p->target[s->y[i] > 0];
-        double u = p->slope * f + p->intercept, q = sigmoid(u);
+        double x = (s->f[i] / p->unit - p->mean) / p->spread;
+        double t = p->target[s->y[i] > 0];
+        double u = p->slope * x + p->intercept, q = sigmoid(u);
         double g = s->weight[i] * (q - t), h = s->weight[i] * q * sigmoid(-u);
         p->value += s->weight[i] * (softplus(u) - t * u);
-        p->gradient[0] += g * f;
+        p->gradient[0] += g * x;
         p->gradient[1] += g;
-        p->hessian[0] += h * f * f;
-        p->hessian[1] += h * f;
+        p->hessian[0] += h * x * x;
+        p->hessian[1] += h * x;
         p->hessian[2] += h;
     }
 }
@@ -151,25 +164,45 @@ static void platt_minimise(struct platt *p, bool intercept)
     }
 }
 
+/* mean and spread; the mean of weights of that sum, or 0 where that is 0. False
+ * if decision values differ by rounding alone, or so little that a slope might
+ * overflow. */
+static bool platt_measure(struct platt *p, double total)
+{
+    const double rounding = 1e-12, least = 1e-290;
+    const struct sides *s = p->sides;
+    double most = 0;
+    for (size_t i = 0; i < s->n && total > 0; i++)
+        p->mean += s->weight[i] / total * (s->f[i] / p->unit);
+    for (size_t i = 0; i < s->n; i++) {
+        most = fmax(most, fabs(s->f[i] / p->unit));
+        p->spread = fmax(p->spread, fabs(s->f[i] / p->unit - p->mean));
+    }
+    return p->spread > fmax(rounding * most, least);
+}
+
 /* The slope is not negative: more of f is never less of the class. */
 static struct link link_fit_platt(const struct sides *s, bool intercept)
 {
-    double size[2] = {0, 0}, scale = 0;
-    for (size_t i = 0; i < s->n; i++) {
+    double size[2] = {0, 0};
+    for (size_t i = 0; i < s->n; i++)
         size[s->y[i] > 0] += s->weight[i];
-        scale = fmax(scale, fabs(s->f[i]));
-    }
-    double prior = log((size[1] + 1) / (size[0] + 1));
+    double prior = intercept ? log((size[1] + 1) / (size[0] + 1)) : 0;
     struct platt p = {
         .sides = s,
+        .unit = sides_unit(s),
         .target = {1 / (size[0] + 2), (size[1] + 1) / (size[1] + 2)},
-        .slope = scale >= DBL_MIN ? 1 / scale : 1,
-        .intercept = intercept ? prior : 0,
+        .slope = 1,
+        .intercept = prior,
     };
-    platt_minimise(&p, intercept);
-    if (!(p.slope > 0))
-        return (struct link){LINK_LOGISTIC, 0, intercept ? -prior : 0, 0};
-    return (struct link){LINK_LOGISTIC, -p.slope, -p.intercept, 0};
+    if (platt_measure(&p, intercept ? size[0] + size[1] : 0)) {
+        platt_minimise(&p, intercept);
+        double a = p.slope / p.spread;
+        if (a > 0)
+            return (struct link){LINK_LOGISTIC, -a / p.unit,
+                                 a * p.mean - p.intercept, 0};
+    }
+    return (struct link){LINK_LOGISTIC, 0, -prior, 0};
 }
 
 /* What there is to know of normal densities, of either side. */
@@ -194,16 +227,6 @@ static struct moments sides_moments(const struct sides *s, double unit)
     for (int side = 0; side < 2; side++)
         m.var[side] /= m.size[side];
     return m;
-}
-
-/* A power of 2, at least 1, by which decision values are of a size that can be
- * squared. */
-static double sides_unit(const struct sides *s)
-{
-    double most = 1;
-    for (size_t i = 0; i < s->n; i++)
-        most = fmax(most, fabs(s->f[i]));
-    return ldexp(1, ilogb(most));
 }
 
 /* The log-odds of two normal densities times the priors, of which the positive

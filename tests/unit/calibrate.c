@@ -106,6 +106,39 @@ static void test_gaussian(void)
     }
 }
 
+/* Whatever their unit and, where there is an intercept, their origin, decision
+ * values get the same log-odds; where rounding alone tells them apart, none but
+ * the shares. */
+static void test_units(void)
+{
+    static const struct {
+        double unit, origin;
+    } at[] = {{1e-9, 0}, {1e-200, 0}, {1e9, 0}, {1e200, 0}, {1e-8, -1}};
+    double f[N], y[N], weight[N], from[N];
+    make_sides(f, y, weight);
+    struct sides sides = {N, f, y, weight};
+    struct link plain[2] = {link_fit_platt(&sides, false),
+                            link_fit_platt(&sides, true)};
+    memcpy(from, f, sizeof f);
+    for (size_t k = 0; k < sizeof at / sizeof *at; k++)
+        for (int intercept = at[k].origin != 0; intercept < 2; intercept++) {
+            double worst = 0;
+            for (size_t i = 0; i < N; i++)
+                f[i] = at[k].origin + at[k].unit * from[i];
+            struct link link = link_fit_platt(&sides, intercept);
+            for (size_t i = 0; i < N; i++)
+                worst = fmax(worst,
+                             fabs(link_log_odds(&link, f[i]) -
+                                  link_log_odds(&plain[intercept], from[i])));
+            ok(worst < 1e-6, "in units of %g from %g on%s: %.1e off",
+               at[k].unit, at[k].origin, intercept ? ", intercept" : "", worst);
+        }
+    for (size_t i = 0; i < N; i++)
+        f[i] = 0.3 + (double)(i % 3) * 0x1p-54;
+    struct link link = link_fit_platt(&sides, true);
+    ok(link.a == 0 && isfinite(link.b), "no slope from roundings: %g", link.a);
+}
+
 /* Decision values whose squares overflow are as good as others. */
 static void test_huge(void)
 {
@@ -275,6 +308,7 @@ int main(void)
     static struct sample s;
     test_log_odds();
     test_platt();
+    test_units();
     test_gaussian();
     test_huge();
     test_few();

@@ -52,12 +52,14 @@ static double threshold_kink(const struct threshold *t, double w, size_t side,
 }
 
 /* The slope at w of F at its best b. Where T is reached between two points, all
- * b between them are best: the middle one is taken. */
+ * b between them are best: the middle one is taken. T may be reached at the
+ * last of all points where the negative ones weigh nothing beside it. */
 static double threshold_slope(struct threshold *t, double w)
 {
     size_t next[2] = {0, 0};
-    double left = t->total, slope = w - t->sum, kink = 0;
-    while (left > 1e-12 * t->total) {
+    double left = t->total, slope = -t->sum, kink = 0;
+    while (left > 1e-12 * t->total &&
+           (next[0] < t->count[0] || next[1] < t->count[1])) {
         double a = threshold_kink(t, w, 0, next[0]);
         double b = threshold_kink(t, w, 1, next[1]);
         size_t side = b < a;
@@ -68,10 +70,11 @@ static double threshold_slope(struct threshold *t, double w)
         kink = side == 0 ? a : b;
     }
     t->b = kink;
-    if (left >= 0)
-        t->b = 0.5 * (kink + fmin(threshold_kink(t, w, 0, next[0]),
-                                  threshold_kink(t, w, 1, next[1])));
-    return slope;
+    double after = fmin(threshold_kink(t, w, 0, next[0]),
+                        threshold_kink(t, w, 1, next[1]));
+    if (left >= 0 && isfinite(after))
+        t->b = 0.5 * (kink + after);
+    return slope + w;
 }
 
 /* The threshold; as it was where the best w is 0, as F says nothing then. */

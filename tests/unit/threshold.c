@@ -102,6 +102,20 @@ static void test_middle(void)
     ok(fabs(rho - 1.75) < 1e-12, "the largest margin: %.15g", rho);
 }
 
+/* Beside positive examples that weigh too much to be on the wrong side, the
+ * others are nothing to the walk, which ends with no point left: 1/2 w^2 +
+ * sum_- C_i max(0, 2 + w (u_i - 1)) is least at w = 7/16. */
+static void test_heavy(void)
+{
+    double y[] = {1, 1, -1, -1}, weight[] = {1e12, 1e12, 0.125, 0.125};
+    double u[] = {2, 1, 1.5, -3}, rho = 0;
+    struct klr_params params = {.threshold = KLR_THRESHOLD_SVM};
+    struct binary p = {.n = 4, .y = y, .weight = weight, .params = &params};
+    struct klr_error err = {0};
+    fisher_threshold(&p, u, &rho, &err);
+    ok(fabs(rho + 9.0 / 7) < 1e-9, "all the weight in one class: %.15g", rho);
+}
+
 /* Outputs that do not order the classes leave the threshold alone. */
 static void test_flat(void)
 {
@@ -164,6 +178,7 @@ int main(void)
     test_search(MOST, 15, 3, 4);
     test_search(41, 30, 2.5, 0.3);
     test_middle();
+    test_heavy();
     test_flat();
     test_libsvm();
     return done_testing();

@@ -59,7 +59,7 @@ static double group_excess(const struct group *group,
         return 0;
     if (training->multiclass == KLR_SOFTMAX)
         return log(weight[group->class[machine]]);
-    return log(weight[group->class[0]] / weight[group->class[1]]);
+    return log(weight[group->class[0]]) - log(weight[group->class[1]]);
 }
 
 /* ---- Links of the loss ---- */
@@ -239,14 +239,15 @@ static struct link link_fit_gaussian(const struct sides *s, double prior)
     struct moments m = sides_moments(s, unit);
     const double *mean = m.mean;
     double *var = m.var, apart = mean[1] - mean[0];
-    double odds = isnan(prior) ? m.size[1] / m.size[0] : prior / (1 - prior);
+    double odds = isnan(prior) ? log(m.size[1]) - log(m.size[0])
+                               : log(prior) - log1p(-prior);
     if (!(apart > 0))
-        return (struct link){LINK_GAUSSIAN, 0, -log(odds), 0};
+        return (struct link){LINK_GAUSSIAN, 0, -odds, 0};
     double least = 1e-12 * apart * apart + 1e-300;
     for (int side = 0; side < 2; side++)
         if (!(var[side] > least))
             var[side] = fmax(var[!side], least);
-    double b = log(odds) - 0.5 * log(var[1] / var[0]) -
+    double b = odds - 0.5 * log(var[1] / var[0]) -
                mean[1] * mean[1] / (2 * var[1]) +
                mean[0] * mean[0] / (2 * var[0]);
     return (struct link){

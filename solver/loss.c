@@ -232,7 +232,7 @@ static void rho_bracket(const struct loss *loss, size_t n, const double *y,
         weight[y[i] > 0] += cost[i];
         most = cost[i] > most ? cost[i] : most;
     }
-    double room = 1 + loss->shift + fabs(log(weight[0] / weight[1]));
+    double room = 1 + loss->shift + fabs(log(weight[0]) - log(weight[1]));
     if (loss->box > 0)
         room += log(most / loss->box);
     *low -= room;

@@ -138,7 +138,7 @@ static void smo_finish_at_start(const struct smo *smo,
         weight[smo->example[k].y > 0] += smo->example[k].cost;
         solution->beta[k] = 0;
     }
-    solution->rho = smo->single ? 0 : log(weight[0] / weight[1]);
+    solution->rho = smo->single ? 0 : log(weight[0]) - log(weight[1]);
     solution->primal = 0;
     for (size_t k = 0; k < smo->n; k++)
         solution->primal +=

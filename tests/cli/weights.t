@@ -220,6 +220,11 @@ for my $options ('-s klr', '-s sklr --link shrunk -l 1', '-s sklr', '-s ivm',
         'each pair has its own');
 }
 
+# Weights whose quotient underflows leave numbers in the model.
+is(scalar @{ values_of(model("-w1 1e-200 -w-1 1e200 $_ heart")) }, 120,
+    "$_: 1 to 1e400")
+    for '-s kfd -a greedy --calibrate training', '-s svm -b 1';
+
 # ---- Refusals ----
 
 put("$dir/short", "1\n2\n");

@@ -139,6 +139,21 @@ static void test_units(void)
     ok(link.a == 0 && isfinite(link.b), "no slope from roundings: %g", link.a);
 }
 
+/* Priors whose quotient underflows have logarithms. */
+static void test_shares(void)
+{
+    double f[N], y[N], weight[N];
+    make_sides(f, y, weight);
+    struct sides sides = {N, f, y, weight};
+    struct link plain = link_fit_gaussian(&sides, NAN);
+    for (size_t i = 0; i < N; i++)
+        weight[i] *= y[i] > 0 ? 1e-200 : 1e200;
+    struct link link = link_fit_gaussian(&sides, NAN);
+    ok(fabs(link.b - plain.b - 400 * log(10)) < 1e-9 &&
+           fabs(link.a - plain.a) < 1e-12,
+       "shares of 1 : 1e400: b = %g", link.b);
+}
+
 /* Decision values whose squares overflow are as good as others. */
 static void test_huge(void)
 {
@@ -309,6 +324,7 @@ int main(void)
     test_log_odds();
     test_platt();
     test_units();
+    test_shares();
     test_gaussian();
     test_huge();
     test_few();

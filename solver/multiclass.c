@@ -76,15 +76,26 @@ static int class_weights(const struct klr_params *params,
     return 0;
 }
 
-/* Of the example with that weight each C_i is a normal number, as divisions by
- * it and its parts want, and as many of them have a sum. */
+/* A normal number, as divisions by it and its parts want, and n of them have a
+ * sum. */
+static bool has_range(double x, size_t n)
+{
+    return x >= DBL_MIN && x <= DBL_MAX / (double)n;
+}
+
+/* The weight of an example, and each C_i with it. */
 static int check_cost(const struct klr_params *params, size_t n, size_t row,
                       double weight, struct klr_error *err)
 {
     const struct klr_reals *cost = &params->cost;
+    if (!has_range(weight, n))
+        return klr_fail(err, KLR_E_USAGE,
+                        "option -w: the weight of example %zu, %g in all, is "
+                        "out of range",
+                        row + 1, weight);
     for (size_t t = 0; t < cost->count; t++) {
         double c = weight * cost->value[t];
-        if (!(c >= DBL_MIN && c <= DBL_MAX / (double)n))
+        if (!has_range(c, n))
             return klr_fail(err, KLR_E_USAGE,
                             "option -c: C of example %zu, %g with its weights, "
                             "is out of range",
@@ -419,7 +430,8 @@ static int system_solve(const struct training *training, struct binary *binary,
         if (!code && system->model == KLR_MODEL_SKLR && !params->keep_bounded)
             code = solution_drop_all(&binary[m], solution[m], err);
         for (size_t t = 0; !code && t < params->cost.count; t++)
-            if (!isfinite(solution[m][t].primal))
+            if (!isfinite(solution[m][t].primal) ||
+                !isfinite(solution[m][t].rho))
                 code = klr_fail(err, KLR_E_DATA,
                                 "the objective overflows: scale the features");
     }

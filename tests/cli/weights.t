@@ -256,6 +256,8 @@ for my $case (
         '-c 1,1e300 -w1 1e100 -w-1 1e100 heart' ],
     [ 2, 'option -c: C of example 1, 1e+308 with its weights, is out of range',
         '-c 1e308 heart' ],
+    [ 2, 'option -w: the weight of example 1, 1e+308 in all, is out of range',
+        '-c 1e-200 -w1 1e308 heart' ],
     [ 2, 'weights and training set cannot both come from stdin',
         '--weights - - m' ],
     [ 2, 'weights and folds cannot both come from stdin',

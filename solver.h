@@ -388,8 +388,9 @@ struct klr_spectrum {
 
 /* Up to 2000 examples by decomposing K, beyond by estimates. Of the parameters
  * the kernel, memory, threads and limit of time count, and progress, which is
- * asked whether to stop. Labels are not looked at. KLR_E_LIMIT as klr_train;
- * KLR_E_DATA for a kernel that overflows. */
+ * asked whether to stop. Labels are not looked at. KLR_E_USAGE for parameters
+ * out of range; KLR_E_LIMIT as klr_train; KLR_E_DATA for a kernel that
+ * overflows. */
 int klr_kernel_spectrum(const struct klr_problem *problem,
                         const struct klr_params *params,
                         struct klr_spectrum *out, struct klr_error *err);

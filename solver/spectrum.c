@@ -364,7 +364,9 @@ static int spectrum_find(const struct klr_problem *problem,
                                  .exact = exact,
                                  .whole = {NAN, NAN},
                                  .centred = {NAN, NAN}};
-    int code = klr_pool_create(&pool, params.threads, err);
+    int code = klr_params_check(&params, err);
+    if (!code)
+        code = klr_pool_create(&pool, params.threads, err);
     if (!code)
         code =
             problem_operator(&s.op, problem, &params, &kernel, NULL, pool, err);

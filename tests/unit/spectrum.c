@@ -253,6 +253,26 @@ static void test_estimates(const struct sample *s, enum klr_kernel_type kernel,
        klr_definiteness_names[exact.kind]);
 }
 
+/* What counts of the parameters is checked, and nothing else. */
+static void test_refused(const struct klr_problem *problem)
+{
+    struct klr_error err = {0};
+    struct klr_spectrum out;
+    struct klr_params params = spectrum_params(KLR_RBF);
+    params.gamma = klr_reals_of(-1);
+    ok(klr_kernel_spectrum(problem, &params, &out, &err) == KLR_E_USAGE &&
+           strstr(err.message, "-g"),
+       "%s", err.message);
+    params.gamma = klr_reals_of(1);
+    params.kernel = KLR_KERNEL_TYPES;
+    ok(klr_kernel_spectrum(problem, &params, &out, &err) == KLR_E_USAGE, "%s",
+       err.message);
+    params.kernel = KLR_RBF;
+    params.model = -1;
+    ok(klr_kernel_spectrum(problem, &params, &out, &err) == 0,
+       "no look at the model");
+}
+
 int main(void)
 {
     static struct sample sample;
@@ -268,6 +288,7 @@ int main(void)
     test_estimates(&sample, KLR_LINEAR, 0.5, 0);
     test_estimates(&sample, KLR_SIGMOID, 0.5, 0.5);
     test_estimates(&sample, KLR_SIGMOID, 0.5, -2);
+    test_refused(&sample.problem);
     struct klr_params params = spectrum_params(KLR_RBF);
     params.progress = stop_at_once;
     ok(find(&sample.problem, &params, true).status == KLR_INTERRUPTED &&

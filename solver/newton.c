@@ -352,30 +352,42 @@ static bool newton_line_search(struct newton *nt)
 
 /* ---- steps ---- */
 
-/* The point before a step, to go back to where u, computed anew, tells that the
- * step raised P: the product carried along the line had lost its digits. */
+/* The point of the smallest P: beta = 0, or what products in double have told.
+ * At a large C a step may raise P, since the product carried along the line had
+ * lost its digits; those after it mostly make up for that. */
 static void newton_keep(struct newton *nt)
 {
-    memcpy(nt->last, nt->beta, nt->size * sizeof *nt->last);
-    memcpy(nt->klast, nt->u, nt->size * sizeof *nt->klast);
-    newton_copy(nt, nt->last_rho, nt->rho);
-    nt->last_primal = nt->primal;
-    nt->last_looks = nt->looks;
+    if (nt->looks != KLR_DOUBLE || !(nt->primal < nt->least_primal))
+        return;
+    memcpy(nt->least, nt->beta, nt->size * sizeof *nt->least);
+    memcpy(nt->kleast, nt->u, nt->size * sizeof *nt->kleast);
+    newton_copy(nt, nt->rho_least, nt->rho);
+    nt->least_primal = nt->primal;
 }
 
-static bool newton_lost(const struct newton *nt)
+static void newton_keep_zero(struct newton *nt)
 {
-    return nt->looks == KLR_DOUBLE && nt->last_looks == KLR_DOUBLE &&
-           nt->primal - nt->last_primal > 1e-9 * fabs(nt->primal);
+    memset(nt->least, 0, nt->size * sizeof *nt->least);
+    memset(nt->kleast, 0, nt->size * sizeof *nt->kleast);
+    newton_copy(nt, nt->rho_least, nt->rho);
+    nt->least_primal = newton_value(nt, nt->least, nt->kleast, nt->rho_least);
 }
 
 static void newton_return(struct newton *nt)
 {
-    memcpy(nt->beta, nt->last, nt->size * sizeof *nt->beta);
-    memcpy(nt->u, nt->klast, nt->size * sizeof *nt->u);
-    newton_copy(nt, nt->rho, nt->last_rho);
-    nt->primal = nt->last_primal;
+    memcpy(nt->beta, nt->least, nt->size * sizeof *nt->beta);
+    memcpy(nt->u, nt->kleast, nt->size * sizeof *nt->u);
+    newton_copy(nt, nt->rho, nt->rho_least);
+    nt->primal = nt->least_primal;
     newton_look(nt, false);
+}
+
+/* Where steps did not arrive, the best point stands for the last one. */
+static enum klr_status newton_end(struct newton *nt, enum klr_status status)
+{
+    if (status != KLR_CONVERGED && !(nt->primal <= nt->least_primal))
+        newton_return(nt);
+    return status;
 }
 
 /* What the next step is made with. Where steps take many of conjugate
@@ -414,33 +426,27 @@ static enum klr_status newton_descend(struct newton *nt)
     nt->progress.violation = nt->before = INFINITY;
     nt->looks = KLR_HALF;
     nt->settled = 0;
-    bool stepped = false;
-    for (int step = 1; step <= NEWTON_STEPS; step++) {
+    newton_keep_zero(nt);
+    for (int step = 1;; step++) {
         newton_look(nt, step == 1);
-        if (stepped && newton_lost(nt)) {
-            newton_return(nt);
-            if (d->precision == KLR_DOUBLE)
-                return KLR_PRECISION_LIMIT;
-            d->precision++;
-        }
         newton_keep(nt);
         if (newton_settled(nt))
             return KLR_CONVERGED;
+        if (step > NEWTON_STEPS)
+            return newton_end(nt, KLR_ITERATION_LIMIT);
         newton_plan(nt, step);
         enum klr_status status =
             direction_solve(d, nt->s, nt->e, nt->q, nt->looked);
         if (status != KLR_CONVERGED)
-            return status;
-        stepped = !d->indefinite && newton_line_search(nt);
-        if (!stepped && d->precision == KLR_DOUBLE && nt->accuracy <= 1e-6)
-            return KLR_PRECISION_LIMIT;
-        if (!stepped) {
-            nt->accuracy = fmin(nt->accuracy, 1e-2) * 1e-2;
-            d->precision += d->precision != KLR_DOUBLE;
-            d->indefinite = false;
-        }
+            return newton_end(nt, status);
+        if (!d->indefinite && newton_line_search(nt))
+            continue;
+        if (d->precision == KLR_DOUBLE && nt->accuracy <= 1e-6)
+            return newton_end(nt, KLR_PRECISION_LIMIT);
+        nt->accuracy = fmin(nt->accuracy, 1e-2) * 1e-2;
+        d->precision += d->precision != KLR_DOUBLE;
+        d->indefinite = false;
     }
-    return KLR_ITERATION_LIMIT;
 }
 
 /* ---- the path ---- */
@@ -610,10 +616,10 @@ static int newton_create(struct newton *nt, const struct binary *problem,
     nt->thresholds = klr_zalloc(4 * columns, sizeof(double), err);
     if (!nt->store || !nt->thresholds)
         return KLR_E_MEMORY;
-    double **vector[] = {&nt->cost, &nt->beta, &nt->u,    &nt->g,
-                         &nt->kg,   &nt->s,    &nt->e,    &nt->q,
-                         &nt->x,    &nt->kx,   &nt->last, &nt->klast};
-    double **rho[] = {&nt->rho, &nt->rho_g, &nt->rho_x, &nt->last_rho};
+    double **vector[] = {&nt->cost, &nt->beta, &nt->u,     &nt->g,
+                         &nt->kg,   &nt->s,    &nt->e,     &nt->q,
+                         &nt->x,    &nt->kx,   &nt->least, &nt->kleast};
+    double **rho[] = {&nt->rho, &nt->rho_g, &nt->rho_x, &nt->rho_least};
     size_t vectors = sizeof vector / sizeof *vector;
     for (size_t i = 0; i < vectors; i++)
         *vector[i] = nt->store + i * size;

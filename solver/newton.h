@@ -53,21 +53,20 @@ struct newton {
     enum klr_precision precision; /* of u and q */
     enum klr_precision looks;     /* which coarser ones do not do any more */
     struct direction direction;
-    double *store;        /* all vectors below, (n, columns) each */
-    double *cost;         /* (n) C_i of this step of the path */
-    double *beta, *u;     /* the point, u = K beta */
-    double *g, *kg;       /* the dual point, K g */
-    double *s, *e, *q;    /* sqrt W, see direction.c; beta - g; K e */
-    double *x, *kx;       /* a point on the line of the search, and K x */
-    double *last, *klast; /* beta and u before the last step */
+    double *store;          /* all vectors below, (n, columns) each */
+    double *cost;           /* (n) C_i of this step of the path */
+    double *beta, *u;       /* the point, u = K beta */
+    double *g, *kg;         /* the dual point, K g */
+    double *s, *e, *q;      /* sqrt W, see direction.c; beta - g; K e */
+    double *x, *kx;         /* a point on the line of the search, and K x */
+    double *least, *kleast; /* beta and u of the smallest P at these costs */
     struct known known[NEWTON_KNOWN]; /* the latest first */
     size_t known_count;
-    double last_primal;
-    enum klr_precision last_looks;
+    double least_primal;   /* that P */
     double *thresholds;    /* all below, (columns) each */
     double *rho;           /* optimal for u */
     double *rho_g, *rho_x; /* optimal for K g and K x */
-    double *last_rho;      /* before the last step */
+    double *rho_least;     /* there */
     double primal;         /* P(beta, rho) */
     double primal_g, dual; /* P(g, rho_g) and D(g) */
     double conjugate;      /* the part of -D without K */

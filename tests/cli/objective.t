@@ -209,4 +209,27 @@ SKIP: {
     }
 }
 
+# Where C is too large for the digits of K a step may raise P: those after it
+# make up for that, or the best point stands for the last one, which is no worse
+# than beta = 0.
+{
+    my $run = run(['klr-train', qw(--json -q -g 1e-3 -c 1e10 heart_scale),
+            "$dir/steep"]);
+    is(printed_json($run)->{status}, 'converged', 'a step that raises P');
+    my $data = put("$dir/wide", <<'.');
+1 1:0.789870703 2:27.4054403 3:-4.92289001
+-1 1:10.56614 2:4.52093255 3:0.159854037
+-1 1:-17.8148536 2:13.5697054 3:1.96420807
+1 1:2.97235617 2:1.96119902 3:-0.193414769
+1 1:13.4358351 2:-18.4985878 3:0.702179244
+1 1:22.8510192 2:0.367168355 3:2.82435422
+.
+    $run = run(['klr-train', qw(--json -q -t linear -c 1e12), $data,
+            "$dir/wide.model"]);
+    is(printed_json($run)->{status}, 'precision_limit', 'digits are lost');
+    my ($wide) = evaluate('klr', $data, "$dir/wide.model", 1e12);
+    my $zero = 1e12 * (4 * log(6 / 4) + 2 * log(6 / 2));
+    cmp_ok($wide->{primal}, '<=', $zero, 'the answer is no worse than 0');
+}
+
 done_testing();

@@ -190,6 +190,8 @@ static void test_return(struct newton *nt)
 {
     double beta = 0, u = 0;
     newton_refresh(nt);
+    nt->least_primal = INFINITY;
+    nt->looks = KLR_DOUBLE;
     newton_keep(nt);
     double primal = nt->primal, rho = nt->rho[0];
     for (size_t i = 0; i < MOST; i++) {

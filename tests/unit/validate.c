@@ -400,9 +400,25 @@ static void test_stopped_grid(const struct klr_problem *problem)
     klr_validation_free(&v);
 }
 
+/* A cell has the time that those before it left, and never no limit. */
+static void test_time_left(void)
+{
+    struct klr_params params;
+    klr_params_init(&params);
+    params.time_limit = 60;
+    struct grid grid = {
+        .params = &params, .share = params, .begin = klr_seconds() - 50};
+    double left = grid_params(&grid, 0).time_limit;
+    ok(left > 0 && left <= 10, "of 60 seconds 50 are over: %g left", left);
+    grid.begin -= 50;
+    left = grid_params(&grid, 0).time_limit;
+    ok(left > 0 && left < 1e-6, "all of them: %g left", left);
+}
+
 int main(void)
 {
     static struct sample s;
+    test_time_left();
     sample_make(&s, N);
     test_path(&s);
     test_validation(&s.problem, "klr", path_params(KLR_MODEL_KLR, 1e-11));

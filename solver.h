@@ -345,8 +345,8 @@ struct klr_report {
  * cost.count elements. Along several C solvers go upwards, from each solution
  * to the next: a model is as exact as that of its C alone, but not the same to
  * the last bit. Errors as klr_params_check and klr_pool_create; KLR_E_USAGE for
- * labels of params that no example has, and for a C that is out of range with
- * the weights of an example; KLR_E_LIMIT for too small a cache_mb;
+ * labels of params that no example has, and for weights of an example that are
+ * out of range, or take C there; KLR_E_LIMIT for too small a cache_mb;
  * KLR_E_DATA for one class only, for labels that look like regression targets
  * (more than 1000 distinct ones, or more than n/3 when n > 30), and for kernels
  * that overflow, or turn out not to be PSD where the solver needs that. A model

@@ -89,7 +89,7 @@ for my $case ([ 0.1, '-1 1:0.5', '1 1:-1 2:0.5' ],
         "--gap below what rounding leaves ends: $rows[1]");
 }
 
-# Where all alpha are at a bound no eps is too small, and no gap is small enough.
+# Where all alpha are at a bound, no eps is too small and no gap small enough.
 {
     my $run = run([ qw(klr-train -q --json -s svm -t 0 -c 0.1 --gap 1e-300),
         put("$dir/bound", "1 1:0.3\n-1 1:-0.17\n"), '/dev/null' ]);

@@ -10,7 +10,7 @@
 
 static enum klr_cpu cpu_present(void)
 {
-#if defined __x86_64__ || defined __i386__
+#if defined __x86_64__
     __builtin_cpu_init();
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
         return KLR_CPU_PORTABLE;

@@ -1,9 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The instruction sets for which there is code of its own.
+ * What is asked of a processor, and the instruction sets for which there is
+ * code of its own.
  */
 #ifndef KLR_BASE_CPU_H
 #define KLR_BASE_CPU_H
+
+#include <float.h>
+
+/* What an operation rounds away is computed by others, and results are to be
+ * the same wherever a compiler keeps them. */
+#if FLT_EVAL_METHOD != 0
+#error "floats are to be computed as such: to CFLAGS add, on i386, \
+-msse2 -mfpmath=sse, else -fexcess-precision=fast"
+#endif
 
 /* Each one includes those before it. */
 enum klr_cpu {

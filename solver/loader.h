@@ -68,7 +68,8 @@ struct loader {
     long line_of[KEYS]; /* where a key stood; 0: it has not come yet */
     int svm_type, kernel_type, multiclass, link, model, solver, status, bias;
     int scaling;
-    size_t degree, nr_class, total_sv, format, iterations;
+    size_t degree, nr_class, total_sv, format;
+    long long iterations;
     double gamma, coef0, eps, cost, lambda, box, gap;
     struct reals rho, label, prob_a, prob_b, prob_c;
     struct reals scaling_limits, scaling_from, scaling_to;

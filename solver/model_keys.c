@@ -5,6 +5,7 @@
  */
 #include "solver/loader.h"
 
+#include <limits.h>
 #include <stdio.h>
 
 /* How the values of a key are read, and where they go. */
@@ -12,6 +13,7 @@ enum field_kind {
     FIELD_NONE,
     FIELD_CHOICE, /* one of names: int */
     FIELD_COUNT,  /* size_t */
+    FIELD_LONG,   /* long long */
     FIELD_REAL,   /* double */
     FIELD_REALS,  /* struct reals */
     FIELD_COUNTS, /* struct counts */
@@ -65,7 +67,7 @@ static const struct field model_fields[KEYS] = {
     [KEY_BOX] = FIELD_OF("box", FIELD_REAL, box),
     [KEY_BIAS] = FIELD_NAMES("bias", bias, load_switch),
     [KEY_GAP] = FIELD_OF("gap", FIELD_REAL, gap),
-    [KEY_ITERATIONS] = FIELD_OF("iterations", FIELD_COUNT, iterations),
+    [KEY_ITERATIONS] = FIELD_OF("iterations", FIELD_LONG, iterations),
     [KEY_SV_INDICES] = FIELD_OF("sv_indices", FIELD_COUNTS, sv_indices),
     [KEY_SCALING] = FIELD_NAMES("scaling", scaling, load_scalings),
     [KEY_SCALING_LIMITS] = FIELD_OF("scaling_limits", FIELD_REALS,
@@ -140,14 +142,26 @@ static int load_real(struct loader *in, struct load_slice token, double *value)
     return 0;
 }
 
+/* A count below `most`. */
+static int load_long(struct loader *in, struct load_slice token, long long most,
+                     long long *value)
+{
+    const char *end = klr_parse_integer(token.text, token.end, value);
+    if (end != token.end || *value < 0 || *token.text == '-')
+        return load_refuse(in, token, "", " is not a count");
+    if (*value >= most)
+        return load_refuse(in, token, "", " is out of range");
+    return 0;
+}
+
 static int load_count(struct loader *in, struct load_slice token, size_t *value)
 {
     long long number = 0;
-    const char *end = klr_parse_integer(token.text, token.end, &number);
-    if (end != token.end || number < 0 || *token.text == '-')
-        return load_refuse(in, token, "", " is not a count");
+    int code = load_long(in, token,
+                         SIZE_MAX < LLONG_MAX ? (long long)SIZE_MAX : LLONG_MAX,
+                         &number);
     *value = (size_t)number;
-    return 0;
+    return code;
 }
 
 static int reals_add(struct loader *in, struct reals *list, double value)
@@ -254,6 +268,8 @@ static int load_field(struct loader *in, enum key key)
             code = load_choice(in, field, token, place);
         else if (field->kind == FIELD_REAL)
             code = load_real(in, token, place);
+        else if (field->kind == FIELD_LONG)
+            code = load_long(in, token, LLONG_MAX, place);
         else
             code = load_count(in, token, place);
     }

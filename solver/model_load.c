@@ -383,7 +383,7 @@ static struct record load_take_record(const struct loader *in)
         .box = in->box,
         .bias = in->bias || !in->line_of[KEY_BIAS],
         .gap = in->line_of[KEY_GAP] ? in->gap : (double)NAN,
-        .iterations = (long long)in->iterations,
+        .iterations = in->iterations,
     };
 }
 

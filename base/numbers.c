@@ -243,7 +243,7 @@ static double convert_slowly(const struct spelling *spelling)
 
 static double convert(const struct spelling *spelling)
 {
-    double value;
+    double value = 0;
     uint64_t m = spelling->mantissa;
     long long e = spelling->exponent - (long long)spelling->fraction;
     size_t length = (size_t)(spelling->end - spelling->first);

@@ -172,8 +172,10 @@ static void test_folds(void)
     ok(is_permutation(a.order, N) && is_sorted(&a, label),
        "folds: sorted by class and fold");
     ok(is_balanced(&a) && is_balanced(&c), "folds are stratified");
-    ok(memcmp(a.order, b.order, sizeof label) == 0, "same seed, same folds");
-    ok(memcmp(a.order, c.order, sizeof label) != 0, "other seed, other folds");
+    ok(memcmp(a.order, b.order, N * sizeof *a.order) == 0,
+       "same seed, same folds");
+    ok(memcmp(a.order, c.order, N * sizeof *a.order) != 0,
+       "other seed, other folds");
     for (size_t leave = 0; leave <= a.folds; leave++) {
         struct klr_range range[6];
         size_t count = 0, size = layout_kept(&a, 1, (struct hole){leave, 1},

@@ -32,8 +32,10 @@ WARNINGS += -Werror
 endif
 
 # What the sources need whatever CFLAGS is. No contraction: a number must not
-# depend on how the compiler fused its operations.
-LANGUAGE = -std=c11 -D_GNU_SOURCE -I. -ffp-contract=off -pthread
+# depend on how the compiler fused its operations. Files beyond 2 GB where long
+# has 32 bits.
+LANGUAGE = -std=c11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -I. \
+	-ffp-contract=off -pthread
 COMPILE  = $(CC) $(LANGUAGE) $(WARNINGS) $(CFLAGS) $(CPPFLAGS)
 
 ASAN  = -O1 -g -fsanitize=address -fno-omit-frame-pointer
@@ -163,6 +165,11 @@ check-ubsan:
 check-sanitizers:
 	$(MAKE) BUILD=build/sanitize BIN=build/sanitize CFLAGS="$(SANITIZE)" \
 		check-run
+
+## check-i386: the same tests where pointers and size_t have 32 bits
+check-i386:
+	$(MAKE) BUILD=build/i386 BIN=build/i386 CC=i686-linux-gnu-gcc \
+		CFLAGS="-Og -msse2 -mfpmath=sse" LDFLAGS=-static check-run
 
 ## check-valgrind: scale, train and predict under valgrind
 check-valgrind: all
@@ -327,9 +334,9 @@ help:
 		awk -F '\t' '{ printf "  %-16s %s\n", $$1, $$2 }'
 
 .PHONY: all demo check check-run check-asan check-ubsan check-sanitizers \
-	check-valgrind check-oom check-long check-fuzz fuzz-run fuzz libfuzzer \
-	aflfuzz check-parts check-symbols format-check analyze bench papers \
-	install uninstall clean help
+	check-i386 check-valgrind check-oom check-long check-fuzz fuzz-run \
+	fuzz libfuzzer aflfuzz check-parts check-symbols format-check analyze \
+	bench papers install uninstall clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 

@@ -120,7 +120,7 @@ void klr_problem_free(struct klr_problem *problem);
 /* Scale the features of a problem that was read, once, as klr-scale --exact
  * does: to [-1, 1] or to zero mean and unit deviation over all its examples.
  * Models trained on it scale what they are asked about alike. KLR_E_DATA for
- * features too large to have a deviation. */
+ * values that are scaled out of range. */
 enum klr_scale { KLR_SCALE_NONE, KLR_SCALE_MINMAX, KLR_SCALE_STANDARD };
 extern const char *const klr_scale_names[]; /* "none", ..., NULL */
 int klr_problem_scale(struct klr_problem *problem, enum klr_scale how,

@@ -4,6 +4,7 @@
  */
 #include "base/scaling.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "base/memory.h"
@@ -54,7 +55,27 @@ next_feature(const struct klr_scaling *scaling, size_t *index)
 
 /* ---- Statistics ---- */
 
+/* The unit grows to the power of 2 below or at |value|. */
+static void grow_unit(struct klr_scaling_feature *feature, double value)
+{
+    double unit = fmax(scalbn(1, ilogb(value)), DBL_MIN);
+    double ratio = feature->unit / unit;
+    feature->mean *= ratio;
+    feature->deviation *= ratio * ratio;
+    feature->unit = unit;
+}
+
 /* Mean and sum of squares after Welford (1962). */
+static void see_moments(struct klr_scaling_feature *feature, double value)
+{
+    if (fabs(value) >= 2 * feature->unit)
+        grow_unit(feature, value);
+    value /= feature->unit;
+    double distance = value - feature->mean;
+    feature->mean += distance / (double)feature->count;
+    feature->deviation += distance * (value - feature->mean);
+}
+
 void klr_scaling_see(struct klr_scaling_feature *feature, double value,
                      bool moments)
 {
@@ -64,11 +85,8 @@ void klr_scaling_see(struct klr_scaling_feature *feature, double value,
         feature->min = value < feature->min ? value : feature->min;
         feature->max = value > feature->max ? value : feature->max;
     }
-    if (moments) {
-        double distance = value - feature->mean;
-        feature->mean += distance / (double)feature->count;
-        feature->deviation += distance * (value - feature->mean);
-    }
+    if (moments)
+        see_moments(feature, value);
 }
 
 int klr_scaling_see_row(struct klr_scaling *scaling, size_t count,
@@ -98,7 +116,9 @@ static void see_zeros(struct klr_scaling_feature *feature, size_t rows)
             feature->mean * feature->mean * count * (n - count) / n;
         feature->mean *= count / n;
     }
-    feature->deviation = sqrt(feature->deviation / n);
+    feature->mean *= feature->unit;
+    feature->deviation =
+        fmin(sqrt(feature->deviation / n) * feature->unit, DBL_MAX);
 }
 
 /* ---- Columns ---- */
@@ -130,11 +150,6 @@ int klr_scaling_settle(struct klr_scaling *scaling, struct klr_error *err)
         see_zeros(f, scaling->rows);
         if (f->min < f->max && !scaling->standardize)
             code = klr_scaling_add(scaling, (int)i, f->min, f->max, err);
-        else if (f->min < f->max && !isfinite(f->deviation))
-            code = klr_fail(err, KLR_E_DATA,
-                            "feature %zu: its values are too large for a mean "
-                            "and deviation",
-                            i);
         else if (f->min < f->max && f->deviation > 0)
             code = klr_scaling_add(scaling, (int)i, f->mean, f->deviation, err);
     }
@@ -173,14 +188,22 @@ double klr_limits_map(struct klr_limits to, double v)
     return mapped;
 }
 
+/* Halved where the difference overflows. */
+static double standardize(const struct klr_scaling_column *column, double v)
+{
+    double distance = v - column->from;
+    return isfinite(distance) ? distance / column->to
+                              : (v / 2 - column->from / 2) / (column->to / 2);
+}
+
 int klr_scaling_map(const struct klr_scaling *scaling,
                     const struct klr_scaling_column *column, double v,
                     double *scaled, struct klr_error *err)
 {
     struct klr_limits to = {scaling->lower, scaling->upper, column->from,
                             column->to};
-    *scaled = scaling->standardize ? (v - column->from) / column->to
-                                   : klr_limits_map(to, v);
+    *scaled =
+        scaling->standardize ? standardize(column, v) : klr_limits_map(to, v);
     if (isfinite(*scaled))
         return 0;
     return klr_fail(err, KLR_E_DATA,

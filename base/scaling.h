@@ -25,7 +25,10 @@ struct klr_scaling_feature {
     bool known;             /* it was there when columns were made */
     size_t count;           /* rows that have it */
     double min, max;        /* over those rows */
-    double mean, deviation; /* deviation: sum of squares until all is seen */
+    double unit;            /* a power of 2: all |values| are below 2 of it */
+    double mean, deviation; /* until all is seen in units, which neither
+                               overflow nor underflow, and deviation is the sum
+                               of squares */
     size_t column;          /* its place from 1; 0: it has none */
 };
 
@@ -80,8 +83,7 @@ int klr_scaling_see_row(struct klr_scaling *scaling, size_t count,
                         const int *index, const double *value,
                         struct klr_error *err);
 
-/* Once all rows have been seen: columns are those features that change.
- * KLR_E_DATA, without a line, for a deviation that overflows. */
+/* Once all rows have been seen: columns are those features that change. */
 int klr_scaling_settle(struct klr_scaling *scaling, struct klr_error *err);
 
 /* Append a column. */

@@ -259,9 +259,13 @@ refuses([ '-r', "$dir/labels", '-' ], 1,
     'stdin:2: the label 1e+300 is scaled out of range',
     stdin => "0 1:1\n1e300 1:1\n");
 
-refuses([ qw(--standardize -) ], 1,
-    'stdin: feature 2: its values are too large for a mean and deviation',
-    stdin => "1 1:1 2:1e300\n2 2:-1e300\n");
+# Of features whose squares overflow or underflow, too.
+for my $unit ('e0', 'e300', 'e-300') {
+    is(run([ qw(klr-scale --standardize -) ],
+            stdin => "1 1:1$unit\n2 1:-3$unit\n3\n4 1:2$unit\n")->{out},
+        "1 1:0.534522 \n2 1:-1.60357 \n3 \n4 1:1.06904 \n",
+        "deviations of numbers of 1$unit");
+}
 
 # A disk that is full.
 SKIP: {

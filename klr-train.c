@@ -313,8 +313,8 @@ static int check_count(const struct cli_train *train, const char *path,
     if (!path || count == train->problem.n)
         return 0;
     return klr_fail(err, KLR_E_DATA,
-                    "%s of %zu examples, but the data have %zu", what, count,
-                    train->problem.n);
+                    "%s of %zu example%s, but the data have %zu", what, count,
+                    cli_plural(count), train->problem.n);
 }
 
 static const char *const spread_texts[] = {

@@ -45,8 +45,9 @@ static void compose(char line[LINE_SIZE], const char *name,
     if (now->objective != 0)
         snprintf(objective, sizeof objective, ", objective %.6g",
                  now->objective);
-    snprintf(line, LINE_SIZE, "%s: %s%.1f s, %lld iterations%s%s%s", name,
-             problem, now->seconds, now->iterations, violation, objective, gap);
+    snprintf(line, LINE_SIZE, "%s: %s%.1f s, %lld iteration%s%s%s%s", name,
+             problem, now->seconds, now->iterations,
+             cli_plural((size_t)now->iterations), violation, objective, gap);
 }
 
 int cli_progress(const struct klr_progress *now, void *context)

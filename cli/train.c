@@ -64,14 +64,17 @@ void cli_train_summary(const struct cli_train *train,
         fprintf(stderr, "%s: %s", program->name,
                 point_prefix(train, t, prefix));
         if (train->models == 1)
-            fprintf(stderr, "%zu examples, %d features: ", train->problem.n,
-                    train->problem.dimension);
-        fprintf(stderr, "%s after %lld iterations%s%sobjective %.10g, ",
-                klr_status_names[report->status], report->iterations, end, name,
+            fprintf(stderr, "%zu examples, %d feature%s: ", train->problem.n,
+                    train->problem.dimension,
+                    cli_plural((size_t)train->problem.dimension));
+        fprintf(stderr, "%s after %lld iteration%s%s%sobjective %.10g, ",
+                klr_status_names[report->status], report->iterations,
+                cli_plural((size_t)report->iterations), end, name,
                 report->primal);
         if (isfinite(report->gap))
             fprintf(stderr, "relative duality gap %.2g, ", report->gap);
-        fprintf(stderr, "%zu support vectors", report->n_sv);
+        fprintf(stderr, "%zu support vector%s", report->n_sv,
+                cli_plural(report->n_sv));
         if (strcmp(train->path[t], "/dev/null") != 0) {
             fprintf(stderr, "%s%smodel saved to ", end, name);
             cli_print_visibly(stderr, cli_output_name(train->path[t]));

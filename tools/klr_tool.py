@@ -180,6 +180,13 @@ def run_command(command, text=None, **options):
     return process.returncode, out, messages
 
 
+# ---- Messages ----
+
+
+def counted(count, noun):
+    return "%d %s%s" % (count, noun, "s" * (count != 1))
+
+
 # ---- The end ----
 
 

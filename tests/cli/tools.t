@@ -107,13 +107,13 @@ range: from 0 to 3
 classes: 1
          1         3  100%
 warning: all examples have the same label
-warning: 1 of 2 features never change
+warning: 1 of 2 features never changes
 no problems
 END
 my @named = ('--string-labels', '-');
 is(check("\xc3\xa4 1:1\n+1 1:0 # x\n1 1:1\n+1#\n", @named)->{out},
     <<"END", 'names');
-stdin: 4 examples, 1 features, the last of index 1
+stdin: 4 examples, 1 feature, the last of index 1
 values: 3, 75% of all
 range: from 0 to 1
 classes: 3
@@ -126,7 +126,7 @@ like(check(join('', map {"$_ 1:1\n"} 1 .. 40), @named)->{out},
     qr/^warning: 40 distinct labels look like names of examples$/m,
     'names of examples');
 my @warnings = ('40 distinct labels look like regression targets',
-    'qid is ignored', '1 features leave \[-1, 1\], and the widest range is 48.8'
+    'qid is ignored', '1 feature leaves \[-1, 1\], and the widest range is 48.8'
     . ' times the narrowest');
 like(check(join('', map {"$_.5 qid:1 1:$_ 2:0.$_\n"} 1 .. 40), '-')->{out},
     qr/^@{[join '\n', map {"warning: $_"} @warnings]}/m, 'other warnings');

@@ -221,6 +221,11 @@ for my $model ('klr', 'svm') {
 
 # ---- Limits ----
 
+put("$dir/two", "1 1:1\n-1 1:2\n");
+like(train('-s svm two m')->{err},
+    qr/2 examples, 1 feature: converged after 1 iteration$/m,
+    'one feature, one iteration');
+
 for my $limit (['--max-iter 4', 'iteration', 'iterations'],
     ['--time-limit 1e-9', 'time', 'time'])
 {

@@ -433,7 +433,8 @@ static int system_solve(const struct training *training, struct binary *binary,
             if (!isfinite(solution[m][t].primal) ||
                 !isfinite(solution[m][t].rho))
                 code = klr_fail(err, KLR_E_DATA,
-                                "the objective overflows: scale the features");
+                                "the objective overflows: scale the "
+                                "features, or choose a smaller -c");
     }
     return code;
 }

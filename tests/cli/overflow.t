@@ -32,7 +32,8 @@ for my $options (\@few, [ @few, qw(-c 100) ], [ @few, qw(-a smo -c 100) ],
     my $run = run([ qw(klr-train -q --json -t 0), @$options, 'linear',
             'model' ], cwd => $dir);
     my $refused = $run->{exit} == 1 && !-e "$dir/model" && $run->{err} eq
-        "klr-train: linear: the objective overflows: scale the features\n";
+        "klr-train: linear: the objective overflows: scale the features, "
+        . "or choose a smaller -c\n";
     my $usable = $run->{exit} == 0
         && $run->{out} =~ /"objective": -?\d/
             && run([ 'klr-predict', 'linear', 'model',
@@ -87,7 +88,14 @@ put("$dir/four", "1 1:1\n1 1:2\n-1 1:-1\n-1 1:-2\n");
 $run = run([ qw(klr-train -q -a smo --max-iter 100 -g 1 -c 1e250 four model) ],
     cwd => $dir);
 ok($run->{exit} == 0 || $run->{err} eq
-        "klr-train: four: the objective overflows: scale the features\n",
+        "klr-train: four: the objective overflows: scale the features, "
+        . "or choose a smaller -c\n",
     'smo ends at a C of 1e250') or diag($run->{err});
+
+# Where C is what overflows, features are not all that there is to blame.
+$run = run([ qw(klr-train -q -s sklr -c 1e300 four model) ], cwd => $dir);
+is("$run->{exit} $run->{err}",
+    '1 klr-train: four: the objective overflows: scale the features, '
+        . "or choose a smaller -c\n", 'a C of 1e300');
 
 done_testing();

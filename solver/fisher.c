@@ -211,8 +211,8 @@ static int fisher_path(struct fisher *f, struct solution *const *solution,
             f->indefinite = f->indefinite || f->machine[k].form < 0;
         if (f->indefinite)
             return klr_fail(err, KLR_E_DATA,
-                            "the kernel matrix is not positive semidefinite: "
-                            "use --regularizer coef");
+                            "the kernel matrix is not positive "
+                            "semidefinite to rounding: use --regularizer coef");
         for (size_t k = 0; k < f->machines && !code; k++) {
             code = exact_finish(f, &f->machine[k], &solution[k][t], err);
             solution[k][t].status = status;

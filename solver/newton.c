@@ -650,7 +650,8 @@ static int newton_run(struct newton *nt, struct solution *const *solution,
         return code;
     if (nt->direction.indefinite || newton_gap(nt) < -1e-4)
         return klr_fail(
-            err, KLR_E_DATA, "the kernel matrix is not positive semidefinite%s",
+            err, KLR_E_DATA,
+            "the kernel matrix is not positive semidefinite to rounding%s",
             nt->columns > 1 ? ", which a softmax asks for" : ": use -a smo");
     return 0;
 }

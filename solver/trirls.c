@@ -277,8 +277,8 @@ static int trirls_solve(const struct binary *problem, struct solution *solution,
         double gap = solution[t].primal - solution[t].dual;
         if (tr.indefinite || gap < -1e-4 * solution[t].primal)
             code = klr_fail(err, KLR_E_DATA,
-                            "the kernel matrix is not positive semidefinite: "
-                            "use -a smo");
+                            "the kernel matrix is not positive "
+                            "semidefinite to rounding: use -a smo");
     }
     klr_free(tr.store);
     return code;

@@ -230,10 +230,12 @@ TARGET static void NAME(product)(const void *tile, enum klr_precision precision,
 }
 #undef HALVES
 #else
-/* Planes of a vector from double to float and back, in whole `floats`. */
+/* Planes of a vector from double to float, in whole groups with the zeros that
+ * fill the last one, and back, in whole `floats`. */
 LOCAL void plane_narrow(const double *from, size_t count, float *to)
 {
-    for (size_t j = 0; j < count; j += LANES_OF)
+    size_t end = (count + GROUP - 1) / GROUP * GROUP;
+    for (size_t j = 0; j < end; j += LANES_OF)
         *(floats *)(to + j) = CONVERT(*(const doubles *)(from + j), floats);
 }
 

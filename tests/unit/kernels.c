@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Elementary functions of kernels, what overflows, and kernels that are given.
+ * Elementary functions of kernels, what overflows, kernels that are given, and
+ * tiles of entries times vectors.
  */
 #include "kernel.c"
 
@@ -281,6 +282,131 @@ static void test_precomputed_refusals(void)
     }
 }
 
+/* ---- tiles times vectors ---- */
+
+enum { PRODUCT_MOST = 40, PRODUCT_PITCH = PRODUCT_MOST + 3 };
+
+/* Vectors beside a tile, all of them (KLR_SLICE, KLR_TILE). */
+struct sides {
+    double right[KLR_SLICE * KLR_TILE], forward[KLR_SLICE * KLR_TILE];
+    double left[KLR_SLICE * KLR_TILE], backward[KLR_SLICE * KLR_TILE];
+};
+
+/* What functions called next find on the stack is no number. */
+static __attribute__((noinline)) void spoil_stack(void)
+{
+    volatile unsigned char stack[1 << 14];
+    for (size_t i = 0; i < sizeof stack; i++)
+        stack[i] = 0xff;
+}
+
+/* Small integers, whose sums no type rounds. */
+static int product_entry(size_t i, size_t j)
+{
+    return (int)((7 * i + 3 * j) % 11);
+}
+
+static double product_side(size_t c, size_t i)
+{
+    return (double)((5 * i + c) % 7) - 3;
+}
+
+static void product_tile(enum klr_precision precision, void *tile)
+{
+    for (size_t at = 0; at < PRODUCT_MOST * PRODUCT_PITCH; at++) {
+        int entry = product_entry(at / PRODUCT_PITCH, at % PRODUCT_PITCH);
+        if (precision == KLR_HALF)
+            ((uint16_t *)tile)[at] = (uint16_t)entry;
+        else if (precision == KLR_FLOAT)
+            ((float *)tile)[at] = (float)entry;
+        else
+            ((double *)tile)[at] = entry;
+    }
+}
+
+/* `size` elements of each vector, zeros up to a multiple of `zeros`, and what
+ * is no number. */
+static void product_load(double *side, size_t size, size_t zeros)
+{
+    for (size_t at = 0; at < KLR_SLICE * KLR_TILE; at++) {
+        size_t c = at / KLR_TILE, i = at % KLR_TILE;
+        side[at] = i < size                                 ? product_side(c, i)
+                   : i < (size + zeros - 1) / zeros * zeros ? 0
+                                                            : (double)NAN;
+    }
+}
+
+static bool product_agrees(const struct sides *s, double unit, size_t h,
+                           size_t w, size_t m)
+{
+    bool agrees = true;
+    for (size_t c = 0; c < m; c++) {
+        for (size_t i = 0; i < h; i++) {
+            double sum = 0;
+            for (size_t j = 0; j < w; j++)
+                sum += product_entry(i, j) * product_side(c, j);
+            agrees = agrees && s->forward[c * KLR_TILE + i] == sum * unit;
+        }
+        for (size_t j = 0; j < w; j++) {
+            double sum = 0;
+            for (size_t i = 0; i < h; i++)
+                sum += product_entry(i, j) * product_side(c, i);
+            agrees = agrees && s->backward[c * KLR_TILE + j] == sum * unit;
+        }
+    }
+    return agrees;
+}
+
+/* From either side alone and from both. */
+static bool product_holds(klr_tile_multiply *multiply, const void *tile,
+                          enum klr_precision precision, size_t h, size_t w,
+                          size_t m)
+{
+    static struct sides s, both;
+    double unit = precision == KLR_HALF ? 1.0 / HALF_UNITS : 1;
+    product_load(s.right, w, KLR_GROUP);
+    product_load(s.left, h, 1);
+    both = s;
+    spoil_stack();
+    multiply(tile, precision, PRODUCT_PITCH, h, w, m, both.right, both.forward,
+             both.left, both.backward);
+    spoil_stack();
+    multiply(tile, precision, PRODUCT_PITCH, h, w, m, s.right, s.forward, NULL,
+             NULL);
+    spoil_stack();
+    multiply(tile, precision, PRODUCT_PITCH, h, w, m, NULL, NULL, s.left,
+             s.backward);
+    return product_agrees(&both, unit, h, w, m) &&
+           product_agrees(&s, unit, h, w, m);
+}
+
+static void check_products(klr_tile_multiply *multiply, const char *name)
+{
+    static double tile[PRODUCT_MOST * PRODUCT_PITCH];
+    static const char *const types[] = {"halves", "floats", "doubles"};
+    for (int p = KLR_HALF; p <= KLR_DOUBLE; p++) {
+        bool holds = true;
+        product_tile((enum klr_precision)p, tile);
+        for (size_t w = 1; w <= PRODUCT_MOST; w++)
+            for (size_t h = 1; h <= PRODUCT_MOST; h += 1 + h / 7)
+                for (size_t m = 1; m <= KLR_SLICE; m += KLR_SLICE - 1)
+                    holds =
+                        holds && product_holds(multiply, tile,
+                                               (enum klr_precision)p, h, w, m);
+        ok(holds, "tiles of %s of all widths times vectors, %s", types[p],
+           name);
+    }
+}
+
+static void test_products(void)
+{
+    check_products(product_portable, "portable");
+#if defined __x86_64__
+    if (klr_cpu() >= KLR_CPU_AVX2)
+        check_products(product_avx2, "avx2");
+#endif
+}
+
 int main(void)
 {
     test_power();
@@ -289,5 +415,6 @@ int main(void)
     test_psd();
     test_precomputed();
     test_precomputed_refusals();
+    test_products();
     return done_testing();
 }

@@ -4,7 +4,9 @@
  *
  * Accuracy, for every entry and whatever the scale of the features, against
  * the kernel of the exact features: |K - K_exact| <= 1e-6 max(1, |K_exact|);
- * for the linear and polynomial kernels 1e-6 sqrt(K_ii K_jj).
+ * for the linear and polynomial kernels 1e-6 sqrt(K_ii K_jj), or the rounding
+ * of K_exact, which is more where a polynomial is not semidefinite and K_ii is
+ * almost 0.
  */
 #ifndef KLR_KERNEL_H
 #define KLR_KERNEL_H

@@ -180,22 +180,43 @@ static int refill(struct klr_input *input, struct klr_error *err)
     return read_more(input, err);
 }
 
-/* Of the first line: pass over UTF-8's byte order mark, refuse others. */
-static int skip_mark(struct klr_input *input, struct klr_line *line,
-                     struct klr_error *err)
+#define OTHER_UTF      "UTF-16 or UTF-32 text: convert it to UTF-8"
+#define COMPRESSED(BY) "compressed by " BY ": read - behind '" BY " -dc FILE |'"
+
+/* How files begin that are no text as it is read here; the 9 of bzip2 is its
+ * default. */
+static const struct {
+    size_t length;
+    const char *bytes, *what;
+} foreign_marks[] = {
+    {2, "\xFF\xFE", OTHER_UTF},
+    {2, "\xFE\xFF", OTHER_UTF},
+    {4, "\0\0\xFE\xFF", OTHER_UTF},
+    {2, "\x1F\x8B", COMPRESSED("gzip")},
+    {10, "BZh91AY&SY", COMPRESSED("bzip2")},
+    {6, "\xFD\x37zXZ\0", COMPRESSED("xz")},
+    {4, "\x28\xB5\x2F\xFD", COMPRESSED("zstd")},
+};
+
+static bool begins(const struct klr_line *line, const char *bytes,
+                   size_t length)
 {
-    size_t length = (size_t)(line->end - line->text);
-    if (length >= 3 && memcmp(line->text, "\xEF\xBB\xBF", 3) == 0) {
+    return (size_t)(line->end - line->text) >= length &&
+           memcmp(line->text, bytes, length) == 0;
+}
+
+/* Of the first line: pass over UTF-8's byte order mark, refuse others. */
+static int skip_mark(struct klr_line *line, struct klr_error *err)
+{
+    if (begins(line, "\xEF\xBB\xBF", 3)) {
         line->text += 3;
         line->offset += 3;
-    } else if (length >= 2 &&
-               (memcmp(line->text, "\xFF\xFE", 2) == 0 ||
-                memcmp(line->text, "\xFE\xFF", 2) == 0 ||
-                (length >= 4 && memcmp(line->text, "\0\0\xFE\xFF", 4) == 0))) {
-        return klr_fail_at(
-            err, KLR_E_DATA, input->number, 1,
-            "this is UTF-16 or UTF-32 text: convert it to UTF-8");
+        return 0;
     }
+    for (size_t i = 0; i < sizeof foreign_marks / sizeof *foreign_marks; i++)
+        if (begins(line, foreign_marks[i].bytes, foreign_marks[i].length))
+            return klr_fail_at(err, KLR_E_DATA, line->number, 1, "this is %s",
+                               foreign_marks[i].what);
     return 0;
 }
 
@@ -211,7 +232,7 @@ static int deliver(struct klr_input *input, struct klr_line *line, size_t stop,
     line->offset = input->base + (int64_t)input->begin;
     line->number = ++input->number;
     input->begin = input->scanned = next;
-    int code = line->number == 1 ? skip_mark(input, line, err) : 0;
+    int code = line->number == 1 ? skip_mark(line, err) : 0;
     return code ? -code : 1;
 }
 

@@ -19,6 +19,14 @@ import subprocess
 import sys
 
 STREAMS = {"/dev/stdout": 1, "/dev/stderr": 2}
+FOREIGN_MARKS = [
+    (mark, "this is UTF-16 or UTF-32 text: convert it to UTF-8")
+    for mark in (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
+] + [
+    (mark, "this is compressed by %s: read - behind '%s -dc FILE |'" % (by, by))
+    for mark, by in ((b"\x1f\x8b", "gzip"), (b"BZh91AY&SY", "bzip2"),
+                     (b"\xfd7zXZ\x00", "xz"), (b"\x28\xb5\x2f\xfd", "zstd"))
+]
 ENDING = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
 
 serial = itertools.count()  # makes the names of temporary files unique
@@ -40,11 +48,28 @@ def shown_name(path):
     return "stdin" if path == "-" else os.path.basename(path)
 
 
+def foreign_text(start):
+    """What a file is that begins so, if it is no text: as base/input.c."""
+    for mark, what in FOREIGN_MARKS:
+        if start.startswith(mark):
+            return what
+    return None
+
+
+def refuse_foreign(start, path):
+    what = foreign_text(start)
+    if what:
+        raise Failure("%s: %s" % (shown_name(path), what))
+
+
 def read_text(path):
     if path == "-":
-        return sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
-    with open(path, encoding="utf-8", errors="surrogateescape") as file:
-        return file.read()
+        text = sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
+    else:
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            text = file.read()
+    refuse_foreign(text[:10].encode("utf-8", "surrogateescape"), path)
+    return text
 
 
 # ---- Files out ----

@@ -120,6 +120,19 @@ refused('comments only', ['klr-train', 'f'], { f => "# none\n\n" }, 1,
     'klr-train: f: no examples');
 refused('UTF-16', ['klr-train', 'f'], { f => "\xff\xfe1\0 \0" }, 1,
     'klr-train: f:1:1: this is UTF-16 or UTF-32 text: convert it to UTF-8');
+for my $mark ([ gzip => "\x1f\x8b\x08\0" ], [ bzip2 => 'BZh91AY&SY' ],
+    [ xz => "\xfd7zXZ\0\0" ], [ zstd => "\x28\xb5\x2f\xfd\x24" ])
+{
+    my ($by, $bytes) = @$mark;
+    my $what = "f:1:1: this is compressed by $by: read - behind "
+        . "'$by -dc FILE |'";
+    my %files = (f => $bytes, g => "1 1:1\n");
+    refused("data of $by", ['klr-train', 'f'], \%files, 1, "klr-train: $what");
+    refused("names of $by", ['klr-scale', '--string-labels', 'f'], \%files, 1,
+        "klr-scale: $what");
+    refused("a model of $by", ['klr-predict', 'g', 'f'], \%files, 1,
+        "klr-predict: $what");
+}
 refused('a single class', ['klr-train', 'f'], { f => "1 1:1\n1 1:2\n" }, 1,
     'klr-train: f: all examples have the same label: two classes are needed');
 refused('regression targets', ['klr-train', 'f'],

@@ -69,6 +69,8 @@ for my $case (
         "4:5: feature '1:z': not a number" ],
     [ "\xff\xfe1\0",
         '1:1: this is UTF-16 or UTF-32 text: convert it to UTF-8' ],
+    [ "\x1f\x8b\x08\0\n1",
+        "1:1: this is compressed by gzip: read - behind 'gzip -dc FILE |'" ],
 )
 {
     my ($text, @problems) = @$case;
@@ -247,6 +249,9 @@ for my $files ([$kept], ["$dir/./kept"], ['-', $kept]) {
 }
 is(get($kept), "1 1:1\n2 1:2\n3 1:3\n", 'stay');
 is(subset($kept, 3, ('/dev/null') x 2)->{exit}, 0, 'a device twice');
+is(subset(put("$dir/compressed", "BZh91AY&SY\n"), 1)->{err},
+    "klr-subset: compressed: this is compressed by bzip2: read - behind "
+        . "'bzip2 -dc FILE |'\n", 'compressed data');
 is(check('', "$dir/none")->{err},
     "klr-check: $dir/none: No such file or directory\n",
         'klr-check of no file');

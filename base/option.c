@@ -6,6 +6,7 @@
  */
 #include "base/option.h"
 
+#include <ctype.h>
 #include <float.h>
 #include <limits.h>
 #include <math.h>
@@ -198,19 +199,23 @@ static size_t edit_distance(const char *a, size_t n, const char *b, size_t m)
 }
 
 /* Near enough: one edit for every three letters, but at least one, and fewer
- * than there are letters; or a beginning of at least two. */
+ * than there are letters; or a beginning of at least two. Names have no
+ * capitals. */
 const char *klr_nearest(const char *text, const char *const *names)
 {
     const char *nearest = NULL;
+    char small[NAME_LONGEST + 1] = "";
     size_t n = strlen(text), least = n < 3 ? 2 : n / 3 + 1;
     if (n < 2 || n > NAME_LONGEST)
         return NULL;
+    for (size_t i = 0; i < n; i++)
+        small[i] = (char)tolower((unsigned char)text[i]);
     for (; *names; names++) {
         size_t m = strlen(*names);
         if (m == 0 || m > NAME_LONGEST)
             continue;
-        size_t distance = edit_distance(text, n, *names, m);
-        if (strncmp(text, *names, n) == 0)
+        size_t distance = edit_distance(small, n, *names, m);
+        if (strncmp(small, *names, n) == 0)
             distance = 1;
         if (distance < least) {
             least = distance;

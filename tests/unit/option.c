@@ -298,7 +298,9 @@ static void names(void)
     near("maxiter", "max-iter");
     near("maximiter", "max-iter"); /* two edits of nine letters */
     near("pos", "positive");       /* the beginning */
-    near("cats", NULL);            /* two edits of four letters */
+    near("COST", "cost");          /* capitals are no edits */
+    near("Max_Iter", "max-iter");
+    near("cats", NULL); /* two edits of four letters */
     near("x", NULL);
     near("", NULL);
     near("a-name-that-is-longer-than-any-name-there-is", NULL);

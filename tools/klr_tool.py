@@ -6,17 +6,24 @@ it is written beside its place, under a name that stands in `unfinished` for as
 long as it exists, and renamed. Pipes, devices, and what is open already are
 written as they are.
 """
-import codecs
-import contextlib
-import errno
-import itertools
-import os
-import re
-import shutil
 import signal
-import stat
-import subprocess
-import sys
+
+# An interrupt ends what is imported and read before catch_signals as it ends
+# any program, without a traceback.
+if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+import argparse  # noqa: E402
+import codecs  # noqa: E402
+import contextlib  # noqa: E402
+import errno  # noqa: E402
+import itertools  # noqa: E402
+import os  # noqa: E402
+import re  # noqa: E402
+import shutil  # noqa: E402
+import stat  # noqa: E402
+import subprocess  # noqa: E402
+import sys  # noqa: E402
 
 STREAMS = {"/dev/stdout": 1, "/dev/stderr": 2}
 FOREIGN_MARKS = [
@@ -206,6 +213,13 @@ def run_command(command, text=None, **options):
 
 
 # ---- Messages ----
+
+
+class Parser(argparse.ArgumentParser):
+    """Its help is output like any other: argparse keeps a full disk secret."""
+
+    def print_help(self, file=None):
+        print(self.format_help(), end="", file=file, flush=True)
 
 
 def counted(count, noun):

@@ -473,9 +473,12 @@ for my $tool (qw(klr-grid klr-plot)) {
         "$tool --help");
     next unless -w '/dev/full';
     my @shown = $tool eq 'klr-grid' ? "$dir/json" : ('roc', "$dir/cv");
-    like(run([ "tools/$tool", @shown ], stdout_file => '/dev/full')->{err},
-        qr/\A$tool: stdout: cannot write: No space left/,
-        "$tool on a full disk");
+    for my $arguments (\@shown, ['--help']) {
+        $run = run([ "tools/$tool", @$arguments ], stdout_file => '/dev/full');
+        like("$run->{exit} $run->{err}",
+            qr/\A1 $tool: stdout: cannot write: No space left/,
+            "$tool on a full disk");
+    }
 }
 
 done_testing();

@@ -256,14 +256,15 @@ is(check('', "$dir/none")->{err},
     "klr-check: $dir/none: No such file or directory\n",
         'klr-check of no file');
 SKIP: {
-    skip 'no /dev/full', 2 unless -w '/dev/full';
+    skip 'no /dev/full', 4 unless -w '/dev/full';
     for my $command ([qw(klr-check heart_scale)],
-        [qw(klr-subset heart_scale 9)]) {
+        [qw(klr-subset heart_scale 9)],
+        map { [ $_, '--help' ] } qw(klr-check klr-subset)) {
         $run = run([ "tools/$command->[0]", @$command[ 1 .. $#$command ] ],
             stdout_file => '/dev/full');
         like("$run->{exit} $run->{err}",
             qr/\A1 $command->[0]: stdout: cannot write: No space left on/,
-            "$command->[0] on a full disk");
+            "@$command on a full disk");
     }
 }
 for my $tool (qw(klr-check klr-subset)) {
@@ -289,6 +290,20 @@ for my $signal ([ 'HUP', 129 ], [ 'INT', 130 ], [ 'TERM', 143 ]) {
     is(join(' ', glob "$dir/.klr*"), '', "SIG$name: nothing is left");
 }
 is(get("$dir/old"), "old\n", 'an old file stays');
+
+# While Python still imports what a tool needs.
+mkdir "$dir/modules" or die "mkdir: $!";
+for my $module (qw(argparse subprocess)) {
+    my $fake = put("$dir/modules/$module.py",
+        "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n");
+    for my $tool (qw(klr-check klr-subset klr-grid klr-plot)) {
+        my $run = run([ "tools/$tool", 'x' ],
+            env => { PYTHONPATH => "$dir/modules" });
+        is("$run->{exit} $run->{err}", '130 ',
+            "$tool: an interrupt amidst the imports");
+    }
+    unlink $fake;
+}
 
 # ---- Closed streams ----
 

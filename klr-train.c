@@ -249,13 +249,26 @@ static int name_models(struct cli_train *train, const char *given,
 {
     size_t points = klr_params_points(&train->params);
     bool validates = klr_params_validate(&train->params);
-    if (train->options.check_kernel || (validates && points == 1))
+    if (train->options.check_kernel || (validates && points == 1)) {
+        if (train->options.sv_indices)
+            return klr_fail(err, KLR_E_USAGE,
+                            "option --sv-indices: no model is written");
         return 0;
+    }
     train->models = validates ? 1 : points;
     int code = check_streams(train, given, err);
     for (size_t t = 0; t < train->models && !code; t++)
         code = name_model(train, given, t, err);
     return code;
+}
+
+/* LIBSVM passes the name over as well. */
+static void warn_idle_name(const struct cli_train *train,
+                           const struct cli_program *program, const char *given)
+{
+    if (given && !train->models && strcmp(given, "/dev/null") != 0)
+        cli_warn(program, "one point alone is validated: %s is not written",
+                 given);
 }
 
 /* Whether files can be written, and would replace none that are read; -1, or
@@ -290,6 +303,7 @@ static int prepare(struct cli_train *train, const struct cli_program *program,
         check_mode(train, operand[1], &err) ||
         name_models(train, operand[1], &err))
         return cli_fail(program, NULL, &err);
+    warn_idle_name(train, program, operand[1]);
     return check_outputs(train, program);
 }
 

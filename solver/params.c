@@ -221,11 +221,18 @@ struct klr_params klr_params_point(const struct klr_params *params,
     return one;
 }
 
-/* Only a validation can choose among models that differ in more than C. */
+/* Only a validation can choose among models that differ in more than C, and
+ * only kernels that have a gamma differ by it. */
 static int params_check_grid(const struct klr_params *params,
                              struct klr_error *err)
 {
     bool gammas = params->gamma.count > 1, lambdas = params->lambda.count > 1;
+    if (gammas &&
+        (params->kernel == KLR_LINEAR || params->kernel == KLR_PRECOMPUTED))
+        return klr_fail(err, KLR_E_USAGE,
+                        "option -g: several values, but the kernel %s has no "
+                        "gamma",
+                        klr_kernel_names[params->kernel]);
     if (klr_params_validate(params) || (!gammas && !lambdas))
         return 0;
     return klr_fail(err, KLR_E_USAGE,

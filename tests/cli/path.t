@@ -163,6 +163,9 @@ for my $case (['heart', ''], ['heart', '-s svm'], ['classes2', '-t 0'],
     is(train('-v 5 -c 1,1 heart never')->{out}, $plain->{out},
         'one cost, said twice, is one');
     ok(!-e "$dir/never", 'and leaves no model');
+    is($plain->{err}, "klr-train: warning: one point alone is validated: never "
+        . "is not written\n", 'as a warning says');
+    is(train('-v 5 heart /dev/null')->{err}, '', 'but where none was wanted');
     unlike($plain->{out}, qr/Best| C /, 'nor a table');
     my $run = train('-v 5 -c 1,10 --sv-indices heart');
     like($run->{err}, qr/^klr-train: model saved to heart\.model$/m,

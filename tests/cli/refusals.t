@@ -214,6 +214,10 @@ my @values = (
         . "kernel, coef (did you mean 'coef'?)"],
     ['-e 0', 'option -e: must be greater than 0, got 0'],
     ['-e 1e-3x', "option -e: '1e-3x' is not a number"],
+    ['-v 2 -t linear -g 1,2',
+        'option -g: several values, but the kernel linear has no gamma'],
+    ['-v 2 -t precomputed -g 1,2',
+        'option -g: several values, but the kernel precomputed has no gamma'],
     ['-d -1', 'option -d: must be at least 0 and at most 1000, got -1'],
     ['-d 2.5', "option -d: '2.5' is not an integer"],
     ['-r 1..2', "option -r: '1..2' is not a number"],
@@ -337,6 +341,9 @@ refused('options only', ['klr-train', '-q'], {}, 2,
     "klr-train: operands are missing $usage{train}");
 refused('three operands', ['klr-train', 'd', 'm', 'o'], {}, 2,
     "klr-train: one operand too many: 'o' $usage{train}");
+refused('rows of support vectors without a model',
+    ['klr-train', '-v', '2', '--sv-indices', 'd'], {}, 2,
+    'klr-train: option --sv-indices: no model is written');
 refused('stdin without a model', ['klr-train', '-'], {}, 2,
     'klr-train: training from stdin needs the name of a model');
 refused('two things on stdout', ['klr-train', '--json', 'd', '-'], {}, 2,

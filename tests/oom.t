@@ -51,8 +51,7 @@ my %case = (
         '--folds-file', "$dir/folds", "$dir/three" ],
     'sklr without bias' =>
         [ 'klr-train', '-q', qw(-s sklr --no-bias), "$dir/two", 'old' ],
-    'leave-one-out' =>
-        [ qw(klr-train -q --loo --cv-out loo), "$dir/three", 'old' ],
+    'leave-one-out' => [ qw(klr-train -q --loo --cv-out loo), "$dir/three" ],
     'softmax' =>
         [ qw(klr-train -q --multiclass softmax), "$dir/three", 'old' ],
     'path' => [ 'klr-train', '-q', -c => '0.1,1', "$dir/two", 'old' ],

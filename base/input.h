@@ -51,8 +51,8 @@ static inline void klr_line_trim(struct klr_line *line)
 
 /* 1 and *line, 0 at the end, or a negative KLR_E code (-KLR_E_IO...). Blocks
  * only while no complete line is buffered. A NUL byte in a line is left to the
- * caller. A UTF-16 or UTF-32 byte order mark is KLR_E_DATA, and
- * so is the mark of a compressed file. */
+ * caller. A UTF-16 or UTF-32 byte order mark is KLR_E_DATA, and so is the mark
+ * of a compressed file. */
 int klr_input_line(struct klr_input *input, struct klr_line *line,
                    struct klr_error *err);
 

@@ -98,6 +98,7 @@ put("$dir/matrix", "1 0:1 1:1 2:9 3:2\n-1 0:2 1:9 2:1 4:2\n"
     . "1 0:3 1:2 3:1 4:9\n-1 0:4 2:2 3:9 4:1\n");
 $run = train('-t 4 -c 10 matrix model');
 is($run->{exit}, 1, 'an indefinite matrix is an error');
-like($run->{err}, qr/not positive semidefinite to rounding: use -a smo/, 'that says so');
+like($run->{err}, qr/not positive semidefinite to rounding: use -a smo/,
+    'that says so');
 
 done_testing();

@@ -259,6 +259,11 @@ refuses([ '-r', "$dir/labels", '-' ], 1,
     'stdin:2: the label 1e+300 is scaled out of range',
     stdin => "0 1:1\n1e300 1:1\n");
 
+# A value that is further from the mean than any number.
+is(run([ qw(klr-scale --standardize -) ],
+        stdin => "1 1:1.7e308\n" . "2 1:-1.7e308\n" x 3)->{out},
+    "1 1:1.73205 \n" . "2 1:-0.57735 \n" x 3, 'a distance that overflows');
+
 # Of features whose squares overflow or underflow, too.
 for my $unit ('e0', 'e300', 'e-300') {
     is(run([ qw(klr-scale --standardize -) ],

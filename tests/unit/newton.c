@@ -259,6 +259,20 @@ static void test_path(const struct sample *s)
     }
 }
 
+/* Stopped at its first step, a point worse than beta = 0 is not the answer. */
+static void test_stopped(struct newton *nt)
+{
+    double most = 0;
+    for (size_t i = 0; i < MOST; i++)
+        nt->beta[i] = 100 * uniform();
+    newton_refresh(nt);
+    enum klr_status status = newton_descend(nt);
+    for (size_t i = 0; i < MOST; i++)
+        most = fmax(most, fabs(nt->beta[i]));
+    ok(status == KLR_ITERATION_LIMIT && most == 0, "%s, beta at most %g",
+       klr_status_names[status], most);
+}
+
 /* No point of the span around the start has a smaller P, but for what the start
  * leaves undone. */
 static void test_span(const struct sample *s)
@@ -312,6 +326,10 @@ static void test_span(const struct sample *s)
     }
     ok(start <= least * (1 + 1e-3), "the start has P = %g, near it %g", start,
        least);
+    struct clock clock = {0};
+    problem.clock = &clock;
+    params.max_iter = 1;
+    test_stopped(&nt);
     newton_free(&nt);
     operator_free(&op);
 }

@@ -82,12 +82,14 @@ static void save_header(const struct klr_model *model, struct klr_output *out)
 }
 
 /* A window on the text of the training file: neighbouring rows come with one
- * read. */
+ * read. What is read again may be another text, if somebody wrote to the file
+ * in the meantime. */
 struct window {
     char *text;
     size_t capacity;
-    size_t end;     /* support vectors before it are in the window ... */
-    int64_t offset; /* ... whose first byte stands here in the file */
+    size_t end;       /* support vectors before it are in the window ... */
+    int64_t offset;   /* ... whose first byte stands here in the file */
+    struct rows rows; /* features of one of them, as they are there now */
 };
 
 enum { WINDOW = 1 << 18 };
@@ -95,39 +97,54 @@ enum { WINDOW = 1 << 18 };
 static bool has_text(const struct klr_model *model, size_t sv)
 {
     const struct klr_problem *problem = model->problem;
-    return problem && problem->text && problem->reader &&
-           problem->length[model->sv_row[sv]] != UINT32_MAX;
+    return model->kernel.type != KLR_PRECOMPUTED && problem && problem->text &&
+           problem->reader && problem->length[model->sv_row[sv]] != UINT32_MAX;
 }
 
-/* The features of support vector `sv` as text; NULL after a failure. */
-static const char *window_text(struct window *window,
-                               const struct klr_model *model, size_t sv,
-                               struct klr_error *err)
+/* Read the text of support vector `sv` and of those that follow closely; bytes
+ * that cannot be read are 0. */
+static int window_move(struct window *window, const struct klr_model *model,
+                       size_t sv, struct klr_error *err)
 {
     const struct klr_problem *problem = model->problem;
     const int64_t *text = problem->text;
     const size_t *row = model->sv_row;
-    if (sv >= window->end) {
-        int64_t begin = text[row[sv]];
-        size_t size = problem->length[row[sv]];
-        size_t end = sv + 1;
-        for (; end < model->n_sv && has_text(model, end); end++) {
-            int64_t reach = text[row[end]] - begin + problem->length[row[end]];
-            if (text[row[end]] < text[row[end - 1]] || reach > WINDOW)
-                break;
-            size = (size_t)reach;
-        }
-        char *grown = klr_grow(window->text, &window->capacity, size, 1, err);
-        if (!grown)
-            return NULL;
-        window->text = grown;
-        window->end = end;
-        window->offset = begin;
-        if (klr_input_text(klr_reader_input(problem->reader), begin, size,
-                           grown, err))
-            return NULL;
+    int64_t begin = text[row[sv]];
+    size_t size = problem->length[row[sv]];
+    size_t end = sv + 1;
+    for (; end < model->n_sv && has_text(model, end); end++) {
+        int64_t reach = text[row[end]] - begin + problem->length[row[end]];
+        if (text[row[end]] < text[row[end - 1]] || reach > WINDOW)
+            break;
+        size = (size_t)reach;
     }
-    return window->text + (text[row[sv]] - window->offset);
+    char *grown = klr_grow(window->text, &window->capacity, size, 1, err);
+    if (!grown)
+        return KLR_E_MEMORY;
+    window->text = grown;
+    window->end = end;
+    window->offset = begin;
+    memset(grown, 0, size);
+    klr_input_text(klr_reader_input(problem->reader), begin, size, grown, NULL);
+    return 0;
+}
+
+/* Whether text .. end says what was read there: features `row` of x. */
+static int window_check(struct window *window, const char *text,
+                        const char *end, const struct klr_features *x,
+                        size_t row, bool *same, struct klr_error *err)
+{
+    struct rows *rows = &window->rows;
+    struct klr_line line = {.text = text, .end = end};
+    size_t first = x->start[row], count = x->start[row + 1] - first;
+    rows->count = 0;
+    if (rows_reserve(rows, line_most(text, end), err))
+        return KLR_E_MEMORY;
+    *same = !line_features(&line, &text, 1, rows, NULL) && text == end &&
+            rows->count == count &&
+            !memcmp(rows->index, x->index + first, count * sizeof *x->index) &&
+            !memcmp(rows->value, x->value + first, count * sizeof *x->value);
+    return 0;
 }
 
 static void save_numbers(const struct klr_model *model, size_t sv,
@@ -145,31 +162,47 @@ static void save_numbers(const struct klr_model *model, size_t sv,
     }
 }
 
+/* The features of support vector `sv`, as they were spelled if that text is
+ * still there. */
+static int save_features(struct window *window, const struct klr_model *model,
+                         size_t sv, struct klr_output *out,
+                         struct klr_error *err)
+{
+    bool same = false;
+    const char *text = NULL, *end = NULL;
+    if (has_text(model, sv)) {
+        size_t row = model->sv_row[sv];
+        struct klr_features x = model_features(model);
+        if (sv >= window->end && window_move(window, model, sv, err))
+            return KLR_E_MEMORY;
+        text = window->text + (model->problem->text[row] - window->offset);
+        end = text + model->problem->length[row];
+        if (window_check(window, text, end, &x, row, &same, err))
+            return KLR_E_MEMORY;
+    }
+    if (same)
+        klr_put(out, text, (size_t)(end - text));
+    else
+        save_numbers(model, sv, out);
+    return 0;
+}
+
 static int save_vectors(const struct klr_model *model, struct klr_output *out,
                         struct klr_error *err)
 {
     struct window window = {0};
     int code = 0;
-    for (size_t sv = 0; sv < model->n_sv; sv++) {
+    for (size_t sv = 0; sv < model->n_sv && !code; sv++) {
         for (size_t row = 0; row < model->columns; row++) {
             klr_put_real(out, model->coef[row * model->n_sv + sv]);
             klr_put(out, " ", 1);
         }
-        if (model->kernel.type == KLR_PRECOMPUTED || !has_text(model, sv)) {
-            save_numbers(model, sv, out);
-        } else {
-            struct klr_error lost;
-            const char *text = window_text(&window, model, sv, &lost);
-            if (!text) {
-                code =
-                    klr_fail(err, lost.code, "training file: %s", lost.message);
-                break;
-            }
-            klr_put(out, text, model->problem->length[model->sv_row[sv]]);
-        }
+        code = save_features(&window, model, sv, out, err);
         klr_put(out, "\n", 1);
     }
     klr_free(window.text);
+    klr_free(window.rows.index);
+    klr_free(window.rows.value);
     return code;
 }
 

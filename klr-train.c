@@ -116,14 +116,14 @@ static int take_weight(const char *name, const char *value, void *context,
 }
 
 /* <basename>.model in the current folder, as svm-train names it; of several
- * models each has ".C" behind it. */
+ * models each has ".C" behind it; /dev/null takes them all. */
 static int name_model(struct cli_train *train, const char *given, size_t t,
                       struct klr_error *err)
 {
     const char *slash = strrchr(train->data, '/');
     const char *base = slash ? slash + 1 : train->data;
     char cost[KLR_REAL_SIZE] = "";
-    if (train->models > 1)
+    if (train->models > 1 && !(given && cli_train_unwanted(given)))
         klr_format_real(cost, train->params.cost.value[t]);
     const char *stem = given ? given : base, *dot = *cost ? "." : "";
     size_t room = strlen(stem) + sizeof ".model." + KLR_REAL_SIZE;
@@ -266,7 +266,7 @@ static int name_models(struct cli_train *train, const char *given,
 static void warn_idle_name(const struct cli_train *train,
                            const struct cli_program *program, const char *given)
 {
-    if (given && !train->models && strcmp(given, "/dev/null") != 0)
+    if (given && !train->models && !cli_train_unwanted(given))
         cli_warn(program, "one point alone is validated: %s is not written",
                  given);
 }

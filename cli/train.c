@@ -50,8 +50,12 @@ void cli_train_warn(const struct cli_train *train,
         cli_warn(program, "and %zu more like these", warnings - IN_FULL);
 }
 
-/* One model in three lines, several in one each. What goes to /dev/null is not
- * saved. */
+bool cli_train_unwanted(const char *path)
+{
+    return strcmp(path, "/dev/null") == 0;
+}
+
+/* One model in three lines, several in one each. */
 void cli_train_summary(const struct cli_train *train,
                        const struct cli_program *program)
 {
@@ -75,7 +79,7 @@ void cli_train_summary(const struct cli_train *train,
             fprintf(stderr, "relative duality gap %.2g, ", report->gap);
         fprintf(stderr, "%zu support vector%s", report->n_sv,
                 cli_plural(report->n_sv));
-        if (strcmp(train->path[t], "/dev/null") != 0) {
+        if (!cli_train_unwanted(train->path[t])) {
             fprintf(stderr, "%s%smodel saved to ", end, name);
             cli_print_visibly(stderr, cli_output_name(train->path[t]));
         }

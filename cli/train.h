@@ -32,6 +32,8 @@ struct cli_train {
     struct cli_progress progress;
 };
 
+/* Whether a model of this name is trained for what is told of it alone. */
+bool cli_train_unwanted(const char *path);
 /* Of `count` reports that are not of converged solvers, the first few in full;
  * `what` are the consequences. */
 void cli_train_warn(const struct cli_train *train,

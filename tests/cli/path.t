@@ -159,6 +159,13 @@ for my $case (['heart', ''], ['heart', '-s svm'], ['classes2', '-t 0'],
         "$what: the model is that of the best C alone");
 }
 {
+    my $run = train('-c 1,10 heart /dev/null');
+    my @strewn = grep { -e } '/dev/null.1', '/dev/null.10';
+    is("$run->{exit}@strewn", 0, '/dev/null takes the models of several C');
+    unlike($run->{err}, qr/saved/, 'and none is saved');
+    unlink @strewn;
+}
+{
     my $plain = train('-v 5 -c 1 heart never');
     is(train('-v 5 -c 1,1 heart never')->{out}, $plain->{out},
         'one cost, said twice, is one');

@@ -186,6 +186,7 @@ enum klr_link {
     KLR_LINK_CONSISTENT, /* sklr: what its loss estimates */
     KLR_LINK_FITTED,     /* a slope */
     KLR_LINK_PLATT,      /* a slope and an intercept */
+    KLR_LINK_CHECKED,    /* sigma, or platt where that is better */
     KLR_LINK_GAUSSIAN    /* normal densities of f in either class */
 };
 /* The decision values that a link is fitted on. */

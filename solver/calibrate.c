@@ -13,6 +13,7 @@
  *               shifted by lambda estimates
  *   fitted      a slope times f
  *   platt       a slope times f, and an intercept
+ *   checked     sigma, unless platt is better by more than chance
  *   gaussian    f is normally distributed on either side: Mika et al. (2001),
  *               section 5
  *
@@ -27,7 +28,7 @@
 static bool link_is_fitted(int link)
 {
     return link == KLR_LINK_FITTED || link == KLR_LINK_PLATT ||
-           link == KLR_LINK_GAUSSIAN;
+           link == KLR_LINK_CHECKED || link == KLR_LINK_GAUSSIAN;
 }
 
 static size_t calibration_parts(const struct klr_params *params)
@@ -205,6 +206,26 @@ static struct link link_fit_platt(const struct sides *s, bool intercept)
     return (struct link){LINK_LOGISTIC, 0, -prior, 0};
 }
 
+static double sides_log_loss(const struct sides *s, const struct link *link)
+{
+    double sum = 0;
+    for (size_t i = 0; i < s->n; i++)
+        sum += s->weight[i] *
+               softplus(-copysign(1, s->y[i]) * link_log_odds(link, s->f[i]));
+    return sum;
+}
+
+/* f itself, unless Platt's two parameters, fitted on these very examples, make
+ * the log loss less by more than two: H. Akaike, "A new look at the statistical
+ * model identification" (1974). */
+static struct link link_fit_checked(const struct sides *s)
+{
+    struct link own = link_neutral(KLR_LINK_SIGMA);
+    struct link platt = link_fit_platt(s, true);
+    bool better = sides_log_loss(s, &platt) + 2 < sides_log_loss(s, &own);
+    return better ? platt : own;
+}
+
 /* What there is to know of normal densities, of either side. */
 struct moments {
     double size[2], mean[2], var[2];
@@ -269,6 +290,8 @@ static struct link link_fit(const struct klr_params *params,
         return link_neutral(params->link);
     if (params->link == KLR_LINK_GAUSSIAN)
         link = link_fit_gaussian(sides, params->prior);
+    else if (params->link == KLR_LINK_CHECKED)
+        link = link_fit_checked(sides);
     else
         link = link_fit_platt(sides, params->link == KLR_LINK_PLATT);
     link.b += excess;

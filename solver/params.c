@@ -122,7 +122,8 @@ static int params_check_link(const struct klr_params *params,
     bool shifted =
         params->link == KLR_LINK_SHRUNK || params->link == KLR_LINK_CONSISTENT;
     if ((shifted && params->model != KLR_MODEL_SKLR) ||
-        (params->link == KLR_LINK_SIGMA && !logistic))
+        ((params->link == KLR_LINK_SIGMA || params->link == KLR_LINK_CHECKED) &&
+         !logistic))
         return klr_fail(
             err, KLR_E_USAGE, "option --link: %s is not a link of %s",
             klr_link_names[params->link], klr_model_names[params->model]);

@@ -27,8 +27,8 @@ const char *const klr_solver_names[] = {
 const char *const klr_multiclass_names[] = {"ovo", "ova", "ddag", "softmax",
                                             NULL};
 const char *const klr_link_names[] = {
-    "auto",   "none",  "sigma",    "shrunk", "consistent",
-    "fitted", "platt", "gaussian", NULL,
+    "auto",   "none",  "sigma",   "shrunk",   "consistent",
+    "fitted", "platt", "checked", "gaussian", NULL,
 };
 const char *const klr_calibration_names[] = {
     "cv",
@@ -147,6 +147,7 @@ const struct klr_option klr_train_options[] = {
              "consistent  sklr: what its loss estimates\n"
              "fitted      a slope times f\n"
              "platt       a slope times f, and an intercept\n"
+             "checked     sigma, unless platt is clearly better\n"
              "gaussian    normal densities of f in each class"},
     {.type = KLR_CHOICE,
      .name = "calibrate",

@@ -34,6 +34,7 @@ my @main = (
     [ 'klr', qw(-s klr) ],
     [ 'svm, platt', qw(-s svm -b 1) ],
     [ 'klr, platt', qw(-s klr --link platt) ],
+    [ 'klr, checked', qw(-s klr --link checked) ],
 );
 my @others = (
     (map { [ "sklr, $_", qw(-s sklr --link), $_ ] }
@@ -223,7 +224,7 @@ sub verdict
 }
 
 my @pairs = ([ 'klr', 'svm, platt' ], [ 'klr, platt', 'svm, platt' ],
-    [ 'klr, platt', 'klr' ]);
+    [ 'klr, checked', 'svm, platt' ]);
 my $text = "### Logistic regression and SVM\n\n"
     . join('', map { means($_, @main) } @choices)
     . "ECE of each set, chosen by log loss:\n\n" . each_set('ece', @main)

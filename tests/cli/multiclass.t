@@ -172,6 +172,15 @@ for my $link (qw(platt fitted gaussian none)) {
                       abs($s - 1) < 1e-12 } @$answer;
     is($sums, $link eq 'none' ? 0 : $n, "$link: probabilities sum to 1");
 }
+my %line;
+for my $link (qw(sigma platt checked)) {
+    my $said = trained('-c', $_, '--link', $link, "$dir/two", "$dir/m") and
+        $line{"$link $_"} = join ' ', get("$dir/m") =~ /^(prob.*)/mg
+        for 0.01, 10;
+}
+isnt($line{"sigma $_"}, $line{"platt $_"}, "C = $_: links differ") for 0.01, 10;
+is($line{'checked 0.01'}, $line{'platt 0.01'}, 'checked: platt at a small C');
+is($line{'checked 10'}, $line{'sigma 10'}, 'checked: sigma where it does well');
 my %seen;
 for my $how (qw(cv holdout training)) {
     trained('-s', 'svm', '-b', 1, '--calibrate', $how, "$dir/data", "$dir/m");

@@ -245,9 +245,10 @@ my @values = (
     ['-s kfd --regularizer kernel -t sigmoid', 'option -t: exact needs a '
         . 'positive semidefinite kernel; what takes any: none'],
     ['-s svm --link sigma', 'option --link: sigma is not a link of svm'],
+    ['-s kfd --link checked', 'option --link: checked is not a link of kfd'],
     ['--link shrunk', 'option --link: shrunk is not a link of klr'],
     ['--link sgima', "option --link: 'sgima' is not one of auto, none, sigma, "
-        . "shrunk, consistent, fitted, platt, gaussian (did you mean "
+        . "shrunk, consistent, fitted, platt, checked, gaussian (did you mean "
         . "'sigma'?)"],
     ['--multiclass all', "option --multiclass: 'all' is not one of ovo, ova, "
         . 'ddag, softmax'],

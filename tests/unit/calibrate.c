@@ -139,6 +139,42 @@ static void test_units(void)
     ok(link.a == 0 && isfinite(link.b), "no slope from roundings: %g", link.a);
 }
 
+/* The definition: sum_i w_i log(1 + e^(-y_i (slope f_i + constant))). */
+static double log_loss(const double *f, const double *y, const double *weight,
+                       double slope, double constant)
+{
+    double sum = 0;
+    for (size_t i = 0; i < N; i++)
+        sum += weight[i] * log(1 + exp(-y[i] * (slope * f[i] + constant)));
+    return sum;
+}
+
+/* f itself, unless the log loss of Platt's link is less by more than two: at
+ * some size of f it is less by less. */
+static void test_checked(void)
+{
+    double f[N], y[N], weight[N];
+    size_t count[3] = {0, 0, 0};
+    make_sides(f, y, weight);
+    struct sides sides = {N, f, y, weight};
+    for (size_t i = 0; i < N; i++)
+        f[i] = f[i] / 64 + 0.01 * y[i];
+    for (int k = 0; k < 60; k++) {
+        struct link platt = link_fit_platt(&sides, true);
+        struct link link = link_fit_checked(&sides);
+        double gain = log_loss(f, y, weight, 1, 0) -
+                      log_loss(f, y, weight, -platt.a, -platt.b);
+        struct link want = gain > 2 ? platt : link_neutral(KLR_LINK_SIGMA);
+        if (link.a == want.a && link.b == want.b)
+            count[gain > 2 ? 2 : gain > 0]++;
+        for (size_t i = 0; i < N; i++)
+            f[i] *= 1.2;
+    }
+    ok(count[0] + count[1] + count[2] == 60 && count[1] > 0 && count[2] > 0,
+       "checked: platt worse %zu times, not better by two %zu, better %zu",
+       count[0], count[1], count[2]);
+}
+
 /* Priors whose quotient underflows have logarithms. */
 static void test_shares(void)
 {
@@ -324,6 +360,7 @@ int main(void)
     test_log_odds();
     test_platt();
     test_units();
+    test_checked();
     test_shares();
     test_gaussian();
     test_huge();

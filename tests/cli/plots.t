@@ -79,6 +79,8 @@ is(run([ @python, 'tools/klr-grid', '-' ], stdin => $table)->{out},
 is(last_line(grid('--metric', $_->[0], "$dir/table")), $_->[1], "by $_->[0]")
     for [ 'accuracy', '16 0.5 75' ], [ 'brier', '16 2 62.5' ],
     [ 'auc', '1 2 62.5' ];
+is(join(' ', grid('--metric', 'auc', "$dir/table")->{out} =~ /\*[.\d]+/g),
+    '*.700', 'a star for the first of equals alone');
 
 my @whole = ('-c', '0.1:10:x10', '-g', '2^-7:2^-3:x4', 'heart_scale');
 put("$dir/json", validate('--json', @whole));

@@ -76,6 +76,8 @@ accuracy = 62.5%; log loss = 0.125; Brier score = 0.5; AUC = 0.7
 END
 is(run([ @python, 'tools/klr-grid', '-' ], stdin => $table)->{out},
     $run->{out} =~ s/^table:/stdin:/r, 'the same by stdin');
+is(run([ 'sh', '-c', "cat $dir/table | @python tools/klr-grid /dev/stdin" ])
+    ->{out}, $run->{out} =~ s/^table:/stdin:/r, 'and by the name of a pipe');
 is(last_line(grid('--metric', $_->[0], "$dir/table")), $_->[1], "by $_->[0]")
     for [ 'accuracy', '16 0.5 75' ], [ 'brier', '16 2 62.5' ],
     [ 'auc', '1 2 62.5' ];
@@ -137,6 +139,9 @@ is(last_line(grid(@train, split(' ',
 is(run([ @python, 'tools/klr-grid', @train, '-v', 3, @whole[ 0 .. 3 ], '-' ],
     stdin_file => 'heart_scale')->{out}, $text =~ s/^json/stdin/r,
     'data by stdin');
+is(run([ 'sh', '-c', "cat heart_scale | @python tools/klr-grid @train -v 3 "
+            . "@whole[ 0 .. 3 ] /dev/stdin" ])->{out}, $text =~ s/^json/stdin/r,
+    'and from a pipe');
 $run = grid(@train, '-v', 2, '-c', '0.1:40:x1.1', '-g', '0.01,0.02',
     'heart_scale');
 is(max(map {length} split /\n/, $run->{out} =~ s/^accuracy.*\n//mr), 70,

@@ -6,7 +6,8 @@
  *
  * Two passes over the data, the first one replaced by a range file with -r.
  * Memory is that of the features, whatever the length of the file. A feature
- * that a row lacks is 0; one that never changes is left out.
+ * that a row lacks is 0; one that never changes is left out. A range file is
+ * written between the passes, but replaces an old one after the second.
  */
 #include <math.h>
 #include <stddef.h>
@@ -49,9 +50,10 @@ struct scale {
     double label_limit[2];
     int label_limits; /* values of -y so far */
     struct cli_scaling scaling;
-    size_t rows;              /* written */
-    struct column_text *text; /* (columns + 1); the last is an end */
-    char *zeros;              /* what is written for 0, column after column */
+    struct klr_output *ranges; /* of -s; else NULL */
+    size_t rows;               /* written */
+    struct column_text *text;  /* (columns + 1); the last is an end */
+    char *zeros;               /* what is written for 0, column after column */
     size_t zeros_length, zeros_capacity;
     struct label_text label[LABELS];
     size_t nonzeros_read, nonzeros_written;
@@ -309,19 +311,19 @@ static int put_rows(struct scale *scale, struct klr_reader *reader,
                     struct klr_output *out, struct klr_error *err)
 {
     struct klr_row row;
-    size_t rows = 0;
     int got;
     scale->file = scale->data;
     while ((got = klr_reader_next(reader, &row, err)) == 1) {
         int code = put_row(scale, out, &row, err);
         if (code)
             return code;
-        if (klr_reader_would_block(reader) && klr_output_flush(out, err))
-            return scale->file = "stdout", KLR_E_IO;
-        rows++;
+        scale->rows++;
+        if (klr_reader_would_block(reader) && klr_output_flush(out, err)) {
+            scale->file = "stdout";
+            return KLR_E_IO;
+        }
     }
-    scale->rows = rows;
-    if (got == 0 && rows == 0)
+    if (got == 0 && scale->rows == 0)
         return klr_fail(err, KLR_E_DATA, "no examples");
     return -got;
 }
@@ -444,6 +446,25 @@ static void warn(struct scale *scale, const struct cli_program *program)
                  scale->nonzeros_read, scale->nonzeros_written);
 }
 
+static int write_ranges(struct scale *scale, struct klr_error *err)
+{
+    scale->file = scale->options.save;
+    int code = klr_output_open(&scale->ranges, scale->file, err);
+    if (code)
+        return code;
+    cli_ranges_write(&scale->scaling, scale->ranges);
+    return klr_output_finish(scale->ranges, err);
+}
+
+/* The new range file takes the place of the old one. */
+static int keep_ranges(struct scale *scale, struct klr_error *err)
+{
+    struct klr_output *ranges = scale->ranges;
+    scale->file = scale->options.save;
+    scale->ranges = NULL;
+    return klr_output_commit(ranges, err);
+}
+
 /* The ranges, from their file or from the data, which may have to be saved. */
 static int find_ranges(struct scale *scale, struct klr_reader *reader,
                        struct klr_error *err)
@@ -461,10 +482,7 @@ static int find_ranges(struct scale *scale, struct klr_reader *reader,
     }
     scale->file = scale->data;
     code = cli_scaling_learn(&scale->scaling, reader, err);
-    if (code || !options->save)
-        return code;
-    scale->file = options->save;
-    return cli_ranges_save(&scale->scaling, options->save, err);
+    return code || !options->save ? code : write_ranges(scale, err);
 }
 
 static int write_scaled(struct scale *scale, struct klr_reader *reader,
@@ -505,12 +523,15 @@ static int run(struct scale *scale, struct klr_error *err)
         code = find_ranges(scale, reader, err);
     if (!code)
         code = write_scaled(scale, reader, err);
+    if (!code)
+        code = keep_ranges(scale, err);
     klr_reader_close(reader);
     return code;
 }
 
 static void scale_free(struct scale *scale)
 {
+    klr_output_abandon(scale->ranges);
     klr_scaling_free(&scale->scaling.features);
     klr_free(scale->text);
     klr_free(scale->zeros);

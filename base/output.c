@@ -419,35 +419,37 @@ static void sync_folder(const char *target)
     }
 }
 
-static void put_in_place(struct klr_output *out)
+static int put_in_place(struct klr_output *out, struct klr_error *err)
 {
+    if (rename(out->temp, out->target))
+        return io_error(err, errno);
+    atomic_store(&pending[out->slot], NULL);
+    out->slot = -1;
+    sync_folder(out->target);
+    return 0;
+}
+
+int klr_output_finish(struct klr_output *out, struct klr_error *err)
+{
+    int code = klr_output_flush(out, err);
+    if (!out->close)
+        return code;
     /* EINVAL: a file system without fsync. */
-    if (fsync(out->fd) && errno != EINVAL)
+    if (!code && out->temp && fsync(out->fd) && errno != EINVAL)
         out->fault = errno;
-    int closed = close(out->fd);
     out->close = false;
-    if (!out->fault && closed)
+    if (close(out->fd) && !out->fault)
         out->fault = errno;
-    if (!out->fault && rename(out->temp, out->target))
-        out->fault = errno;
-    if (!out->fault) {
-        atomic_store(&pending[out->slot], NULL);
-        out->slot = -1;
-        sync_folder(out->target);
-    }
+    return out->fault ? io_error(err, out->fault) : 0;
 }
 
 int klr_output_commit(struct klr_output *out, struct klr_error *err)
 {
     if (!out)
         return 0;
-    drain(out);
-    if (!out->fault && out->temp)
-        put_in_place(out);
-    if (out->close && close(out->fd) && !out->fault)
-        out->fault = errno;
-    out->close = false;
-    int code = out->fault ? io_error(err, out->fault) : 0;
+    int code = klr_output_finish(out, err);
+    if (!code && out->temp)
+        code = put_in_place(out, err);
     klr_output_abandon(out);
     return code;
 }

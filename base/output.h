@@ -43,8 +43,13 @@ void klr_putf(struct klr_output *out, const char *format, ...)
 /* Hand what is buffered to the system (for pipes). 0 or KLR_E_IO. */
 int klr_output_flush(struct klr_output *out, struct klr_error *err);
 
-/* Flush, make durable, rename into place and free. On failure the old file is
- * as it was, the temporary file is gone, and *err says why. Accepts NULL. */
+/* Flush, make durable and close: all that can fail for want of room. The old
+ * file is there until commit, which may wait for something else to be done;
+ * nothing is put any more. 0 or KLR_E_IO. */
+int klr_output_finish(struct klr_output *out, struct klr_error *err);
+
+/* Finish, rename into place and free. On failure the old file is as it was, the
+ * temporary file is gone, and *err says why. Accepts NULL. */
 int klr_output_commit(struct klr_output *out, struct klr_error *err);
 
 /* Drop the temporary file and free. Accepts NULL; returns NULL. */

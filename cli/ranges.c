@@ -12,15 +12,10 @@
 #include "base/input.h"
 #include "base/numbers.h"
 
-int cli_ranges_save(const struct cli_scaling *scaling, const char *path,
-                    struct klr_error *err)
+void cli_ranges_write(const struct cli_scaling *scaling, struct klr_output *out)
 {
-    struct klr_output *out;
     const struct klr_scaling *features = &scaling->features;
     const struct klr_limits *y = &scaling->y;
-    int code = klr_output_open(&out, path, err);
-    if (code)
-        return code;
     if (scaling->has_y)
         klr_putf(out, "y\n%.17g %.17g\n%.17g %.17g\n", y->lower, y->upper,
                  y->min, y->max);
@@ -31,7 +26,6 @@ int cli_ranges_save(const struct cli_scaling *scaling, const char *path,
     for (size_t i = 0; i < features->columns; i++)
         klr_putf(out, "%d %.17g %.17g\n", features->column[i].index,
                  features->column[i].from, features->column[i].to);
-    return klr_output_commit(out, err);
 }
 
 struct ranges {

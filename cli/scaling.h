@@ -21,8 +21,8 @@ struct cli_scaling {
 int cli_scaling_learn(struct cli_scaling *scaling, struct klr_reader *reader,
                       struct klr_error *err);
 
-int cli_ranges_save(const struct cli_scaling *scaling, const char *path,
-                    struct klr_error *err);
+void cli_ranges_write(const struct cli_scaling *scaling,
+                      struct klr_output *out);
 /* Into a scaling that is all zero; KLR_E_DATA with the line. */
 int cli_ranges_restore(struct cli_scaling *scaling, const char *path,
                        struct klr_error *err);

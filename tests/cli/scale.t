@@ -6,6 +6,7 @@
 use strict;
 use warnings;
 use lib 'tests/cli/lib';
+use POSIX 'mkfifo';
 use Test::More;
 use KLR;
 use SvmScale;
@@ -138,6 +139,14 @@ scales('stdin from a file', ['-'], $scaled, stdin_file => $data,
     put("$dir/many", $many);
     $text = `cat '$dir/many' | '$program' - | md5sum`;
     is($text, `'$program' '$dir/many' | md5sum`, 'so is a long one');
+    mkfifo("$dir/$_", 0600) || die $! for 'first', 'second';
+    my $run = start([ 'klr-scale', '-s', "$dir/first", "$dir/many" ],
+        stdout_file => "$dir/second");
+    open my $second, '<', "$dir/second" or die $!;
+    is(get("$dir/first"), "x\n-1 1\n1 1 100000\n2 1 10000000000\n",
+        'a pipe has all ranges before data');
+    is(scalar(() = <$second>), 100000, 'which follow');
+    is(finish($run)->{exit}, 0, 'to their end');
 }
 
 # ---- Range files ----
@@ -274,7 +283,7 @@ for my $unit ('e0', 'e300', 'e-300') {
 
 # A disk that is full.
 SKIP: {
-    skip '/dev/full is not there', 5 unless -c '/dev/full';
+    skip '/dev/full is not there', 8 unless -c '/dev/full';
     my $run = run([ 'klr-scale', $data ], stdout_file => '/dev/full');
     is($run->{exit}, 1, 'stdout is full');
     is($run->{err}, "klr-scale: stdout: cannot write: No space left on "
@@ -284,6 +293,12 @@ SKIP: {
     is($run->{err}, "klr-scale: /dev/full: cannot write: No space left on "
             . "device\n", 'and that is said');
     is($run->{out}, '', 'before anything is written');
+    put("$dir/old", 'old');
+    $run = run([ 'klr-scale', '-s', "$dir/old", $data ],
+        stdout_file => '/dev/full');
+    is($run->{exit}, 1, 'a new range file, but stdout is full');
+    is(get("$dir/old"), 'old', 'the old one stays');
+    is_deeply([ glob "$dir/.klr-*" ], [], 'and nothing beside it');
 }
 
 # A failure leaves an old range file as it was.

@@ -86,6 +86,21 @@ static void test_files(void)
 
     klr_output_open(&out, "new", &err);
     klr_puts(out, "three\n");
+    ok(!klr_output_finish(out, &err) && holds("new", "two\n") &&
+           entries(".") == 2,
+       "a finished output has not replaced the old file yet");
+    ok(!klr_output_commit(out, &err) && holds("new", "three\n") &&
+           entries(".") == 1,
+       "commit does");
+    spit("new", "two\n");
+    klr_output_open(&out, "new", &err);
+    klr_puts(out, "three\n");
+    ok(!klr_output_finish(out, &err) && !klr_output_abandon(out) &&
+           holds("new", "two\n") && entries(".") == 1,
+       "or it is abandoned");
+
+    klr_output_open(&out, "new", &err);
+    klr_puts(out, "three\n");
     ok(!klr_output_abandon(out) && holds("new", "two\n") && entries(".") == 1,
        "an abandoned output leaves the old file alone");
     ok(!klr_output_commit(NULL, &err) && !klr_output_abandon(NULL),
@@ -196,6 +211,7 @@ static void test_direct(void)
         for (int i = 0; i < 100000; i++)
             klr_puts(out, "more than the buffer holds\n");
         ok(klr_output_flush(out, &err) == KLR_E_IO &&
+               klr_output_finish(out, &err) == KLR_E_IO &&
                klr_output_commit(out, &err) == KLR_E_IO,
            "the first failure sticks");
     }

@@ -221,17 +221,18 @@ static int skip_mark(struct klr_line *line, struct klr_error *err)
 }
 
 /* Deliver block[begin .. stop) without its carriage return, and go on behind
- * `next`. */
+ * the line feed, if it is `whole`. */
 static int deliver(struct klr_input *input, struct klr_line *line, size_t stop,
-                   size_t next, struct klr_error *err)
+                   bool whole, struct klr_error *err)
 {
     line->text = input->block + input->begin;
     line->end = input->block + stop;
     if (line->end > line->text && line->end[-1] == '\r')
         line->end--;
+    line->whole = whole;
     line->offset = input->base + (int64_t)input->begin;
     line->number = ++input->number;
-    input->begin = input->scanned = next;
+    input->begin = input->scanned = stop + whole;
     int code = line->number == 1 ? skip_mark(line, err) : 0;
     return code ? -code : 1;
 }
@@ -247,15 +248,14 @@ int klr_input_line(struct klr_input *input, struct klr_line *line,
 {
     for (;;) {
         const char *feed = next_feed(input);
-        if (feed) {
-            size_t stop = (size_t)(feed - input->block);
-            return deliver(input, line, stop, stop + 1, err);
-        }
+        if (feed)
+            return deliver(input, line, (size_t)(feed - input->block), true,
+                           err);
         input->scanned = input->end;
         if (input->at_end) {
             if (input->begin == input->end)
                 return 0;
-            return deliver(input, line, input->end, input->end, err);
+            return deliver(input, line, input->end, false, err);
         }
         int code = refill(input, err);
         if (code)

@@ -24,6 +24,7 @@ int klr_input_open(struct klr_input **out, const char *path, bool keep,
 
 struct klr_line {
     const char *text, *end; /* valid until the next call */
+    bool whole;             /* a line feed ended it, not the end of the input */
     long number;            /* from 1 */
     int64_t offset;         /* of `text` in the input, in bytes */
 };

@@ -40,17 +40,22 @@ static int ranges_fail(const struct ranges *in, const char *problem)
 }
 
 /* The next line that is not blank, without blanks around it: 1, 0 or minus a
- * code. */
+ * code. Numbers of a line without an end may have lost digits. */
 static int ranges_line(struct ranges *in)
 {
-    int got;
+    const char *begin;
     do {
-        got = klr_input_line(in->input, &in->line, in->err);
+        int got = klr_input_line(in->input, &in->line, in->err);
         if (got != 1)
             return got;
+        begin = in->line.text;
         klr_line_trim(&in->line);
     } while (in->line.text == in->line.end);
-    return 1;
+    if (in->line.whole)
+        return 1;
+    return -klr_fail_at(in->err, KLR_E_DATA, in->line.number,
+                        (long)(in->line.end - begin) + 1,
+                        "the file ends within a line: it may be truncated");
 }
 
 /* The line consists of `count` finite numbers. */

@@ -316,12 +316,10 @@ static int load_check_record(struct loader *in)
  * of its line tells that the last number is whole. */
 static int load_check_end(struct loader *in)
 {
-    char feed;
     if (in->svm_type == 1)
         return LOAD_FAIL_LINE(in, "the file ends before its line '%s'",
                               load_name(KEY_FORMAT));
-    int64_t end = in->line.offset + (in->line.end - in->line.text);
-    if (!klr_input_text(in->input, end, 1, &feed, in->err))
+    if (in->line.whole)
         return 0;
     return LOAD_FAIL_LINE(in,
                           "the file ends within a line: it may be truncated");
@@ -507,7 +505,7 @@ int klr_model_load(struct klr_model **out, const char *path,
     struct loader in = {.err = err ? err : &unheard};
     struct klr_model *model = NULL;
     *out = NULL;
-    int code = klr_input_open(&in.input, path, true, in.err);
+    int code = klr_input_open(&in.input, path, false, in.err);
     if (code || (code = load_section(&in, KEY_SVM_TYPE, KEY_SV)) ||
         (code = load_check_header(&in)) || (code = load_vectors(&in)) ||
         (code = load_record(&in)))

@@ -186,7 +186,7 @@ is(get($ranges), "z\n1 5 2\n3 0.5 0.8660254037844386\n",
     'the range file of --standardize');
 scales('--standardize with -r', [ '-r', $ranges, '-' ],
     "1 1:-2 3:0.57735 \n", stdin => "1 1:1 3:1\n");
-put($ranges, "x \r\n\r\n0\t10\r\n 2  1 3 \r\n3 4 4");
+put($ranges, "x \r\n\r\n0\t10\r\n 2  1 3 \r\n3 4 4\n ");
 scales('a range file with other blanks', [ '-r', $ranges, '-' ],
     "1 2:5 \n2 2:10 \n", stdin => "1 2:2 3:5\n2 2:3\n");
 
@@ -308,6 +308,7 @@ is(get("$dir/old"), 'old', 'an old range file survives a failure');
 
 # ---- Malformed range files ----
 
+my $cut = 'the file ends within a line: it may be truncated';
 for my $case (
     [ '', "0: the file ends before the section x or z" ],
     [ "y\n0 1\n0 1\n", "3: the file ends before the section x or z" ],
@@ -337,6 +338,10 @@ for my $case (
     [ "x\n0 1\n2 0 1\n2 0 1\n", "4: indices must ascend" ],
     [ "x\n0 1\n\n2 1 0\n", "4: the minimum is above the maximum" ],
     [ "z\n2 1 0\n", "2: the deviation is not above 0" ],
+    [ "x\n0 1\n1 2 3\n2 4 5", "4:6: $cut" ],
+    [ "x\n0 1\n1 2 ", "3:4: $cut" ],
+    [ "y\n0 1\n 0 10", "3:6: $cut" ],
+    [ "y\n0 1\n0 1\nx", "4:2: $cut" ],
     [ "z\n0 1\n",
         "2: three numbers expected: a feature's index and its range" ],
 ) {

@@ -81,6 +81,9 @@ struct klr_reader {
 /* Whether a token can be the name of a class: printable UTF-8 without what is
  * something else in a line. */
 static bool line_is_name(const char *p, const char *end);
+/* KLR_E_DATA at a token that is no finite number, with the reason. */
+static int line_refuse_number(const struct klr_line *line, const char *token,
+                              const char *end, struct klr_error *err);
 /* Room for `count` more features. */
 static int rows_reserve(struct rows *rows, size_t count, struct klr_error *err);
 /* Blank, or of comment only. */

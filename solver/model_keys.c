@@ -135,11 +135,9 @@ static int load_refuse_end(struct loader *in, const char *what, const char *of)
 static int load_real(struct loader *in, struct load_slice token, double *value)
 {
     const char *end = klr_parse_real(token.text, token.end, value);
-    if (end != token.end)
-        return load_refuse(in, token, "", " is not a number");
-    if (!isfinite(*value))
-        return load_refuse(in, token, "", " is out of range");
-    return 0;
+    if (end == token.end && isfinite(*value))
+        return 0;
+    return line_refuse_number(&in->line, token.text, token.end, in->err);
 }
 
 /* A count below `most`. */

@@ -114,6 +114,13 @@ static const char *line_number_problem(const char *p, const char *end)
     return "not a number";
 }
 
+static int line_refuse_number(const struct klr_line *line, const char *token,
+                              const char *end, struct klr_error *err)
+{
+    return line_refuse(line, token, end, "", line_number_problem(token, end),
+                       err);
+}
+
 /* Troubles of a whole file that show in any token; NULL if there is none. */
 static const char *line_file_problem(const char *token, const char *end)
 {

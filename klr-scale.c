@@ -429,7 +429,7 @@ static void warn_unknown(struct scale *scale, const struct cli_program *program)
         cli_warn(program,
                  "features left out because %s lacks them: %zu, the first is "
                  "%d",
-                 scale->options.restore, unknown, first);
+                 cli_input_name(scale->options.restore), unknown, first);
 }
 
 static void warn(struct scale *scale, const struct cli_program *program)

@@ -167,6 +167,11 @@ scales('other data with -r', [ '-r', $ranges, '-' ],
     stdin => "1 1:1 6:1 7:0\n-1 1:7 2:5 4:2\n",
     err => "klr-scale: warning: features left out because $ranges lacks them: "
         . "2, the first is 2\n" . denser(6, 8));
+scales('ranges from stdin', [ '-r', '-', $data ],
+    "1 1:-1 \n-1 1:1 \n2.5 1:0.123457 \n",
+    stdin => "x\n-1 1\n1 1 3\n",
+    err => "klr-scale: warning: features left out because stdin lacks them: "
+        . "3, the first is 3\n");
 run([ 'klr-scale', qw(-l 0 -u 1 -y -1 1 -s), $ranges, $data ]);
 is(get($ranges), <<'END', 'the range file with labels');
 y

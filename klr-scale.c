@@ -441,9 +441,10 @@ static void warn(struct scale *scale, const struct cli_program *program)
     if (scale->nonzeros_written > scale->nonzeros_read &&
         !scale->scaling.features.standardize)
         cli_warn(program,
-                 "zeros are scaled too: %zu features become %zu; with -l 0 "
-                 "zeros stay zeros where no feature is negative",
-                 scale->nonzeros_read, scale->nonzeros_written);
+                 "zeros are scaled too: %zu feature%s before, %zu after; with "
+                 "-l 0 zeros stay zeros where no feature is negative",
+                 scale->nonzeros_read, klr_plural(scale->nonzeros_read),
+                 scale->nonzeros_written);
 }
 
 static int write_ranges(struct scale *scale, struct klr_error *err)

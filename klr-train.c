@@ -328,7 +328,7 @@ static int check_count(const struct cli_train *train, const char *path,
         return 0;
     return klr_fail(err, KLR_E_DATA,
                     "%s of %zu example%s, but the data have %zu", what, count,
-                    cli_plural(count), train->problem.n);
+                    klr_plural(count), train->problem.n);
 }
 
 static const char *const spread_texts[] = {

@@ -91,6 +91,11 @@ const char *klr_quote_slice(char quoted[KLR_QUOTED_SIZE], const char *text,
     return quoted;
 }
 
+const char *klr_plural(size_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
 const char *klr_quote(char quoted[KLR_QUOTED_SIZE], const char *text)
 {
     return klr_quote_slice(quoted, text, text + strlen(text));

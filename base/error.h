@@ -46,6 +46,8 @@ const char *klr_quote(char quoted[KLR_QUOTED_SIZE], const char *text);
 const char *klr_quote_slice(char quoted[KLR_QUOTED_SIZE], const char *text,
                             const char *end);
 
+const char *klr_plural(size_t count); /* "s", or "" where there is one */
+
 /* Bytes of the printable UTF-8 character, such as a space, at `text`, before
  * `end`; 0 if there is none. */
 size_t klr_printable(const char *text, const char *end);

@@ -56,7 +56,6 @@ const char *cli_input_name(const char *path);
 const char *cli_output_name(const char *path);
 void cli_warn(const struct cli_program *program, const char *format, ...)
     KLR_PRINTF(2, 3);
-const char *cli_plural(size_t count); /* "s", or "" where there is one */
 
 /* What is no printable UTF-8, as names of files may have it, as \xNN. */
 void cli_print_visibly(FILE *out, const char *text);

@@ -53,11 +53,6 @@ const char *cli_output_name(const char *path)
     return strcmp(path, "-") == 0 ? "stdout" : path;
 }
 
-const char *cli_plural(size_t count)
-{
-    return count == 1 ? "" : "s";
-}
-
 void cli_warn(const struct cli_program *program, const char *format, ...)
 {
     char text[WARNING_SIZE];

@@ -47,7 +47,7 @@ static void compose(char line[LINE_SIZE], const char *name,
                  now->objective);
     snprintf(line, LINE_SIZE, "%s: %s%.1f s, %lld iteration%s%s%s%s", name,
              problem, now->seconds, now->iterations,
-             cli_plural((size_t)now->iterations), violation, objective, gap);
+             klr_plural((size_t)now->iterations), violation, objective, gap);
 }
 
 int cli_progress(const struct klr_progress *now, void *context)

@@ -70,15 +70,15 @@ void cli_train_summary(const struct cli_train *train,
         if (train->models == 1)
             fprintf(stderr, "%zu examples, %d feature%s: ", train->problem.n,
                     train->problem.dimension,
-                    cli_plural((size_t)train->problem.dimension));
+                    klr_plural((size_t)train->problem.dimension));
         fprintf(stderr, "%s after %lld iteration%s%s%sobjective %.10g, ",
                 klr_status_names[report->status], report->iterations,
-                cli_plural((size_t)report->iterations), end, name,
+                klr_plural((size_t)report->iterations), end, name,
                 report->primal);
         if (isfinite(report->gap))
             fprintf(stderr, "relative duality gap %.2g, ", report->gap);
         fprintf(stderr, "%zu support vector%s", report->n_sv,
-                cli_plural(report->n_sv));
+                klr_plural(report->n_sv));
         if (!cli_train_unwanted(train->path[t])) {
             fprintf(stderr, "%s%smodel saved to ", end, name);
             cli_print_visibly(stderr, cli_output_name(train->path[t]));

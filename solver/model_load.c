@@ -38,8 +38,9 @@ static int load_require_length(struct loader *in, enum key key, size_t have,
 {
     if (have == need)
         return 0;
-    return LOAD_FAIL_KEY(in, key, "%s has %zu values, %s %zu needs %zu",
-                         load_name(key), have, load_name(counter), count, need);
+    return LOAD_FAIL_KEY(in, key, "%s has %zu value%s, %s %zu needs %zu",
+                         load_name(key), have, klr_plural(have),
+                         load_name(counter), count, need);
 }
 
 static int load_check_kernel(struct loader *in)

@@ -255,7 +255,7 @@ my @cases = (
     [ scaled(scaling_index => '1 3 4'),
         '29:14: scaling_from has 2 values, scaling_index 3 needs 3' ],
     [ scaled(scaling_to => '1'),
-        '30:12: scaling_to has 1 values, scaling_index 2 needs 2' ],
+        '30:12: scaling_to has 1 value, scaling_index 2 needs 2' ],
     [ scaled(scaling_index => '0 3'),
         '28:15: indices are from 1 to 2147483647' ],
     [ scaled(scaling_index => '1 2147483648'),

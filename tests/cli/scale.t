@@ -44,8 +44,10 @@ sub refuses
 sub denser
 {
     my ($before, $after) = @_;
-    return "klr-scale: warning: zeros are scaled too: $before features become "
-        . "$after; with -l 0 zeros stay zeros where no feature is negative\n";
+    my $s = $before == 1 ? '' : 's';
+    return "klr-scale: warning: zeros are scaled too: $before feature$s before,"
+        . " $after after; with -l 0 zeros stay zeros where no feature is "
+        . "negative\n";
 }
 my $denser = denser(10, 12);
 
@@ -124,6 +126,8 @@ my $input = "\xEF\xBB\xBF# head\r\n1 qid:3 1:1\r\n\r\n2\t1:2 # x\r\n3 1:1.5";
 scales('all that is accepted', ['-'], "1 1:-1 \n2 1:1 \n3 \n",
     stdin => $input,
     err => "klr-scale: warning: query ids (qid:) are left out\n");
+scales('one feature', ['-'], "1 1:1 \n2 1:-1 \n", stdin => "1 1:1\n2\n",
+    err => denser(1, 2));
 scales('rows without label', [ '--unlabelled', '-' ], "1:-1 \n3 1:1 \n",
     stdin => "1:1\n3 1:2\n");
 

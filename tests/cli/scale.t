@@ -282,6 +282,15 @@ is(run([ qw(klr-scale --standardize -) ],
         stdin => "1 1:1.7e308\n" . "2 1:-1.7e308\n" x 3)->{out},
     "1 1:1.73205 \n" . "2 1:-0.57735 \n" x 3, 'a distance that overflows');
 
+# A deviation that is rounded to 2 units, where a unit is 2^1023.
+{
+    my @signs = split //, '-----+--+-+--+++++++';
+    is(run([ qw(klr-scale --standardize -) ],
+            stdin => join '', map {"1 1:${_}1.7976931348623157e308\n"} @signs)
+            ->{out}, join('', map { $_ eq '+' ? "1 1:1 \n" : "1 1:-1 \n" }
+                @signs), 'the largest deviation');
+}
+
 # Of features whose squares overflow or underflow, too.
 for my $unit ('e0', 'e300', 'e-300') {
     is(run([ qw(klr-scale --standardize -) ],

@@ -150,7 +150,7 @@ static int smo_resume(struct smo *smo, bool *optimal, struct klr_error *err)
     if (code)
         return code;
     smo_extremes(smo, &most, &least);
-    *optimal = most - least <= smo->eps;
+    *optimal = !(most - least > smo->eps); /* nor a number: no step is left */
     if (!*optimal)
         smo_restrict(smo, smo->n, most, least);
     return 0;

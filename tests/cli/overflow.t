@@ -92,6 +92,19 @@ ok($run->{exit} == 0 || $run->{err} eq
         . "or choose a smaller -c\n",
     'smo ends at a C of 1e250') or diag($run->{err});
 
+# What the hinge sets aside comes back with products that are no numbers.
+my $overflows = '1 klr-train: matrix: the objective overflows: scale the '
+    . "features, or choose a smaller -c\n";
+put("$dir/matrix", <<'DATA');
+1 0:1 1:2e300 2:-1e300 3:1e300 4:-2e300
+-1 0:2 1:-1e300 2:0 3:0 4:-1e300
+1 0:3 1:1e300 2:0 3:0 4:0
+-1 0:4 1:-2e300 2:-1e300 3:0 4:1e300
+DATA
+$run = run([ qw(klr-train -q -s svm -t precomputed -c 1e100 matrix model) ],
+    cwd => $dir);
+is("$run->{exit} $run->{err}", $overflows, 'an svm that shrinks ends');
+
 # Where C is what overflows, features are not all that there is to blame.
 $run = run([ qw(klr-train -q -s sklr -c 1e300 four model) ], cwd => $dir);
 is("$run->{exit} $run->{err}",

@@ -105,6 +105,14 @@ $run = run([ qw(klr-train -q -s svm -t precomputed -c 1e100 matrix model) ],
     cwd => $dir);
 is("$run->{exit} $run->{err}", $overflows, 'an svm that shrinks ends');
 
+# The objective of a discriminant is 0 where its inverse overflows; rho is none.
+put("$dir/matrix", "1 0:1 1:1e154 2:0\n-1 0:2 1:0 2:-1e300\n");
+for my $threshold (qw(model svm)) {
+    $run = run([ qw(klr-train -q -s kfd -a greedy -t precomputed -c 1e100
+                --threshold), $threshold, qw(matrix model) ], cwd => $dir);
+    is("$run->{exit} $run->{err}", $overflows, "a threshold by $threshold");
+}
+
 # Where C is what overflows, features are not all that there is to blame.
 $run = run([ qw(klr-train -q -s sklr -c 1e300 four model) ], cwd => $dir);
 is("$run->{exit} $run->{err}",

@@ -16,11 +16,10 @@ static void *out_of_memory(struct klr_error *err, size_t count, size_t size)
 
 void *klr_alloc(size_t count, size_t size, struct klr_error *err)
 {
-    void *block = NULL;
     if (size && count > (SIZE_MAX / 2 - ALIGNMENT) / size)
         return out_of_memory(err, count, size);
     size_t bytes = (count * size + ALIGNMENT) / ALIGNMENT * ALIGNMENT;
-    block = aligned_alloc(ALIGNMENT, bytes);
+    void *block = aligned_alloc(ALIGNMENT, bytes);
     return block ? block : out_of_memory(err, count, size);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The only module that allocates. Sizes are checked for overflow; a failure
- * fills *err with KLR_E_MEMORY and returns NULL (or the code).
+ * fills *err with KLR_E_MEMORY and returns NULL.
  */
 #ifndef KLR_BASE_MEMORY_H
 #define KLR_BASE_MEMORY_H

@@ -27,6 +27,7 @@ bool klr_output_is_stdout(const char *path);
 int klr_output_check(const char *path, const char *const *others, size_t count,
                      struct klr_error *err);
 
+/* Refuses what klr_output_check does, but for `others`. KLR_E_MEMORY. */
 int klr_output_open(struct klr_output **out, const char *path,
                     struct klr_error *err);
 

@@ -83,19 +83,22 @@ int klr_scaling_see_row(struct klr_scaling *scaling, size_t count,
                         const int *index, const double *value,
                         struct klr_error *err);
 
-/* Once all rows have been seen: columns are those features that change. */
+/* Once, when all rows have been seen: columns are those features that change.
+ * KLR_E_MEMORY. */
 int klr_scaling_settle(struct klr_scaling *scaling, struct klr_error *err);
 
-/* Append a column. */
+/* Append a column, of a larger index than those before it. KLR_E_MEMORY. */
 int klr_scaling_add(struct klr_scaling *scaling, int index, double from,
                     double to, struct klr_error *err);
 
-/* Features not known that change, among `rows` rows, and the least of them. */
+/* Features not known that change, among `rows` rows, and, if there are any, the
+ * least of them. To be asked once, when all have been seen. */
 size_t klr_scaling_unknown(struct klr_scaling *scaling, size_t rows,
                            int *least);
 
 /* ---- Scaling ---- */
 
+/* The value v scaled, min and max to just lower and upper; may be infinite. */
 double klr_limits_map(struct klr_limits to, double v);
 /* The value v of a column becomes *scaled; KLR_E_DATA, without a line, where
  * that is out of range. */

@@ -254,7 +254,8 @@ static bool coupled_step(struct direction *d, double *norm)
     struct coupled *m = &d->coupled;
     size_t size = d->size;
     double *kz = d->packed, *up = d->t;
-    direction_product(d, d->z, kz);
+    if (!direction_product(d, d->z, kz))
+        return false;
     double rz = dot(size, d->r, kz), turn = rz / d->rz;
     d->rz = rz;
     for (size_t i = 0; i < size; i++) {

@@ -125,18 +125,36 @@ static void direction_pack(struct direction *d, const double *from)
         memcpy(d->packed + k * d->columns, from + d->row[k] * d->columns, row);
 }
 
-static void direction_product(struct direction *d, const double *x, double *out)
+static bool direction_goes_on(void *context)
 {
-    if (!d->partial) {
-        direction_apply(d, d->problem->set, d->problem->set, x, out);
-        return;
-    }
+    struct direction *d = context;
+    d->status = clock_check(d->problem->clock, d->problem->params, d->progress,
+                            d->gap, d->solver);
+    return d->status == KLR_CONVERGED;
+}
+
+/* direction_apply of one set; false where the clock ends it. */
+static bool direction_try(struct direction *d, struct klr_set set,
+                          const double *v, double *out)
+{
+    bool whole = operator_try(d->problem->op, set, v, d->columns, d->precision,
+                              direction_goes_on, d, out);
+    d->progress->iterations += whole;
+    return whole;
+}
+
+static bool direction_product(struct direction *d, const double *x, double *out)
+{
+    if (!d->partial)
+        return direction_try(d, d->problem->set, x, out);
     size_t row = d->columns * sizeof *x;
     direction_pack(d, x);
-    direction_apply(d, d->in, d->in, d->packed, d->t);
+    if (!direction_try(d, d->in, d->packed, d->t))
+        return false;
     memset(out, 0, d->size * sizeof *out);
     for (size_t k = 0; k < d->in.size; k++)
         memcpy(out + d->row[k] * d->columns, d->t + k * d->columns, row);
+    return true;
 }
 
 static void direction_precondition(struct direction *d, const double *in,
@@ -173,10 +191,11 @@ static void direction_other(struct direction *d, double *v, double *residual)
     }
     if (!d->partial) /* K x is q */
         return;
-    direction_product(d, d->t, d->kp);
+    direction_pack(d, d->t);
+    direction_apply(d, d->in, d->in, d->packed, d->kp);
     for (size_t k = 0; k < d->in.size; k++) {
         size_t i = d->row[k];
-        residual[i] += d->s[i] * (d->q[i] - d->kp[i]);
+        residual[i] += d->s[i] * (d->q[i] - d->kp[k]);
     }
 }
 
@@ -238,14 +257,15 @@ static double direction_start(struct direction *d)
 /* ---- conjugate gradients ---- */
 
 /* One step; rz is r'z before and after. False: a direction of negative
- * curvature. */
+ * curvature, or the clock ended it. */
 static bool direction_step(struct direction *d, double *rz)
 {
     size_t n = d->size;
     const double *s = d->s;
     for (size_t i = 0; i < n; i++)
         d->t[i] = s[i] * d->p[i];
-    direction_product(d, d->t, d->kp);
+    if (!direction_product(d, d->t, d->kp))
+        return false;
     double curvature = dot(n, d->p, d->p);
     for (size_t i = 0; i < n; i++)
         curvature += s[i] * d->p[i] * d->kp[i];
@@ -279,24 +299,22 @@ static bool direction_descends(const struct direction *d)
 static enum klr_status direction_descend(struct direction *d)
 {
     const double tiny = 1e-8;
-    enum klr_status status = KLR_CONVERGED;
+    d->status = KLR_CONVERGED;
     double rz = d->functions ? coupled_start(d) : direction_start(d);
     double goal = d->accuracy * d->accuracy * rz;
     for (d->steps = 0; d->steps < DIRECTION_STEPS; d->steps++) {
         if (rz <= goal && (direction_descends(d) || rz <= tiny * goal))
             break;
-        status = clock_check(d->problem->clock, d->problem->params, d->progress,
-                             d->gap, d->solver);
-        if (status != KLR_CONVERGED)
+        if (!direction_goes_on(d))
             break;
         if (!(d->functions ? coupled_step(d, &rz) : direction_step(d, &rz))) {
-            d->indefinite = rz > goal;
+            d->indefinite = d->status == KLR_CONVERGED && rz > goal;
             break;
         }
     }
     for (size_t i = 0; i < d->size && !d->functions; i++)
         d->v[i] *= d->s[i];
-    return status;
+    return d->status;
 }
 
 static enum klr_status direction_solve(struct direction *d, double *s,
@@ -313,7 +331,7 @@ static enum klr_status direction_solve(struct direction *d, double *s,
         precond_prepare(&d->precond, d->problem, s);
     d->functions = d->columns > 1 && d->precision != KLR_DOUBLE;
     enum klr_status status = direction_descend(d);
-    if (d->partial) {
+    if (d->partial && status == KLR_CONVERGED) {
         direction_pack(d, d->v);
         direction_apply(d, d->problem->set, d->in, d->packed, d->kv);
     }

@@ -60,6 +60,7 @@ struct direction {
     struct klr_progress *progress; /* for the clock, with gap(solver) */
     double (*gap)(void *);
     void *solver;
+    enum klr_status status;  /* of the clock, in the last step */
     double *diagonal;        /* (n) K_ii */
     const double *cost;      /* (n) C_i, the caller's */
     double *s;               /* S, the caller's: see direction_solve */
@@ -96,8 +97,9 @@ static double direction_flops(const struct direction *d);
  * clock, or with `indefinite`. */
 static enum klr_status direction_solve(struct direction *d, double *s,
                                        const double *e, double *q, bool known);
-/* out = K x on the rows kept and 0 on the others, which x has 0 too. */
-static void direction_product(struct direction *d, const double *x,
+/* out = K x on the rows kept and 0 on the others, which x has 0 too; false where
+ * the clock ends it, see d->status. */
+static bool direction_product(struct direction *d, const double *x,
                               double *out);
 /* As direction_start() and direction_step(), for functions: see coupled.c. Both
  * name about <r, z>. */

@@ -246,6 +246,13 @@ static void operator_apply(struct klr_operator *op, struct klr_set rows,
                            struct klr_set cols, const double *v, size_t m,
                            enum klr_precision precision, double *out);
 
+/* The same of one set, while goes_on(context) says so, which the caller's thread
+ * asks before each tile: false, and out is of no use, where it did not. */
+static bool operator_try(struct klr_operator *op, struct klr_set set,
+                         const double *v, size_t m,
+                         enum klr_precision precision, bool (*goes_on)(void *),
+                         void *context, double *out);
+
 /* Have entries of the set computed that are to be kept, as a product does. */
 static void operator_fill(struct klr_operator *op, struct klr_set set,
                           enum klr_precision precision);

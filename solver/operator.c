@@ -154,6 +154,9 @@ struct product {
     size_t m;
     enum klr_precision precision;
     double *out;
+    bool (*goes_on)(void *); /* or NULL */
+    void *context;
+    atomic_bool ended; /* it does not go on */
 };
 
 /* A tile is computed whole, to be kept, where at least an eighth of it is used:
@@ -191,29 +194,42 @@ static bool product_place(size_t b, size_t index, size_t *wave, size_t *i,
     return *i >= *j && *i < b;
 }
 
-/* Earlier tiles are in other threads' hands. */
-static void product_wait(atomic_size_t *turn, size_t wave)
+/* Earlier tiles are in other threads' hands. False where these end here. */
+static bool product_wait(struct product *p, atomic_size_t *turn, size_t wave)
 {
     for (unsigned spin = 1;
-         atomic_load_explicit(turn, memory_order_acquire) != wave; spin++)
+         atomic_load_explicit(turn, memory_order_acquire) != wave; spin++) {
+        if (atomic_load(&p->ended))
+            return false;
         if (spin % 1024 == 0)
             sched_yield();
+    }
+    return true;
+}
+
+/* Before each tile; the caller's thread asks. */
+static bool product_ends(struct product *p, size_t thread)
+{
+    if (thread == 0 && p->goes_on && !p->goes_on(p->context))
+        atomic_store(&p->ended, true);
+    return atomic_load(&p->ended);
 }
 
 static void symmetric_turn(void *context, size_t index, size_t thread)
 {
-    const struct product *p = context;
+    struct product *p = context;
     struct klr_operator *op = p->op;
     size_t wave, a, b;
-    if (!product_place(p->met, index, &wave, &a, &b))
+    if (!product_place(p->met, index, &wave, &a, &b) || product_ends(p, thread))
         return;
     size_t i = op->met[a], j = op->met[b];
     const struct piece *row = &op->row[i], *col = &op->row[j];
     const double *right = p->v + col->offset * p->m;
     double *below = p->out + col->offset * p->m;
     product_fill(p, i, j, row->size * col->size, thread);
-    product_wait(&op->turn[i], wave);
-    product_wait(&op->turn[j], wave);
+    if (!product_wait(p, &op->turn[i], wave) ||
+        !product_wait(p, &op->turn[j], wave))
+        return;
     struct cut rows = cut_start(p->rows, i, row);
     while (cut_next(&rows, p->height)) {
         size_t at = (row->offset + rows.first) * p->m;
@@ -417,6 +433,21 @@ static bool sets_equal(struct klr_set a, struct klr_set b)
     return true;
 }
 
+static void product_form(struct product *p)
+{
+    struct klr_operator *op = p->op;
+    memset(p->out, 0, p->rows.size * p->m * sizeof *p->out);
+    tiles_divide(&op->tiles, p->rows, op->row);
+    tiles_divide(&op->tiles, p->cols, op->col);
+    if (op->groups)
+        product_linear(p, op->tiles.blocks);
+    else if (sets_equal(p->rows, p->cols))
+        product_symmetric(p);
+    else
+        product_general(p, op->tiles.blocks);
+    operator_count(op, p->rows.size, p->cols.size);
+}
+
 static void operator_apply(struct klr_operator *op, struct klr_set rows,
                            struct klr_set cols, const double *v, size_t m,
                            enum klr_precision precision, double *out)
@@ -430,16 +461,27 @@ static void operator_apply(struct klr_operator *op, struct klr_set rows,
         .precision = precision,
         .out = out,
     };
-    memset(out, 0, rows.size * m * sizeof *out);
-    tiles_divide(&op->tiles, rows, op->row);
-    tiles_divide(&op->tiles, cols, op->col);
-    if (op->groups)
-        product_linear(&p, op->tiles.blocks);
-    else if (sets_equal(rows, cols))
-        product_symmetric(&p);
-    else
-        product_general(&p, op->tiles.blocks);
-    operator_count(op, rows.size, cols.size);
+    product_form(&p);
+}
+
+static bool operator_try(struct klr_operator *op, struct klr_set set,
+                         const double *v, size_t m,
+                         enum klr_precision precision, bool (*goes_on)(void *),
+                         void *context, double *out)
+{
+    struct product p = {
+        .op = op,
+        .rows = set,
+        .cols = set,
+        .v = v,
+        .m = m,
+        .precision = precision,
+        .out = out,
+        .goes_on = goes_on,
+        .context = context,
+    };
+    product_form(&p);
+    return !atomic_load(&p.ended);
 }
 
 static void operator_fill(struct klr_operator *op, struct klr_set set,

@@ -273,6 +273,45 @@ static void test_stopped(struct newton *nt)
        klr_status_names[status], most);
 }
 
+struct ending {
+    struct clock *clock;
+    int asked;
+};
+
+/* Goes on when it is asked first, and no more. */
+static int end_later(const struct klr_progress *progress, void *context)
+{
+    struct ending *ending = context;
+    (void)progress;
+    ending->clock->next_report = 0;
+    return ++ending->asked == 2;
+}
+
+/* Conjugate gradients end within a product, which is then none, and there is no
+ * other: of all rows, or of some, whose start takes one. */
+static void test_ended(struct newton *nt, struct klr_params *params, bool some)
+{
+    struct direction *d = &nt->direction;
+    struct ending ending = {nt->problem->clock, 0};
+    *ending.clock = (struct clock){0};
+    params->max_iter = 0;
+    params->progress = end_later;
+    params->context = &ending;
+    d->accuracy = 1e-6;
+    newton_refresh(nt);
+    nt->functions->gradient(nt);
+    newton_dual_point(nt, KLR_DOUBLE);
+    for (size_t i = 0; i < MOST; i++)
+        nt->s[i] = some && i % 2 ? 1e-6 : 1;
+    long long before = nt->progress.iterations;
+    enum klr_status status = direction_solve(d, nt->s, nt->e, nt->q, true);
+    long long products = nt->progress.iterations - before;
+    ok(status == KLR_INTERRUPTED && ending.asked == 2 && !d->indefinite &&
+           d->partial == some && products == d->partial,
+       "%s after %lld products, with %zu rows", klr_status_names[status],
+       products, d->in.size);
+}
+
 /* No point of the span around the start has a smaller P, but for what the start
  * leaves undone. */
 static void test_span(const struct sample *s)
@@ -330,6 +369,8 @@ static void test_span(const struct sample *s)
     problem.clock = &clock;
     params.max_iter = 1;
     test_stopped(&nt);
+    test_ended(&nt, &params, false);
+    test_ended(&nt, &params, true);
     newton_free(&nt);
     operator_free(&op);
 }

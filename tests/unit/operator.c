@@ -22,8 +22,17 @@ static void store_turn(atomic_size_t *turn, size_t wave, memory_order order)
         atomic_fetch_add(&wrong_turns, 1);
 }
 
+static void store_flag(atomic_bool *flag, bool value, memory_order order)
+{
+    (void)order;
+    atomic_exchange(flag, value);
+}
+
 #undef atomic_store_explicit
-#define atomic_store_explicit store_turn
+#define atomic_store_explicit(at, value, order)                                \
+    _Generic((at), atomic_size_t *                                             \
+             : store_turn, atomic_bool *                                       \
+             : store_flag)(at, value, order)
 #include "solver/operator.c"
 
 #include "solver/columns.c"
@@ -291,6 +300,33 @@ static void test_counts(void)
         }
 }
 
+static bool goes_on(void *left)
+{
+    size_t *count = left;
+    return *count > 0 && (*count)--;
+}
+
+/* Ended at any tile, a product says so, no thread waits for ever, and those that
+ * follow are right. */
+static void test_try(void)
+{
+    const struct klr_range all = {0, N};
+    const struct klr_set set = set_of(&all, 1);
+    const size_t tiles = BLOCKS * (BLOCKS + 1) / 2;
+    bool right = true;
+    operator_apply(&variant[0], set, set, v, 1, KLR_FLOAT, first);
+    for (size_t t = 0; t < VARIANTS; t++)
+        for (size_t end = 0; end <= tiles; end++) {
+            size_t left = end;
+            bool whole = operator_try(&variant[t], set, v, 1, KLR_FLOAT,
+                                      goes_on, &left, out);
+            right = right &&
+                    (t % 3 == 0 ? whole == (end == tiles) : whole || left == 0);
+            right = right && (!whole || !memcmp(out, first, N * sizeof *out));
+        }
+    ok(right, "products that end before their last tile");
+}
+
 /* What is to be kept is there afterwards, and nothing else was computed. */
 static void test_fill(const struct klr_kernel *kernel,
                       const struct klr_features *features)
@@ -451,6 +487,8 @@ static void test_kernel(enum klr_kernel_type type, bool sparse, bool halves)
     }
     if (!op->groups && !halves)
         test_fill(&kernel, &features);
+    if (!op->groups)
+        test_try();
     test_cross(features);
     test_apply();
     if (!op->groups) {

@@ -208,7 +208,7 @@ struct klr_weight {
     double weight;     /* > 0: C of that class is cost * weight */
 };
 
-/* Of several binary problems, the last of theirs stands for all. */
+/* Of several binary problems, that of theirs which comes last here. */
 enum klr_status {
     KLR_CONVERGED,
     KLR_PRECISION_LIMIT, /* eps is below what rounding allows */
@@ -329,8 +329,7 @@ struct klr_report {
     double primal, dual, gap;
     long long iterations; /* smo, threshold: steps; newton, cg, exact: products
                              with K; trirls: linear systems; greedy: points */
-    double passes;        /* entries of K multiplied or produced,
-                                        over n^2 */
+    double passes;        /* entries of K multiplied or produced, over n^2 */
     double precond_flops; /* newton, exact: operations of preconditioners, over
                              2 n^2, which is a pass's */
     unsigned long long kernel_evals; /* entries of K computed */

@@ -3,7 +3,8 @@
  * Products K v with vectors of which few elements are not 0, and mostly the
  * same ones from product to product: sums of columns of K, which are kept as
  * floats, one behind the other as they come. Where there is no room for more,
- * all are forgotten and those that are needed come again.
+ * all are forgotten and those that are needed come again: none of a vector that
+ * has too many elements itself.
  *
  * Strips of a sum are turns of the pool; its terms come in the order in which
  * the columns are kept, whoever adds them up.
@@ -63,7 +64,9 @@ static void columns_forget(struct columns *c)
         c->place[i] = c->problem->n;
 }
 
-/* Room for the columns of v; false if there is too little. */
+/* Room for the columns of v; false if there is too little even for them alone.
+ * All are forgotten then, too: sums depend on the order in which columns came.
+ */
 static bool columns_make_room(struct columns *c, const double *v)
 {
     size_t n = c->problem->n, count = 0, missing = 0;

@@ -54,8 +54,8 @@ static void smo_look(const struct smo *smo, struct smo_wanted *wanted)
         }
 }
 
-/* Rows ahead pay if half of them are used; where fewer were of
- * late, every eighth time tells whether that has changed. */
+/* Rows ahead pay if half of them are used; where fewer were of late, every
+ * eighth time tells whether that has changed. */
 static bool smo_looks_ahead(struct smo *smo)
 {
     struct smo_ahead *ahead = &smo->ahead;

@@ -37,7 +37,7 @@ static solve_fn coef_newton_solve, coef_cg_solve;
 static double coef_bytes(size_t n);
 /* On import points, chosen greedily; dual is that of all points. */
 static solve_fn ivm_solve;
-/* The same for the logistic loss without bias, as Maalouf et al. have it. */
+/* klr without bias, as Maalouf et al. have it; KLR_E_DATA as newton_solve. */
 static solve_fn trirls_solve;
 static double trirls_bytes(size_t n);
 /* Kernel Fisher discriminants; the objectives are those of Mika (3), with

@@ -257,9 +257,8 @@ static void points_fill(struct klr_points *points, const struct map *map,
          * of the overlap with itself, 2 |x|_1, that holds too */
         inside += size;
     }
-    bool distance = kernel_is_distance(&points->kernel);
     points->size[p] = term_is_difference(points->term) ? 0 : inside;
-    if (distance || term_is_difference(points->term))
+    if (kernel_is_distance(&points->kernel))
         points->size[p] += points->outside[p];
 }
 

@@ -11,6 +11,7 @@
 #include "solver/internal.h"
 
 #include "solver/hessian.h"
+#include "solver/triangle.h"
 
 #include <float.h>
 
@@ -69,8 +70,7 @@ static void hessian_gram_turn(void *context, size_t index, size_t thread)
         a -= b + 1;
     a *= KLR_BAND;
     b *= KLR_BAND;
-    size_t rows = h->rank - a < KLR_BAND ? h->rank - a : KLR_BAND;
-    size_t cols = h->rank - b < KLR_BAND ? h->rank - b : KLR_BAND;
+    size_t rows = band_rows(h->rank, a), cols = band_rows(h->rank, b);
     h->dense->gram(h->n, h->scaled + a, h->scaled + b, KLR_DOUBLE,
                    hessian_stride(h), rows, cols, out);
     for (size_t i = 0; i < rows; i++)

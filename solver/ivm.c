@@ -31,6 +31,7 @@
 
 #include "solver/hessian.h"
 #include "solver/systems.h"
+#include "solver/triangle.h"
 
 enum {
     IVM_STEPS = 50, /* of Newton's method, a round */
@@ -160,8 +161,7 @@ static bool ivm_fit(struct ivm *ivm)
 static size_t ivm_combine(const struct batch *batch, size_t block, double *out)
 {
     const struct ivm *ivm = batch->ivm;
-    size_t begin = block * KLR_BAND, left = ivm->n - begin;
-    size_t rows = left < KLR_BAND ? left : KLR_BAND;
+    size_t begin = block * KLR_BAND, rows = band_rows(ivm->n, begin);
     ivm->h.dense->gram(ivm->h.rank, ivm->basis + begin, ivm->basis + ivm->n,
                        KLR_DOUBLE, ivm->h.pitch, rows, batch->count, out);
     return rows;
@@ -193,8 +193,7 @@ static void ivm_mixed_turn(void *context, size_t band, size_t thread)
     const struct batch *batch = context;
     struct ivm *ivm = batch->ivm;
     double out[KLR_BAND * KLR_BAND];
-    size_t begin = band * KLR_BAND, left = ivm->h.rank - begin;
-    size_t rows = left < KLR_BAND ? left : KLR_BAND;
+    size_t begin = band * KLR_BAND, rows = band_rows(ivm->h.rank, begin);
     (void)thread;
     ivm->h.dense->gram(ivm->n, ivm->h.scaled + begin,
                        ivm->h.scaled + ivm->h.rank, KLR_DOUBLE,

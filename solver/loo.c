@@ -137,8 +137,7 @@ static void loo_fill(struct loo *l, size_t block)
 {
     double *panel = loo_panel(l, block);
     size_t first = block * KLR_BAND, position[KLR_BAND];
-    size_t size = l->n - first < KLR_BAND ? l->n - first : KLR_BAND;
-    size_t rows = first + size;
+    size_t size = band_rows(l->n, first), rows = first + size;
     for (size_t c = 0; c < size; c++)
         position[c] = set_position(l->set, first + c);
     operator_rows(l->training->op, position, size, l->set, KLR_DOUBLE, l->row,

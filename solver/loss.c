@@ -96,8 +96,8 @@ static double loss_value(const struct loss *loss, double margin, double cost)
     double z = loss->shift - margin, value = softplus(z);
     if (loss->box == 0)
         return cost * value;
-    return loss_of_alpha(cost * sigmoid(z), loss_alpha(loss, margin, cost), z,
-                         value, cost);
+    double alpha = cost * sigmoid(z);
+    return loss_of_alpha(alpha, loss_cut(loss, alpha, cost), z, value, cost);
 }
 
 /* ---- all examples ---- */

@@ -223,7 +223,8 @@ extern const char *const klr_status_names[]; /* "converged", ..., NULL */
 struct klr_progress {
     size_t problem, problems; /* binary problem, from 1, of so many */
     long long iterations;     /* of this binary problem */
-    double violation, target; /* of the KKT conditions, and where it stops */
+    double violation, target; /* of the KKT conditions, 0 or infinite until it
+                                 is known; where it stops */
     double gap;               /* relative duality gap; NaN if not known */
     double objective;         /* primal; 0 if it is not known on the way */
     double seconds;           /* since training began */

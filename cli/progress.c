@@ -37,7 +37,7 @@ static void compose(char line[LINE_SIZE], const char *name,
     if (now->problems > 1)
         snprintf(problem, sizeof problem, "problem %zu/%zu, ", now->problem,
                  now->problems);
-    if (isfinite(now->violation)) /* not before the first iteration */
+    if (now->violation > 0 && isfinite(now->violation)) /* it is known */
         snprintf(violation, sizeof violation, ", violation %.1e",
                  now->violation);
     if (isfinite(now->gap))

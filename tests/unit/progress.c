@@ -74,13 +74,17 @@ static void test_lines(void)
     ok(!strcmp(say(&progress, now, 21),
                "name: problem 2/3, 21.0 s, 0 iterations\n"),
        "before the first iteration of a problem that is little");
-    now.points = 110;
+    now.violation = 0;
     ok(!strcmp(say(&progress, now, 31),
-               "name: 110 points, 0% done, 31.0 s, time left unknown\n"),
+               "name: problem 2/3, 31.0 s, 0 iterations\n"),
+       "a violation of 0 is none that is known");
+    now.points = 110;
+    ok(!strcmp(say(&progress, now, 41),
+               "name: 110 points, 0% done, 41.0 s, time left unknown\n"),
        "a grid");
     now.done = 0.25;
-    ok(!strcmp(say(&progress, now, 42),
-               "name: 110 points, 25% done, 42.0 s, some 126 s left\n"),
+    ok(!strcmp(say(&progress, now, 52),
+               "name: 110 points, 25% done, 52.0 s, some 156 s left\n"),
        "and its rest");
     cli_progress_end(&progress);
     ok(!*hear(), "nothing at the end");

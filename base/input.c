@@ -26,10 +26,11 @@ struct klr_input {
     int spool;   /* unlinked file with what a pipe gave, or -1 */
     bool opened; /* fd is ours to close */
     bool keep;
-    bool at_end;   /* read(2) has told so */
-    int64_t start; /* of the input in fd: not 0 if stdin was partly read */
-    int64_t base;  /* offset of block[0] in the input */
-    long number;   /* of the last line delivered */
+    bool at_end;        /* read(2) has told so */
+    int64_t start;      /* of the input in fd: not 0 if stdin was partly read */
+    struct stat status; /* when it was opened */
+    int64_t base;       /* offset of block[0] in the input */
+    long number;        /* of the last line delivered */
     char *block;
     size_t capacity, begin, scanned, end;
 };
@@ -58,14 +59,14 @@ static int create_spool(struct klr_input *input, struct klr_error *err)
 
 static int examine(struct klr_input *input, struct klr_error *err)
 {
-    struct stat status;
-    if (fstat(input->fd, &status) != 0)
+    const struct stat *status = &input->status;
+    if (fstat(input->fd, &input->status) != 0)
         return fail_errno(err, "read");
-    if (S_ISDIR(status.st_mode)) {
+    if (S_ISDIR(status->st_mode)) {
         errno = EISDIR;
         return fail_errno(err, "read");
     }
-    if (S_ISREG(status.st_mode)) {
+    if (S_ISREG(status->st_mode)) {
         input->start = lseek(input->fd, 0, SEEK_CUR);
         return input->start < 0 ? fail_errno(err, "read") : 0;
     }
@@ -280,6 +281,16 @@ bool klr_input_would_block(const struct klr_input *input)
     return !input->at_end && !next_feed(input);
 }
 
+/* Whether nobody has written to the file since it was opened. */
+static bool is_as_opened(const struct klr_input *input)
+{
+    const struct stat *then = &input->status;
+    struct stat now;
+    return fstat(input->fd, &now) == 0 && now.st_size == then->st_size &&
+           now.st_mtim.tv_sec == then->st_mtim.tv_sec &&
+           now.st_mtim.tv_nsec == then->st_mtim.tv_nsec;
+}
+
 int klr_input_text(struct klr_input *input, int64_t offset, size_t length,
                    char *buffer, struct klr_error *err)
 {
@@ -297,7 +308,9 @@ int klr_input_text(struct klr_input *input, int64_t offset, size_t length,
         offset += count;
         length -= (size_t)count;
     }
-    return 0;
+    if (input->spool >= 0 || is_as_opened(input))
+        return 0;
+    return klr_fail(err, KLR_E_IO, "the file has changed since it was opened");
 }
 
 /* Read a pipe to its end into the spool, and from the spool from now on. */

@@ -67,7 +67,7 @@ bool klr_input_peek(const struct klr_input *input, const char **text,
                     const char **end);
 
 /* Copy `length` bytes at `offset` into `buffer`; needs `keep`. KLR_E_IO, also
- * when the file has become shorter. */
+ * when the file has been written to since it was opened. */
 int klr_input_text(struct klr_input *input, int64_t offset, size_t length,
                    char *buffer, struct klr_error *err);
 

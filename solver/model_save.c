@@ -82,14 +82,13 @@ static void save_header(const struct klr_model *model, struct klr_output *out)
 }
 
 /* A window on the text of the training file: neighbouring rows come with one
- * read. What is read again may be another text, if somebody wrote to the file
- * in the meantime. */
+ * read. */
 struct window {
     char *text;
     size_t capacity;
-    size_t end;       /* support vectors before it are in the window ... */
-    int64_t offset;   /* ... whose first byte stands here in the file */
-    struct rows rows; /* features of one of them, as they are there now */
+    size_t end;     /* support vectors before it are in the window ... */
+    int64_t offset; /* ... whose first byte stands here in the file */
+    bool lost;      /* the file no longer has what was read */
 };
 
 enum { WINDOW = 1 << 18 };
@@ -97,12 +96,11 @@ enum { WINDOW = 1 << 18 };
 static bool has_text(const struct klr_model *model, size_t sv)
 {
     const struct klr_problem *problem = model->problem;
-    return model->kernel.type != KLR_PRECOMPUTED && problem && problem->text &&
-           problem->reader && problem->length[model->sv_row[sv]] != UINT32_MAX;
+    return problem && problem->text && problem->reader &&
+           problem->length[model->sv_row[sv]] != UINT32_MAX;
 }
 
-/* Read the text of support vector `sv` and of those that follow closely; bytes
- * that cannot be read are 0. */
+/* Read the text of support vector `sv` and of those that follow closely. */
 static int window_move(struct window *window, const struct klr_model *model,
                        size_t sv, struct klr_error *err)
 {
@@ -124,26 +122,8 @@ static int window_move(struct window *window, const struct klr_model *model,
     window->text = grown;
     window->end = end;
     window->offset = begin;
-    memset(grown, 0, size);
-    klr_input_text(klr_reader_input(problem->reader), begin, size, grown, NULL);
-    return 0;
-}
-
-/* Whether text .. end says what was read there: features `row` of x. */
-static int window_check(struct window *window, const char *text,
-                        const char *end, const struct klr_features *x,
-                        size_t row, bool *same, struct klr_error *err)
-{
-    struct rows *rows = &window->rows;
-    struct klr_line line = {.text = text, .end = end};
-    size_t first = x->start[row], count = x->start[row + 1] - first;
-    rows->count = 0;
-    if (rows_reserve(rows, line_most(text, end), err))
-        return KLR_E_MEMORY;
-    *same = !line_features(&line, &text, 1, rows, NULL) && text == end &&
-            rows->count == count &&
-            !memcmp(rows->index, x->index + first, count * sizeof *x->index) &&
-            !memcmp(rows->value, x->value + first, count * sizeof *x->value);
+    window->lost = klr_input_text(klr_reader_input(problem->reader), begin,
+                                  size, grown, NULL) != 0;
     return 0;
 }
 
@@ -168,22 +148,17 @@ static int save_features(struct window *window, const struct klr_model *model,
                          size_t sv, struct klr_output *out,
                          struct klr_error *err)
 {
-    bool same = false;
-    const char *text = NULL, *end = NULL;
-    if (has_text(model, sv)) {
+    bool text = model->kernel.type != KLR_PRECOMPUTED && has_text(model, sv);
+    if (text && sv >= window->end && window_move(window, model, sv, err))
+        return KLR_E_MEMORY;
+    if (text && !window->lost) {
+        const struct klr_problem *problem = model->problem;
         size_t row = model->sv_row[sv];
-        struct klr_features x = model_features(model);
-        if (sv >= window->end && window_move(window, model, sv, err))
-            return KLR_E_MEMORY;
-        text = window->text + (model->problem->text[row] - window->offset);
-        end = text + model->problem->length[row];
-        if (window_check(window, text, end, &x, row, &same, err))
-            return KLR_E_MEMORY;
-    }
-    if (same)
-        klr_put(out, text, (size_t)(end - text));
-    else
+        klr_put(out, window->text + (problem->text[row] - window->offset),
+                problem->length[row]);
+    } else {
         save_numbers(model, sv, out);
+    }
     return 0;
 }
 
@@ -201,8 +176,6 @@ static int save_vectors(const struct klr_model *model, struct klr_output *out,
         klr_put(out, "\n", 1);
     }
     klr_free(window.text);
-    klr_free(window.rows.index);
-    klr_free(window.rows.value);
     return code;
 }
 

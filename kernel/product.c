@@ -8,6 +8,7 @@
  * Order of the sums, whatever the instruction set, the number of rows and of
  * vectors taken at once: a row's sum has GROUP parts, one for the columns of
  * each remainder, that are added at the end; a column's sum runs down the rows.
+ * AVX2 adds products that are not rounded.
  */
 #include "kernel/internal.h"
 
@@ -18,22 +19,24 @@ enum {
 };
 
 #if defined __x86_64__
-#define NAME(x) x##_half_avx2
-#define TARGET  AVX2
-#define BYTES   32
-#define REAL    float
-#define GROUP   KLR_GROUP
+#define NAME(x)      x##_half_avx2
+#define TARGET       AVX2
+#define BYTES        32
+#define REAL         float
+#define GROUP        KLR_GROUP
+#define FMA(a, b, c) ((reals)_mm256_fmadd_ps((a), (b), (c)))
 #define WIDEN(p)                                                               \
     ((ints)_mm256_cvtepu16_epi32(                                              \
         _mm_loadu_si128((const __m128i *)(const void *)(p))))
 #include "kernel/product.h"
 
-#define NAME(x) x##_avx2
-#define HALVES  product_half_avx2
-#define TARGET  AVX2
-#define BYTES   32
-#define REAL    double
-#define GROUP   4
+#define NAME(x)      x##_avx2
+#define HALVES       product_half_avx2
+#define TARGET       AVX2
+#define BYTES        32
+#define REAL         double
+#define GROUP        4
+#define FMA(a, b, c) ((reals)_mm256_fmadd_pd((a), (b), (c)))
 #define REALS(p)                                                               \
     ((reals)_mm256_cvtps_pd(_mm_loadu_ps((const float *)(const void *)(p))))
 #include "kernel/product.h"

@@ -11,9 +11,7 @@
  *   HALVES    the product for halves, where REAL is double
  *   WIDEN(p)  the integers of the halves at p, if compilers need to be told
  *   REALS(p)  of the floats at p, the same: compilers convert half a vector
- *
- * There is no fused multiplication here, which would make sums depend on the
- * instruction set and saves little where memory is what is waited for.
+ *   FMA       a b + c, if there is an instruction for it
  */
 #define LOCAL    static inline __attribute__((always_inline)) TARGET
 #define LANES_OF (BYTES / (int)sizeof(REAL))
@@ -44,6 +42,9 @@ typedef uint16_t NAME(halves) VECTOR(uint16_t);
 #define multiply       NAME(multiply)
 #define multiply_sides NAME(multiply_sides)
 
+#ifndef FMA
+#define FMA(a, b, c) ((a) * (b) + (c))
+#endif
 #ifndef WIDEN
 #define WIDEN(p) CONVERT(*(p), ints)
 #endif
@@ -79,13 +80,15 @@ LOCAL void line_prefetch(const void *tile, enum klr_precision precision,
         (const void *)((uintptr_t)tile + at * klr_precision_bytes(precision)));
 }
 
-/* The columns j .. j + GROUP - 1 of `rows` rows from element `at` on. */
+/* The columns j .. j + GROUP - 1 of `rows` rows from element `at` on; factor,
+ * or NULL, holds what they are multiplied by from the left. */
 LOCAL void group_multiply(const void *tile, enum klr_precision precision,
                           const size_t rows, const size_t m, size_t at,
                           size_t pitch, size_t j, size_t left_over,
                           const REAL *right,
                           reals sum[PRODUCT_ROWS][KLR_SLICE][PARTS],
-                          const REAL *left, REAL *backward)
+                          const reals factor[PRODUCT_ROWS][KLR_SLICE],
+                          REAL *backward)
 {
     reals entry[PRODUCT_ROWS][PARTS];
 #pragma GCC unroll 4
@@ -99,10 +102,11 @@ LOCAL void group_multiply(const void *tile, enum klr_precision precision,
                 const size_t plane = c * KLR_TILE + j + p * LANES_OF;
 #pragma GCC unroll 4
                 for (size_t r = 0; r < rows; r++)
-                    sum[r][c][p] +=
-                        entry[r][p] * *(const reals *)(right + plane);
+                    sum[r][c][p] =
+                        FMA(entry[r][p], *(const reals *)(right + plane),
+                            sum[r][c][p]);
             }
-    if (left)
+    if (factor)
 #pragma GCC unroll 4
         for (size_t c = 0; c < m; c++)
 #pragma GCC unroll 4
@@ -111,7 +115,7 @@ LOCAL void group_multiply(const void *tile, enum klr_precision precision,
                 reals down = *(reals *)(backward + plane);
 #pragma GCC unroll 4
                 for (size_t r = 0; r < rows; r++)
-                    down += entry[r][p] * (left[c * KLR_TILE + r] - (reals){0});
+                    down = FMA(entry[r][p], factor[r][c], down);
                 *(reals *)(backward + plane) = down;
             }
 }
@@ -139,24 +143,32 @@ LOCAL void rows_multiply(const void *tile, enum klr_precision precision,
 {
     const size_t line = LINE / klr_precision_bytes(precision);
     reals sum[PRODUCT_ROWS][KLR_SLICE][PARTS] = {{{{0}}}};
+    reals from_left[PRODUCT_ROWS][KLR_SLICE];
+    const reals(*factor)[KLR_SLICE] = left ? from_left : NULL;
     size_t at = i * pitch, j = 0;
     size_t ahead = at + rows * pitch, edge = ahead + w; /* of rows to come */
-    if (left)
-        left += i;
-    for (; j + GROUP <= w; j += GROUP) {
-        for (size_t r = 0; j % line == 0 && r < rows; r++, ahead += line) {
+#pragma GCC unroll 4
+    for (size_t r = 0; left && r < rows; r++)
+#pragma GCC unroll 4
+        for (size_t c = 0; c < m; c++)
+            from_left[r][c] = left[c * KLR_TILE + i + r] - (reals){0};
+    for (; j + line <= w; j += line) {
+        for (size_t r = 0; r < rows; r++, ahead += line) {
             if (ahead >= edge) {
                 edge += pitch;
                 ahead = edge - w;
             }
             line_prefetch(tile, precision, ahead);
         }
-        group_multiply(tile, precision, rows, m, at, pitch, j, GROUP, right,
-                       sum, left, backward);
+#pragma GCC unroll 4
+        for (size_t g = 0; g < line; g += GROUP)
+            group_multiply(tile, precision, rows, m, at, pitch, j + g, GROUP,
+                           right, sum, factor, backward);
     }
-    if (j < w)
-        group_multiply(tile, precision, rows, m, at, pitch, j, w - j, right,
-                       sum, left, backward);
+    for (; j < w; j += GROUP)
+        group_multiply(tile, precision, rows, m, at, pitch, j,
+                       w - j < GROUP ? w - j : GROUP, right, sum, factor,
+                       backward);
 #pragma GCC unroll 4
     for (size_t r = 0; right && r < rows; r++)
 #pragma GCC unroll 4
@@ -320,3 +332,4 @@ TARGET static void NAME(halve)(const float *from, size_t rows, size_t count,
 #undef GROUP
 #undef WIDEN
 #undef REALS
+#undef FMA

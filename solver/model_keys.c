@@ -276,6 +276,7 @@ static int load_field(struct loader *in, enum key key)
 
 static int load_section(struct loader *in, enum key first, enum key last)
 {
+    static const char foreign[] = ": not a model of klr-train or svm-train";
     while (!in->line_of[last]) {
         struct load_slice token;
         enum key key = first;
@@ -290,7 +291,8 @@ static int load_section(struct loader *in, enum key first, enum key last)
         while (key <= last && !load_is(token, load_name(key)))
             key++;
         if (key > last)
-            return load_refuse(in, token, "unknown key ", "");
+            return load_refuse(in, token, "unknown key ",
+                               in->line.number == 1 ? foreign : "");
         if (in->line_of[key])
             return load_refuse(in, token, "key ", " is repeated");
         int code = load_field(in, key);

@@ -69,6 +69,8 @@ sub scaled { my (%change) = @_;
                      map {"scaling$_"} '', qw(_limits _index _from _to);
                  $_[0] =~ s/^end/${lines}end/m } }
 
+my $foreign = ': not a model of klr-train or svm-train';
+
 my @cases = (
     # the header, line by line
     [ to(1, "svm_type nu_svc\n"),
@@ -78,7 +80,8 @@ my @cases = (
     [ to(1, "svm_type epsilon_svr\n"),
         "1:10: svm_type 'epsilon_svr' is not supported here; known: c_svc"
             . ' klr' ],
-    [ to(1, "solver_type L2R_LR\n"), "1:1: unknown key 'solver_type'" ],
+    [ to(1, "solver_type L2R_LR\n"),
+        "1:1: unknown key 'solver_type'$foreign" ],
     [ to(1, "svm_type\n"),
         "1:9: the value of svm_type is missing at the end of the line" ],
     [ to(1, ''), "10: key 'svm_type' is missing before this line" ],
@@ -284,9 +287,11 @@ my @cases = (
         "16:1: unexpected '1' after the last support vector" ],
 
     # other files
-    [ sub { $_[0] = "1 1:0.5 2:1\n-1 1:1\n" }, "1:1: unknown key '1'" ],
+    [ sub { $_[0] = "1 1:0.5 2:1\n-1 1:1\n" },
+        "1:1: unknown key '1'$foreign" ],
     [ sub { $_[0] = "\x7fELF\2\1\1\0\0\0" },
-        "1:1: unknown key '\\x7FELF\\x02\\x01\\x01\\x00\\x00\\x00'" ],
+        "1:1: unknown key '\\x7FELF\\x02\\x01\\x01\\x00\\x00\\x00'"
+            . $foreign ],
     [ sub { $_[0] = "\xff\xfes\0v\0" },
         "1:1: this is UTF-16 or UTF-32 text: convert it to UTF-8" ],
 );

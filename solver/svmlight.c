@@ -175,7 +175,7 @@ static const char *line_index_problem(const char *token, const char *colon,
     if (index > INT_MAX || colon - token > 18)
         return "the index is beyond 2147483647";
     if (index < least)
-        return "indices start at 1";
+        return "indices start at 1, with klr-train -t precomputed at 0";
     if (index == previous)
         return "repeated index";
     snprintf(buffer, 80, "index after %d, but indices must ascend", previous);

@@ -179,7 +179,8 @@ my @cases = (
         "12:11: feature '1:0.5': index after 3, but indices must ascend" ],
     [ to(12, "1 0.5 1:1 1:0.5\n"), "12:11: feature '1:0.5': repeated index" ],
     [ to(12, "1 0.5 0:1 1:0.5\n"),
-        "12:7: feature '0:1': indices start at 1" ],
+        "12:7: feature '0:1': indices start at 1, with klr-train -t "
+            . 'precomputed at 0' ],
     [ to(12, "1 0.5 -1:1\n"), "12:7: feature '-1:1': negative index" ],
     [ to(12, "1 0.5 2147483648:1\n"),
         "12:7: feature '2147483648:1': the index is beyond 2147483647" ],

@@ -76,7 +76,8 @@ my @lines = (
     ['1 1:1e400', 3, "feature '1:1e400': number out of range"],
     ['1 1:0x10', 3, "feature '1:0x10': hexadecimal numbers are not read"],
     ['1 0x1:1', 3, "feature '0x1:1': hexadecimal numbers are not read"],
-    ['1 0:1', 3, "feature '0:1': indices start at 1"],
+    ['1 0:1', 3, "feature '0:1': indices start at 1, with klr-train -t "
+        . 'precomputed at 0'],
     ['1 -1:1', 3, "feature '-1:1': negative index"],
     ['1 1.5:1', 3, "feature '1.5:1': the index is not a whole number"],
     ['1 a:1', 3, "feature 'a:1': the index is not a whole number"],

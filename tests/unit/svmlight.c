@@ -260,7 +260,9 @@ static void test_many_names(void)
 
 static void test_indices_refused(void)
 {
-    refused("1 0:1\n", 1, 3, "feature '0:1': indices start at 1");
+    refused("1 0:1\n", 1, 3,
+            "feature '0:1': indices start at 1, with klr-train -t precomputed "
+            "at 0");
     refused("1 -1:1\n", 1, 3, "feature '-1:1': negative index");
     refused("1 1:1 1:2\n", 1, 7, "feature '1:2': repeated index");
     refused("1 3:1  2:2\n", 1, 8,

@@ -76,14 +76,16 @@ static int fail_unknown(const struct parse *parse, const char *text)
     bool joined = length == 2; /* "-c=1" */
     snprintf(name, sizeof name, "%.*s", joined ? INT_MAX : (int)length, text);
     const char *near = suggest(parse->program, name);
-    const struct klr_option *one = NULL; /* "-c1" */
+    struct match one = {NULL, NULL}; /* "-c1" */
+    const char *value = text + 2 + joined;
     if (text[1] != '-' && text[2])
-        one = find(parse->program, text[1], NULL, 0).option;
+        one = find(parse->program, text[1], NULL, 0);
     if (near)
         snprintf(hint, sizeof hint, " (did you mean --%s?)", near);
-    else if (one && one->type != KLR_FLAG && text[2 + joined])
+    else if (one.option && one.option->type != KLR_FLAG && *value &&
+             !klr_option_read(one.option, value, one.base, NULL))
         snprintf(hint, sizeof hint, " (did you mean -%c %.40s?)", text[1],
-                 text + 2 + joined);
+                 value);
     klr_quote(quoted, name);
     return klr_fail(parse->err, KLR_E_USAGE, "unknown option %.*s%s",
                     (int)strlen(quoted) - 2, quoted + 1, hint);

@@ -288,6 +288,8 @@ my @values = (
     ['--jason', 'unknown option --jason (did you mean --json?)'],
     ['--kernel-cache-of-mine', 'unknown option --kernel-cache-of-mine'],
     ['-c10', 'unknown option -c10 (did you mean -c 10?)'],
+    ['-svmtrain', 'unknown option -svmtrain'],
+    ['-ssvm', 'unknown option -ssvm (did you mean -s svm?)'],
     ['-n 0.5', 'unknown option -n'],
     ['-p 0.1', 'unknown option -p'],
     ['-v=5', 'unknown option -v=5 (did you mean -v 5?)'],
@@ -305,8 +307,8 @@ refused('an empty value', ['klr-train', '-c', '', 'd'], {}, 2,
     "klr-train: option -c: '' is not a number");
 refused('control characters', ['klr-train', "--x\e[31m\n", 'd'], {}, 2,
     'klr-train: unknown option --x\x1B[31m\x0A');
-refused('control characters of a hint', ['klr-train', "-c\n1", 'd'], {}, 2,
-    'klr-train: unknown option -c\x0A1 (did you mean -c \x0A1?)');
+refused('control characters of a hint', ['klr-scale', "-s\n1", 'd'], {}, 2,
+    'klr-scale: unknown option -s\x0A1 (did you mean -s \x0A1?)');
 refused('control characters of a label', ['klr-train', 'd', "-w\t\n"], {}, 2,
     'klr-train: option -w\x09\x0A needs a value (LABEL WEIGHT)');
 refused('a label that is long', ['klr-train', 'd', '-w' . '1' x 300], {}, 2,

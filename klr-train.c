@@ -303,7 +303,6 @@ static int prepare(struct cli_train *train, const struct cli_program *program,
         check_mode(train, operand[1], &err) ||
         name_models(train, operand[1], &err))
         return cli_fail(program, NULL, &err);
-    warn_idle_name(train, program, operand[1]);
     return check_outputs(train, program);
 }
 
@@ -548,6 +547,8 @@ static int run(struct cli_train *train, const struct cli_program *program,
                  : fit_and_report(train, program);
     if (status == CLI_OK && cli_signal())
         status = CLI_INTERRUPTED + cli_signal();
+    if (status == CLI_OK)
+        warn_idle_name(train, program, operand[1]);
     return status;
 }
 

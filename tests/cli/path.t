@@ -173,6 +173,8 @@ for my $case (['heart', ''], ['heart', '-s svm'], ['classes2', '-t 0'],
     is($plain->{err}, "klr-train: warning: one point alone is validated: never "
         . "is not written\n", 'as a warning says');
     is(train('-v 5 heart /dev/null')->{err}, '', 'but where none was wanted');
+    is(train('-v 271 heart never')->{err}, "klr-train: option -v: 271 folds "
+        . "need at least as many examples, not 270\n", 'or nothing validated');
     unlike($plain->{out}, qr/Best| C /, 'nor a table');
     my $run = train('-v 5 -c 1,10 --sv-indices heart');
     like($run->{err}, qr/^klr-train: model saved to heart\.model$/m,

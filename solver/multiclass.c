@@ -434,7 +434,8 @@ static int system_solve(const struct training *training, struct binary *binary,
                 !isfinite(solution[m][t].rho))
                 code = klr_fail(err, KLR_E_DATA,
                                 "the objective overflows: scale the "
-                                "features, or choose a smaller -c");
+                                "features, or choose a smaller -c or smaller "
+                                "weights");
     }
     return code;
 }

@@ -33,7 +33,7 @@ for my $options (\@few, [ @few, qw(-c 100) ], [ @few, qw(-a smo -c 100) ],
             'model' ], cwd => $dir);
     my $refused = $run->{exit} == 1 && !-e "$dir/model" && $run->{err} eq
         "klr-train: linear: the objective overflows: scale the features, "
-        . "or choose a smaller -c\n";
+        . "or choose a smaller -c or smaller weights\n";
     my $usable = $run->{exit} == 0
         && $run->{out} =~ /"objective": -?\d/
             && run([ 'klr-predict', 'linear', 'model',
@@ -89,12 +89,12 @@ $run = run([ qw(klr-train -q -a smo --max-iter 100 -g 1 -c 1e250 four model) ],
     cwd => $dir);
 ok($run->{exit} == 0 || $run->{err} eq
         "klr-train: four: the objective overflows: scale the features, "
-        . "or choose a smaller -c\n",
+        . "or choose a smaller -c or smaller weights\n",
     'smo ends at a C of 1e250') or diag($run->{err});
 
 # What the hinge sets aside comes back with products that are no numbers.
 my $overflows = '1 klr-train: matrix: the objective overflows: scale the '
-    . "features, or choose a smaller -c\n";
+    . "features, or choose a smaller -c or smaller weights\n";
 put("$dir/matrix", <<'DATA');
 1 0:1 1:2e300 2:-1e300 3:1e300 4:-2e300
 -1 0:2 1:-1e300 2:0 3:0 4:-1e300
@@ -117,6 +117,6 @@ for my $threshold (qw(model svm)) {
 $run = run([ qw(klr-train -q -s sklr -c 1e300 four model) ], cwd => $dir);
 is("$run->{exit} $run->{err}",
     '1 klr-train: four: the objective overflows: scale the features, '
-        . "or choose a smaller -c\n", 'a C of 1e300');
+        . "or choose a smaller -c or smaller weights\n", 'a C of 1e300');
 
 done_testing();

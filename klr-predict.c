@@ -56,6 +56,7 @@ struct predict {
     struct batch batch;
     struct cli_answers answers;
     unsigned long long rows;
+    int dimension; /* largest index of all rows */
     bool has_qid;
 };
 
@@ -319,6 +320,8 @@ static int batch_answer(struct predict *predict, struct klr_error *err)
         code = judge_row(predict, i, err);
     }
     predict->rows += batch->rows;
+    if (batch->dimension > predict->dimension)
+        predict->dimension = batch->dimension;
     return code;
 }
 
@@ -378,6 +381,12 @@ static int finish(struct predict *predict)
         cli_warn(predict->program, "%s: qid is ignored", data);
     if (!predict->rows)
         cli_warn(predict->program, "%s: no rows", data);
+    int last = klr_model_last_serial(predict->model);
+    if (predict->rows && predict->dimension < last)
+        cli_warn(predict->program,
+                 "%s: no row has a column beyond %d, but the model asks for "
+                 "those up to %d: they count as 0",
+                 data, predict->dimension, last);
     unsigned long long others = cli_count_others(predict->metrics);
     if (others && !predict->options.quiet && !predict->options.json)
         cli_warn(predict->program,

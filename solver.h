@@ -423,6 +423,9 @@ size_t klr_model_machines(const struct klr_model *model); /* binary problems */
 size_t klr_model_n_sv(const struct klr_model *model);
 bool klr_model_has_probabilities(const struct klr_model *model);
 int klr_model_reader_flags(const struct klr_model *model); /* for test data */
+/* Of a precomputed kernel the largest serial number of a support vector, which
+ * is the last column that rows are asked for; 0 of others. */
+int klr_model_last_serial(const struct klr_model *model);
 
 /* ---- Prediction ---- */
 

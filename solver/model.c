@@ -80,6 +80,19 @@ bool klr_model_has_probabilities(const struct klr_model *model)
     return model->link != NULL;
 }
 
+int klr_model_last_serial(const struct klr_model *model)
+{
+    struct klr_features x = model_features(model);
+    double last = 0;
+    if (model->kernel.type != KLR_PRECOMPUTED)
+        return 0;
+    for (size_t i = 0; i < model->n_sv; i++) {
+        size_t row = model->problem ? model->sv_row[i] : i;
+        last = fmax(last, x.value[x.start[row]]);
+    }
+    return (int)last;
+}
+
 int klr_model_reader_flags(const struct klr_model *model)
 {
     return (model->kernel.type == KLR_PRECOMPUTED ? KLR_READ_INDEX_ZERO : 0) |

@@ -180,6 +180,21 @@ is("$run->{exit} $run->{out}$run->{err}",
     "0 5\n-1\nklr-predict: warning: stdin: qid is ignored\n",
     'qid, a far feature, no last line feed');
 
+# A precomputed kernel: a column that a row leaves out is 0, one that all leave
+# out may have been cut off.
+put("$dir/gram", "1 0:1 1:2 2:0 3:1\n-1 0:2 1:0 2:2 3:0\n1 0:3 1:1 3:2\n");
+run([ qw(klr-train -q -t precomputed gram m4) ], cwd => $dir);
+for my $case (
+    [ '0:2 2:9 3:0', '' ],
+    [ '0:2 2:9', 'klr-predict: warning: stdin: no row has a column beyond 2, '
+            . "but the model asks for those up to 3: they count as 0\n" ],
+)
+{
+    my ($row, $warning) = @$case;
+    predict("0|1\n-1\n|$warning", "the last row is $row", '-b', 0,
+        '--unlabelled', '-', 'm4', { stdin => "0:1 1:2\n$row\n" });
+}
+
 # ---- failures ----
 
 put("$dir/out", "old\n");

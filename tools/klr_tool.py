@@ -18,6 +18,7 @@ import codecs  # noqa: E402
 import contextlib  # noqa: E402
 import errno  # noqa: E402
 import itertools  # noqa: E402
+import math  # noqa: E402
 import os  # noqa: E402
 import re  # noqa: E402
 import shutil  # noqa: E402
@@ -34,6 +35,7 @@ FOREIGN_MARKS = [
     for mark, by in ((b"\x1f\x8b", "gzip"), (b"BZh91AY&SY", "bzip2"),
                      (b"\xfd7zXZ\x00", "xz"), (b"\x28\xb5\x2f\xfd", "zstd"))
 ]
+NUMBER = "[+-]?(?:[0-9]+\\.?[0-9]*|\\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 ENDING = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
 
 serial = itertools.count()  # makes the names of temporary files unique
@@ -77,6 +79,28 @@ def read_text(path):
             text = file.read()
     refuse_foreign(text[:10].encode("utf-8", "surrogateescape"), path)
     return text
+
+
+# ---- Numbers ----
+
+
+def finite(word):
+    """The number that a word is to the programs, as base/numbers.c; ValueError
+    for any other, of which float() knows more."""
+    value = float(word) if re.fullmatch(NUMBER, word) else math.nan
+    if not math.isfinite(value):
+        raise ValueError(word)
+    return value
+
+
+def whole_number(most=math.inf):
+    """A type of arguments: numbers from 1 to `most`."""
+    def convert(text):
+        if not re.fullmatch("[0-9]+", text) or not 1 <= int(text) <= most:
+            raise argparse.ArgumentTypeError("%r is not a number from 1%s" % (
+                text, "" if most == math.inf else " to %d" % most))
+        return int(text)
+    return convert
 
 
 # ---- Files out ----

@@ -83,6 +83,8 @@ is(check('', '-')->{out}, "stdin: no examples\n", 'no examples');
 is(check("a\nb\n", '-q', '--most', 1, '-')->{out},
     "stdin:1:1: label 'a': not a number (--string-labels reads names)\n"
     . "2 problems in 2 lines\n", '--most');
+is(check('', '--most', $_, 'heart_scale')->{exit}, 2, "--most $_: wrong usage")
+    for qw(0 -1 1_0);
 is(check("1:1\n1 2:1\n", '-q', '--unlabelled', '-')->{out}, '', '--unlabelled');
 is(check("1 0:1 1:1\n2 0:2 1:1\n", '-q', '--precomputed', '-')->{out}, '',
     '--precomputed');
@@ -212,6 +214,12 @@ is(run([ 'tools/klr-subset', '-', 90 ], stdin_file => 'heart_scale')->{out},
     join('', @subset), 'a file as stdin');
 is(run([ 'sh', '-c', 'cat heart_scale | tools/klr-subset - 90' ])->{out},
     join('', @subset), 'a pipe');
+
+# Of numbers only those that klr-train reads, not those of Python.
+is(subset(put("$dir/numbers", "10 1:1\n1_0 1:1\n1e1 1:1\n\xd9\xa1 1:1\n"), 2)
+        ->{err},
+    "klr-subset: $dir/numbers: 2 examples cannot have one of each of the 3 "
+        . "classes: -s 1 does without\n", '10 is 1e1, but not 1_0');
 
 # ---- Refusals ----
 

@@ -322,6 +322,10 @@ SKIP: {
     $drawn->('surface.svg',
         plot(@surface, $to->('surface.svg'), "$dir/flat", "$dir/plane"),
         'feature 3', 'feature 5', 'probability of class 7', 'boundary');
+    put("$dir/signed", get("$dir/plane") =~ s/^7/+7.0/mgr);
+    plot(@surface, $to->('signed.svg'), "$dir/flat", "$dir/signed");
+    is(get("$dir/signed.svg") =~ s/signed/plane/gr, get("$dir/surface.svg"),
+        'classes are spelled as the model does');
     run([ qw(klr-train -q -s svm -t 0), "$dir/plane", "$dir/two" ]);
     plot(@surface, '-o', "$dir/two.svg", "$dir/two", "$dir/plane");
     is_picture("$dir/two.svg", 'decision value, positive: class 7');

@@ -25,6 +25,7 @@ import shutil  # noqa: E402
 import stat  # noqa: E402
 import subprocess  # noqa: E402
 import sys  # noqa: E402
+import tempfile  # noqa: E402
 
 STREAMS = {"/dev/stdout": 1, "/dev/stderr": 2}
 FOREIGN_MARKS = [
@@ -79,6 +80,20 @@ def read_text(path):
             text = file.read()
     refuse_foreign(text[:10].encode("utf-8", "surrogateescape"), path)
     return text
+
+
+@contextlib.contextmanager
+def as_file(path):
+    """The name of a file that other programs can read, and more than once: of
+    `path`, or of a copy of what comes from stdin, a pipe or a descriptor."""
+    if not is_direct(path):
+        yield path
+        return
+    with tempfile.NamedTemporaryFile() as copy:
+        with sys.stdin.buffer if path == "-" else open(path, "rb") as file:
+            shutil.copyfileobj(file, copy)
+        copy.flush()
+        yield copy.name
 
 
 # ---- Numbers ----

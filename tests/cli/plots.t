@@ -295,6 +295,18 @@ like($run->{out},
     'its axes');
 like($run->{out}, qr/^a: class 1, A.*^b: class 7, B/ms, 'its classes');
 
+# A model in a pipe, read by way of a descriptor, and twice where there are no
+# probabilities.
+run([ qw(klr-train -q -s svm -t 0), "$dir/plane", "$dir/two" ]);
+for my $model ("$dir/flat", "$dir/two") {
+    my $piped = run([ 'sh', '-c', 'cat $0 | "$@" 3<&0', $model, @python,
+            'tools/klr-plot', @surface, qw(--title x /dev/fd/3),
+            "$dir/plane" ]);
+    is($piped->{err} . $piped->{out},
+        plot(@surface, qw(--title x), $model, "$dir/plane")->{out},
+        "$model in a pipe");
+}
+
 # ---- Pictures ----
 
 SKIP: {
@@ -326,7 +338,6 @@ SKIP: {
     plot(@surface, $to->('signed.svg'), "$dir/flat", "$dir/signed");
     is(get("$dir/signed.svg") =~ s/signed/plane/gr, get("$dir/surface.svg"),
         'classes are spelled as the model does');
-    run([ qw(klr-train -q -s svm -t 0), "$dir/plane", "$dir/two" ]);
     plot(@surface, '-o', "$dir/two.svg", "$dir/two", "$dir/plane");
     is_picture("$dir/two.svg", 'decision value, positive: class 7');
     put("$dir/plane3", get("$dir/plane") . "3 3:9 5:0\n4 3:9 5:9\n" x 5);

@@ -326,7 +326,8 @@ struct klr_model;
  * obj = -dual. */
 struct klr_report {
     enum klr_solver_type solver; /* what "auto" became */
-    enum klr_status status;
+    enum klr_status status;   /* the gravest of all, and of the solutions ... */
+    enum klr_status machines; /* ... without those that links are fitted to */
     double primal, dual, gap;
     long long iterations; /* smo, threshold: steps; newton, cg, exact: products
                              with K; trirls: linear systems; greedy: points */

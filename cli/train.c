@@ -44,7 +44,11 @@ void cli_train_warn(const struct cli_train *train,
             snprintf(gap, sizeof gap, " (relative duality gap %.2g)",
                      report[t].gap);
         cli_warn(program, "%s%s: %s%s", point_prefix(train, t, prefix),
-                 reasons[report[t].status], what, gap);
+                 reasons[report[t].status],
+                 report[t].machines == KLR_CONVERGED
+                     ? "the probabilities alone are not fitted in full"
+                     : what,
+                 gap);
     }
     if (warnings > IN_FULL)
         cli_warn(program, "and %zu more like these", warnings - IN_FULL);

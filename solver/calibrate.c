@@ -432,7 +432,7 @@ static int group_decide_part(struct group *group, struct training *training,
 }
 
 /* The decision values of parts; without any, those of the group's solutions for
- * their own examples. A status that cut parts off is that of all. */
+ * their own examples. A status that cut parts off is that of all links. */
 static int group_decide_fitted(struct group *group, struct training *training,
                                size_t fold, struct fitting *f,
                                struct klr_error *err)
@@ -451,8 +451,8 @@ static int group_decide_fitted(struct group *group, struct training *training,
     if (!code && f->decided == 0)
         code = group_decide(group, training, group->set, f->output, err);
     for (size_t s = 0; s < group->machines * group->count; s++)
-        if (f->status >= KLR_TIME_LIMIT)
-            own[s].status = gravest(own[s].status, f->status);
+        own[s].link_status =
+            f->status >= KLR_TIME_LIMIT ? f->status : KLR_CONVERGED;
     return code;
 }
 

@@ -102,6 +102,7 @@ static void grid_skip(struct grid *grid, size_t point)
     for (size_t t = 0; t < grid->params->cost.count; t++) {
         grid->out->values[point + t] = unknown;
         report_start(&grid->out->report[point + t]);
+        grid->out->report[point + t].machines = KLR_INTERRUPTED;
         grid->out->report[point + t].status = KLR_INTERRUPTED;
     }
 }

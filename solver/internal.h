@@ -313,6 +313,7 @@ struct solution {
     double flops;                 /* of preconditioners */
     enum klr_precision precision; /* of the entries behind the objectives */
     enum klr_status status;
+    enum klr_status link_status; /* of what its link is fitted to */
 };
 
 /* Time, interruption and progress of a whole run. */

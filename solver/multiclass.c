@@ -224,7 +224,9 @@ static void report_add(struct klr_report *report,
     double gap = solution->primal - solution->dual;
     if (gap != 0)
         gap /= fabs(solution->primal);
-    report->status = gravest(report->status, solution->status);
+    report->machines = gravest(report->machines, solution->status);
+    report->status = gravest(report->status, solution->link_status);
+    report->status = gravest(report->status, report->machines);
     report->primal += solution->primal;
     report->dual += solution->dual;
     report->iterations += solution->iterations;

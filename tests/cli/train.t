@@ -242,6 +242,13 @@ for my $limit (['--max-iter 4', 'iteration', 'iterations'],
     is($run->{exit}, 0, "$options: the model is usable");
 }
 
+# A basis of one point is there before time is asked for; its links are not.
+my $links =
+    train("-q -s kfd -a greedy --max-basis 1 --time-limit 1e-9 heart l");
+is($links->{err}, "$warning: the limit of time was reached: the probabilities "
+    . "alone are not fitted in full\n", 'links cut off');
+like(get("$dir/l"), qr/^status time_limit$/m, 'their status in the model');
+
 # Stopped before anything is known of the kernel, all are as likely as the
 # classes are frequent: 120 and 150 of heart.
 train('-q -a smo --time-limit 1e-9 heart l');

@@ -28,6 +28,23 @@ static void store_flag(atomic_bool *flag, bool value, memory_order order)
     atomic_exchange(flag, value);
 }
 
+/* A wait: at its first yield the product ends, at the second its turn comes. */
+struct wait {
+    atomic_bool *ended;
+    atomic_size_t turn;
+};
+static struct wait *waiting;
+
+static int yield(void)
+{
+    if (!waiting)
+        return sched_yield();
+    if (atomic_exchange(waiting->ended, true))
+        atomic_exchange(&waiting->turn, 1);
+    return 0;
+}
+
+#define sched_yield yield
 #undef atomic_store_explicit
 #define atomic_store_explicit(at, value, order)                                \
     _Generic((at), atomic_size_t *                                             \
@@ -327,6 +344,18 @@ static void test_try(void)
     ok(right, "products that end before their last tile");
 }
 
+/* A thread that waits for a tile whose thread ended the product. */
+static void test_wait(void)
+{
+    struct product p = {.op = NULL};
+    struct wait wait = {&p.ended, 0};
+    waiting = &wait;
+    ok(!product_wait(&p, &wait.turn, 1) && wait.turn == 0,
+       "a product that ends while a thread waits");
+    waiting = NULL;
+    ok(product_wait(&p, &wait.turn, 0), "a turn that has come needs no wait");
+}
+
 /* What is to be kept is there afterwards, and nothing else was computed. */
 static void test_fill(const struct klr_kernel *kernel,
                       const struct klr_features *features)
@@ -510,6 +539,7 @@ int main(void)
     for (int t = 0; t < 3; t++)
         klr_pool_create(&pool[t], t + 1, NULL);
     test_after();
+    test_wait();
     test_kernel(KLR_RBF, false, false);
     test_kernel(KLR_RBF, false, true);
     test_kernel(KLR_LINEAR, false, false);

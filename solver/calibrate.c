@@ -279,21 +279,23 @@ static struct link link_fit_gaussian(const struct sides *s, double prior)
     };
 }
 
+/* Of one side alone, since no decision value of the other is known, there is
+ * nothing to fit. */
 static struct link link_fit(const struct klr_params *params,
                             const struct sides *sides, double excess)
 {
-    struct link link;
+    struct link link = link_neutral(params->link);
     bool both[2] = {false, false};
     for (size_t i = 0; i < sides->n; i++)
         both[sides->y[i] > 0] = true;
-    if (!both[0] || !both[1])
-        return link_neutral(params->link);
-    if (params->link == KLR_LINK_GAUSSIAN)
-        link = link_fit_gaussian(sides, params->prior);
-    else if (params->link == KLR_LINK_CHECKED)
-        link = link_fit_checked(sides);
-    else
-        link = link_fit_platt(sides, params->link == KLR_LINK_PLATT);
+    if (both[0] && both[1]) {
+        if (params->link == KLR_LINK_GAUSSIAN)
+            link = link_fit_gaussian(sides, params->prior);
+        else if (params->link == KLR_LINK_CHECKED)
+            link = link_fit_checked(sides);
+        else
+            link = link_fit_platt(sides, params->link == KLR_LINK_PLATT);
+    }
     link.b += excess;
     return link;
 }

@@ -220,6 +220,20 @@ for my $options ('-s klr', '-s sklr --link shrunk -l 1', '-s sklr', '-s ivm',
         'each pair has its own');
 }
 
+# Of the last class, none is among the fifth that is held out.
+{
+    my $fifths = join '', map { ($_ % 2 ? 4 : 7) . " 1:$_ 2:1\n" } 0 .. 40;
+    put("$dir/fifths", $fifths . "9 1:5 2:5\n");
+    for my $link (qw(fitted platt checked)) {
+        my ($pairs) = model("--calibrate holdout --link $link -w4 4 -w7 2 "
+            . '--prior-correct fifths') =~ /^probB (.*)$/m;
+        my @of = split ' ', $pairs;
+        is(join(' ', map { sprintf '%.6f', $_ } @of[ 1, 2 ]),
+            join(' ', map { sprintf '%.6f', log $_ } 4, 2),
+            "$link: pairs of which one side is not held out, too");
+    }
+}
+
 # Weights whose quotient underflows leave numbers in the model.
 is(scalar @{ values_of(model("-w1 1e-200 -w-1 1e200 $_ heart")) }, 120,
     "$_: 1 to 1e400")

@@ -403,8 +403,9 @@ struct klr_model *klr_model_free(struct klr_model *model); /* NULL */
 
 enum klr_save_flags { KLR_SAVE_SV_INDICES = 1 };
 
-/* Write in the format of docs/FORMAT.md, section 2. The caller commits. Features
- * are copied from the training file if it has not been written to since. */
+/* Write in the format of docs/FORMAT.md, section 2. The caller commits.
+ * Features are copied from the training file if it has not been written to
+ * since. */
 int klr_model_save(const struct klr_model *model, struct klr_output *out,
                    int flags, struct klr_error *err);
 

@@ -26,9 +26,9 @@ static int columns_alloc(struct columns *c, const struct binary *problem,
 static void columns_free(struct columns *c);
 static double columns_bytes(size_t n, size_t bytes);
 static void columns_forget(struct columns *c);
-/* out (n) = K v for the examples of the problem, of float entries; false, out as
- * it was and no column kept, if v has more elements that are not 0 than there is
- * room for. */
+/* out (n) = K v for the examples of the problem, of float entries; false, out
+ * as it was and no column kept, if v has more elements that are not 0 than
+ * there is room for. */
 static bool columns_multiply(struct columns *c, const double *v, double *out);
 
 #endif

@@ -97,8 +97,8 @@ static double direction_flops(const struct direction *d);
  * clock, or with `indefinite`. */
 static enum klr_status direction_solve(struct direction *d, double *s,
                                        const double *e, double *q, bool known);
-/* out = K x on the rows kept and 0 on the others, which x has 0 too; false where
- * the clock ends it, see d->status. */
+/* out = K x on the rows kept and 0 on the others, which x has 0 too; false
+ * where the clock ends it, see d->status. */
 static bool direction_product(struct direction *d, const double *x,
                               double *out);
 /* As direction_start() and direction_step(), for functions: see coupled.c. Both

@@ -246,8 +246,9 @@ static void operator_apply(struct klr_operator *op, struct klr_set rows,
                            struct klr_set cols, const double *v, size_t m,
                            enum klr_precision precision, double *out);
 
-/* The same of one set, while goes_on(context) says so, which the caller's thread
- * asks before each tile: false, and out is of no use, where it did not. */
+/* The same of one set, while goes_on(context) says so, which the caller's
+ * thread asks before each tile: false, and out is of no use, where it did
+ * not. */
 static bool operator_try(struct klr_operator *op, struct klr_set set,
                          const double *v, size_t m,
                          enum klr_precision precision, bool (*goes_on)(void *),

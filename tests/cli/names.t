@@ -101,8 +101,9 @@ sub json_labels
 
 names(qw(klr-train -q -g 0.5 names3 m1));
 numbers(qw(klr-train -q -g 0.5 numbers3 m2));
-my ($judged, $others) = map { [ evaluate('klr', "$dir/$_->[0]", "$dir/$_->[1]", 1) ] }
-    [qw(names3 m1)], [qw(numbers3 m2)];
+my ($judged, $others) = map {
+    [ evaluate('klr', "$dir/$_->[0]", "$dir/$_->[1]", 1) ]
+} [qw(names3 m1)], [qw(numbers3 m2)];
 for my $pair (@$judged) { # names are numbered from 0
     $pair->{$_}++ for qw(positive negative);
 }

@@ -271,7 +271,8 @@ sub converse
         }
         $good &&= ($text =~ tr/\n//) == $case->[1];
     }
-    ok($good && nine($text) eq $predictions, 'a row in, a row out, before the end')
+    ok($good && nine($text) eq $predictions,
+        'a row in, a row out, before the end')
         or diag($text);
     close $in;
     ok(!sysread($out, $text, 4096), 'the end comes with the end of the input');

@@ -63,7 +63,8 @@ sub model_lines
     like($run->{err}, qr/^klr-train: model saved to stdout$/m,
         'and it says so');
 }
-unlike(train('heart /dev/null')->{err}, qr/saved/, 'a model that is not wanted');
+unlike(train('heart /dev/null')->{err}, qr/saved/,
+    'a model that is not wanted');
 train('-q --positive -1 heart p.model');
 {
     my %model = model_lines('p.model');

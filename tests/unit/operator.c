@@ -323,8 +323,8 @@ static bool goes_on(void *left)
     return *count > 0 && (*count)--;
 }
 
-/* Ended at any tile, a product says so, no thread waits for ever, and those that
- * follow are right. */
+/* Ended at any tile, a product says so, no thread waits for ever, and those
+ * that follow are right. */
 static void test_try(void)
 {
     const struct klr_range all = {0, N};

@@ -6,6 +6,8 @@
  */
 #include "solver/internal.h"
 
+#include <limits.h>
+
 #include "solver/model.h"
 
 static void save_fields(struct klr_output *out, const char *key,
@@ -51,11 +53,29 @@ static void save_labels(const struct klr_model *model, struct klr_output *out)
     klr_put(out, "\n", 1);
 }
 
+/* LIBSVM reads labels as int, and those beyond as other ones, in silence. */
+static bool has_int_labels(const struct klr_model *model)
+{
+    for (size_t c = 0; c < model->k; c++) {
+        double label = model->label[c];
+        if (!(label >= INT_MIN && label <= INT_MAX) || label != trunc(label))
+            return false;
+    }
+    return true;
+}
+
+/* Whether LIBSVM may read the model, which svm_type klr forbids: that needs a
+ * section of our own. */
+static bool is_for_libsvm(const struct klr_model *model)
+{
+    return model->multiclass == KLR_OVO && !model->scaling && !model->names &&
+           (!model->link || model->link->kind == LINK_LOGISTIC) &&
+           (has_int_labels(model) || !model->has_record);
+}
+
 static void save_header(const struct klr_model *model, struct klr_output *out)
 {
-    bool libsvm = model->multiclass == KLR_OVO && !model->scaling &&
-                  !model->names &&
-                  (!model->link || model->link->kind == LINK_LOGISTIC);
+    bool libsvm = is_for_libsvm(model);
     const struct klr_kernel *kernel = &model->kernel;
     bool polynomial = kernel->type == KLR_POLYNOMIAL;
     bool has_coef0 = polynomial || kernel->type == KLR_SIGMOID;

@@ -258,12 +258,14 @@ static void test_text(void)
     struct klr_model model = sample();
     model.kernel = (struct klr_kernel){.type = KLR_RBF, .gamma = 0.25};
     model.record.gap = NAN;
+    double whole[] = {-2147483648.0, 2, 2147483647};
+    model.label = whole;
     save(&model, "model", 0);
     const char *text = contents("model");
     ok(strstr(text, "svm_type c_svc\nkernel_type rbf\ngamma 0.25\nnr_class 3\n"
                     "total_sv 3\nrho 0.1 ") == text,
        "the header begins as LIBSVM's");
-    ok(strstr(text, "\nlabel -1.5 2 10000000000\nprobA -1 ") &&
+    ok(strstr(text, "\nlabel -2147483648 2 2147483647\nprobA -1 ") &&
            strstr(text, "\nnr_sv 2 0 1\nSV\n"),
        "and goes on so");
     ok(strstr(text, "\nstatus time_limit\neps 0.001\n") &&
@@ -282,6 +284,24 @@ static void test_text(void)
            !klr_model_has_probabilities(back),
        "and loads");
     klr_model_free(back);
+}
+
+/* LIBSVM reads 3000000000 as another number. */
+static void test_labels_beyond_int(void)
+{
+    double beyond[][3] = {
+        {-2147483649.0, 0, 1}, {0, 1, 2147483648.0}, {0, 0.5, 1}};
+    for (int i = 0; i < 3; i++) {
+        struct klr_model model = sample(), *back = NULL;
+        model.label = beyond[i];
+        save(&model, "model", 0);
+        ok(strstr(contents("model"), "svm_type klr\n") == contents("model") &&
+               !klr_model_load(&back, in_folder("model"), &err) &&
+               !memcmp(back->label, beyond[i], sizeof beyond[i]),
+           "labels %.10g %.10g %.10g are not for LIBSVM", beyond[i][0],
+           beyond[i][1], beyond[i][2]);
+        klr_model_free(back);
+    }
 }
 
 static void test_kernels(void)
@@ -461,6 +481,7 @@ int main(void)
     test_own_type();
     test_names();
     test_text();
+    test_labels_beyond_int();
     test_kernels();
     test_verbatim();
     test_libsvm();

@@ -32,7 +32,8 @@ def can_draw(path):
     """Whether to draw into a file: None, or a path that command_line took."""
     if path and not shutil.which("gnuplot"):
         sys.stderr.write("%s: gnuplot is not installed: text instead of %s\n"
-                         % (os.path.basename(sys.argv[0]), path))
+                         % (os.path.basename(sys.argv[0]),
+                            tool.printable(path)))
         return False
     return bool(path)
 

@@ -54,8 +54,15 @@ class Stopped(BaseException):
 # ---- Files in ----
 
 
+def printable(text):
+    """A name of the user as the programs show it: control characters as
+    \\xNN."""
+    return re.sub("[\x00-\x1f\x7f-\x9f]", lambda match: "".join(
+        "\\x%02X" % byte for byte in match[0].encode()), text)
+
+
 def shown_name(path):
-    return "stdin" if path == "-" else os.path.basename(path)
+    return "stdin" if path == "-" else printable(os.path.basename(path))
 
 
 def foreign_text(start):
@@ -321,6 +328,6 @@ def run_program(main):
         for path in unfinished:
             with contextlib.suppress(OSError):
                 os.unlink(path)
-    sys.stderr.write("%s: %s\n" % (name, message))
+    sys.stderr.write("%s: %s\n" % (name, printable(message)))
     sys.stderr.flush()
     os._exit(status)  # stdout may be closed

@@ -272,6 +272,12 @@ probability   examples     mean    share  95% interval
 o: the share, |: the mean probability, between 0 and 1
 END
 
+# The name of the file is shown on a line.
+put("$dir/not\nright", "labels 1 -1\n" . "1 0.8 0.2\n" x 10 . "1 0.1 0.9\n");
+$run = plot('reliability', '--bins', 2, '--data',
+    put("$dir/last", "-1\n" x 10 . "1\n"), "$dir/not\nright");
+like($run->{out}, qr/\AReliability: not\\x0Aright, class 1,/, 'a strange name');
+
 put("$dir/edges", "labels 1 -1\n1 1 0\n1 0.5 0.5\n-1 0.49 0.51\n");
 $run = plot('reliability', '--bins', 2, '--data',
     put("$dir/three", "1\n1\n-1\n"), "$dir/edges");
@@ -403,6 +409,8 @@ for my $case (
         'reliability', '--data', "$dir/two.data", "$dir/decision" ],
     [ 'klr-plot', "$dir/no/x.png: cannot write: No such file or directory",
         'roc', '-o', "$dir/no/x.png", "$dir/cv" ],
+    [ 'klr-plot', "$dir/a\\x0A\\x1Bb: No such file or directory", 'roc',
+        "$dir/a\n\eb" ],
     [ 'klr-plot', 'cv: there is no class 9', 'roc', '--class', 9, "$dir/cv" ],
     [ 'klr-plot', 'single: only examples of class 1', 'roc', "$dir/single" ],
     [ 'klr-plot', 'heart_scale: not predictions', 'roc', 'heart_scale' ],

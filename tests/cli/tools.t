@@ -172,6 +172,13 @@ like(run([ 'tools/klr-check', '--string-labels', $latin ],
     qr{\A\Q$dir/\xE4\E: 1 ex.*^ +\Q$_->[1]\E +1  100%}ms,
     "a name in Latin-1, $_->[0]") for [ ascii => '?' ], [ utf8 => "\xc3\xa4" ];
 
+# Control characters in a name, as klr-train shows them.
+my $strange = put("$dir/\n\e\xc2\x85", "x 1:1\n");
+my ($said) = run([ 'klr-train', $strange ])->{err} =~ /\Aklr-train: (.*)\n\z/;
+is(check('', '-q', $strange)->{out}, "$said\n1 problem in 1 line\n",
+    'a name with control characters');
+like($said, qr{^\Q$dir/\x0A\x1B\xC2\x85:1:1: }, 'on a line');
+
 # ---- klr-subset ----
 
 my @all = rows('heart_scale');

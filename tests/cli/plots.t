@@ -272,10 +272,12 @@ probability   examples     mean    share  95% interval
 o: the share, |: the mean probability, between 0 and 1
 END
 
+# Of 0 of 10 it begins at 0, rounded or not.
 # The name of the file is shown on a line.
 put("$dir/not\nright", "labels 1 -1\n" . "1 0.8 0.2\n" x 10 . "1 0.1 0.9\n");
 $run = plot('reliability', '--bins', 2, '--data',
     put("$dir/last", "-1\n" x 10 . "1\n"), "$dir/not\nright");
+like($run->{out}, qr/ 0\.0000  0\.0000 - 0\.2775 /, 'no share is negative');
 like($run->{out}, qr/\AReliability: not\\x0Aright, class 1,/, 'a strange name');
 
 put("$dir/edges", "labels 1 -1\n1 1 0\n1 0.5 0.5\n-1 0.49 0.51\n");

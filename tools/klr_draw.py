@@ -7,10 +7,8 @@ gnuplot, or without a file to draw into, there are pictures of ASCII characters
 within 79 columns.
 """
 import math
-import os
 import shutil
 import subprocess
-import sys
 
 import klr_tool as tool
 from klr_tool import Failure
@@ -31,9 +29,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 def can_draw(path):
     """Whether to draw into a file: None, or a path that command_line took."""
     if path and not shutil.which("gnuplot"):
-        sys.stderr.write("%s: gnuplot is not installed: text instead of %s\n"
-                         % (os.path.basename(sys.argv[0]),
-                            tool.printable(path)))
+        tool.tell("gnuplot is not installed: text instead of " + path)
         return False
     return bool(path)
 

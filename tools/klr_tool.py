@@ -268,6 +268,12 @@ class Parser(argparse.ArgumentParser):
         print(self.format_help(), end="", file=file, flush=True)
 
 
+def tell(message):
+    sys.stderr.write("%s: %s\n" % (os.path.basename(sys.argv[0]),
+                                  printable(str(message))))
+    sys.stderr.flush()
+
+
 def counted(count, noun):
     return "%d %s%s" % (count, noun, "s" * (count != 1))
 
@@ -307,7 +313,6 @@ def catch_signals():
 
 def run_program(main):
     """Call main, which returns the exit status, and report what it raises."""
-    name = os.path.basename(sys.argv[0])
     try:
         catch_signals()
         show_all_text()
@@ -317,7 +322,7 @@ def run_program(main):
         sys.stdout.flush()
         return status
     except Failure as failure:
-        status, message = 1, str(failure)
+        status, message = 1, failure
     except OSError as error:
         status = 1
         message = "%s: %s" % (error.filename or "stdout: cannot write",
@@ -328,6 +333,5 @@ def run_program(main):
         for path in unfinished:
             with contextlib.suppress(OSError):
                 os.unlink(path)
-    sys.stderr.write("%s: %s\n" % (name, printable(message)))
-    sys.stderr.flush()
+    tell(message)
     os._exit(status)  # stdout may be closed

@@ -450,20 +450,35 @@ for my $case ([ pipe => '0 ' ],
     is("$run->{exit} $run->{err}", $said, "a $name in a folder that is shut");
 }
 
-# A disk that is full after a block of 512 bytes.
+# A disk that is full after a block of 512 bytes. What klr-grid found out is
+# shown nevertheless: a pipe takes it.
+my $full = '(ulimit -f 1 && exec "$@")';
 put("$dir/old$_", "old\n") for '', '.svg';
-for my $case ([ 'klr-grid', "$dir/old", @train, '-v', 2, '--results',
-        "$dir/old", @whole ],
-    $gnuplot ? [ 'klr-plot', "$dir/old.svg", 'roc', '-o', "$dir/old.svg",
-        "$dir/cv" ] : ())
+for my $case ([ 'klr-train', '--save', "$dir/old" ],
+    [ 'klr-grid', '--results', "$dir/old" ],
+    $gnuplot ? [ 'klr-grid', '-o', "$dir/old.svg" ] : ())
 {
-    my ($tool, $file, @arguments) = @$case;
-    $run = run([ 'sh', '-c', 'ulimit -f 1 && exec "$@"', 'sh', @python,
-            "tools/$tool", @arguments ]);
-    is("$run->{exit} $run->{err}",
-        "1 $tool: $file: cannot write: File too large\n", "no disk for $tool");
-    is(get($file), "old\n", 'an old file stays');
+    my ($program, @option) = @$case;
+    $run = run([ 'sh', '-c', "{ $full; echo \$?; } | tail -n 2", 'sh', @python,
+            'tools/klr-grid', @train, '-v', 3, @option, @whole ]);
+    is($run->{err}, "$program: $option[1]: cannot write: File too large\n",
+        "no disk for klr-grid $option[0]");
+    is($run->{out}, last_line({ out => $text }) . "\n1\n",
+        'the best point is told');
+    is(get($option[1]), "old\n", 'an old file stays');
 }
+SKIP: {
+    skip 'gnuplot is not installed', 2 unless $gnuplot;
+    $run = run([ 'sh', '-c', $full, 'sh', @python, 'tools/klr-plot', 'roc',
+            '-o', "$dir/old.svg", "$dir/cv" ]);
+    is("$run->{exit} $run->{err}",
+        "1 klr-plot: $dir/old.svg: cannot write: File too large\n",
+        'no disk for klr-plot');
+    is(get("$dir/old.svg"), "old\n", 'an old file stays');
+}
+is(grid('--train', 'true', 'heart_scale')->{err},
+    "klr-grid: heart_scale: no results of klr-train -v\n",
+    'a program that prints nothing');
 is(join(' ', glob "$dir/.klr*"), '', 'and nothing else is left');
 my @results = split /^/, get("$dir/again");
 $run = run([ 'sh', '-c', 'exec >>"$0" "$@"', put("$dir/log", "before\n"),

@@ -237,8 +237,8 @@ const struct klr_option klr_train_options[] = {
      .help = "smo (klr, sklr, svm), smo1, newton (klr, sklr), trirls (klr), "
              "cg (klr with --regularizer coef), exact (kfd), greedy (ivm, "
              "kfd), threshold (lhalf) or auto: newton for klr and sklr where "
-             "the kernel allows it, else smo; exact for kfd, greedy for ivm "
-             "(default %s)"},
+             "the kernel allows it, else smo; exact for kfd, greedy for ivm, "
+             "threshold for lhalf (default %s)"},
     {.type = KLR_CHOICE,
      .name = "regularizer",
      .argument = "NAME",

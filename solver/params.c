@@ -80,8 +80,8 @@ static struct klr_params params_settle(const struct klr_params *params)
     const struct system *system = system_of(params, NULL);
     if (!system)
         return settled;
-    settled.solver = system->solver;
-    settled.regularizer = system->regularizer;
+    settled.solver = (int)system->solver;
+    settled.regularizer = (int)system->regularizer;
     if (system->bias == BIAS_NEVER)
         settled.no_bias = true;
     if (isnan(params->eps))

@@ -69,12 +69,12 @@ static int tiles_keep(struct tiles *tiles, enum klr_precision first,
     size_t all = tiles->blocks * (tiles->blocks + 1) / 2;
     tiles_forget(tiles, NULL);
     for (int p = (int)first; p <= KLR_DOUBLE; p++) {
+        enum klr_precision precision = (enum klr_precision)p;
+        size_t bytes = all * TILE_AREA * klr_precision_bytes(precision);
         /* beside halves, floats are for a look or two */
-        size_t bytes = all * TILE_AREA * klr_precision_bytes(p);
         if (first == KLR_HALF && p > KLR_HALF && budget < bytes)
             break;
-        if (!kept_create(&tiles->kept[p], (enum klr_precision)p, all, &budget,
-                         err))
+        if (!kept_create(&tiles->kept[p], precision, all, &budget, err))
             return KLR_E_MEMORY;
     }
     return 0;

@@ -5,7 +5,6 @@
 #ifndef KLR_TESTS_TAP_H
 #define KLR_TESTS_TAP_H
 
-#include <execinfo.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -13,14 +12,25 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#ifdef __GLIBC__
+#include <execinfo.h>
+#endif
+
 static int tap_count, tap_failed;
 
 /* Where the test is, to stderr: addr2line -f tells the functions. */
+static void tap_trace(void)
+{
+#ifdef __GLIBC__
+    void *frame[64];
+    backtrace_symbols_fd(frame, backtrace(frame, 64), STDERR_FILENO);
+#endif
+}
+
 static void tap_late(int signal)
 {
-    void *frame[64];
     (void)signal;
-    backtrace_symbols_fd(frame, backtrace(frame, 64), STDERR_FILENO);
+    tap_trace();
     _exit(1);
 }
 
@@ -28,10 +38,12 @@ static void tap_late(int signal)
  * backtrace loads what the handler needs. */
 __attribute__((constructor)) static void tap_limit(void)
 {
-    void *frame[1];
     const char *limit = getenv("KLR_LIMIT");
-    if (limit && backtrace(frame, 1) >= 0 &&
-        signal(SIGALRM, tap_late) != SIG_ERR)
+#ifdef __GLIBC__
+    void *frame[1];
+    backtrace(frame, 1);
+#endif
+    if (limit && signal(SIGALRM, tap_late) != SIG_ERR)
         alarm((unsigned)atoi(limit));
 }
 

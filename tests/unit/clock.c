@@ -61,7 +61,7 @@ static void test_total(struct sample *s, int multiclass, size_t folds, int link,
     struct klr_error err;
     struct klr_params given, params;
     struct klr_kernel kernel = {.type = KLR_RBF, .gamma = 0.5};
-    struct klr_pool *pool;
+    struct klr_pool *pool = NULL;
     struct layout layout;
     struct klr_operator op;
     struct training training = {0};

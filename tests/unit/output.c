@@ -122,8 +122,7 @@ static void test_links(void)
            holds("sub/absent", "made"),
        "the target of a dangling link is made");
     ok(!symlink("loop", "loop") && put("loop", "x") == KLR_E_IO &&
-           !strcmp(err.message,
-                   "cannot write: Too many levels of symbolic links"),
+           strstr(err.message, strerror(ELOOP)),
        "a link to itself: %s", err.message);
     ok(entries("sub") == 3, "no temporary file is left");
 }

@@ -151,7 +151,7 @@ static void test_model(enum klr_scale how)
     static double first[N], again[N], apart[N];
     struct klr_error err;
     struct klr_params params;
-    struct klr_model *model, *back;
+    struct klr_model *model = NULL, *back;
     struct klr_report report;
     uint64_t same = state;
     struct klr_problem raw = sparse_problem(), scaled;
@@ -243,7 +243,7 @@ static enum klr_spread spread(size_t n, double h, enum klr_kernel_type kernel,
         .n = n, .dimension = 2, .start = start, .index = index, .value = value};
     struct klr_params params;
     klr_params_init(&params);
-    params.kernel = kernel;
+    params.kernel = (int)kernel;
     params.gamma = klr_reals_of(gamma);
     for (size_t i = 0; i < n; i++) {
         index[i] = 1 + i % 2;

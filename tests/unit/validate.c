@@ -249,7 +249,7 @@ static void test_metric(const struct klr_problem *problem, int model,
     struct klr_error err = {.message = ""};
     struct klr_params params = path_params(model, 1e-3);
     struct klr_validation v;
-    params.metric = metric;
+    params.metric = (int)metric;
     int code = klr_cross_validate(problem, &params, true, &v, &err);
     ok(code == expected && (code ? !v.metrics : v.metrics != NULL) &&
            (code == 0) == (v.held_out.n == N) && v.count == (code ? 0 : COSTS),

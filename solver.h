@@ -69,7 +69,7 @@ enum klr_reader_flags {
     KLR_READ_KEEP = 4,       /* klr_input_open's `keep` */
     KLR_READ_NAMES = 8,      /* labels are names, not numbers */
     KLR_READ_GIVEN = 16,     /* a model says which of both they are: for what is
-                                said of names in place of numbers */
+                                said of labels that are missing, or names */
 };
 
 /* The tokenizer of svmlight lines: "label index:value ... # comment". Blank

@@ -141,7 +141,9 @@ static int line_refuse_label(const struct klr_line *line, const char *token,
     if (problem)
         return line_refuse(line, token, end, "token", problem, err);
     if (memchr(token, ':', (size_t)(end - token)))
-        return line_refuse(line, token, end, "missing label before", "", err);
+        return line_refuse(
+            line, token, end, "missing label before",
+            flags & KLR_READ_GIVEN ? "--unlabelled reads such rows" : "", err);
     if (flags & KLR_READ_NAMES)
         return line_refuse(line, token, end, "label", "not printable UTF-8",
                            err);

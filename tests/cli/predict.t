@@ -163,7 +163,7 @@ predict("0|5 0.75\n-1 -2.25\n5 0.75\n|Accuracy = 100% (1/1) (classification)\n"
     '--unlabelled, rows with and without label', '--unlabelled', '--decision',
     '-', 'klr', { stdin => "1:1\n2:1\n5 1:1\n" });
 predict("1|labels 5 -1\n5 0.679178699 0.320821301\n|klr-predict: stdin:2:1:"
-        . " missing label before '1:1'\n",
+        . " missing label before '1:1': --unlabelled reads such rows\n",
     'unlabelled rows have to be announced', '-', 'klr',
     { stdin => "5 1:1\n1:1\n" });
 predict("0|labels 5 -1\n|klr-predict: warning: stdin: no rows\n", 'no rows',

@@ -499,7 +499,8 @@ my @predictions = (
     ['d m nil/o', 1, 'nil/o: cannot write: No such file or directory'],
     ['d m /usr', 1, '/usr: cannot write: Is a directory'],
     ['f m o', 1, "f:2:3: feature 'x:1': the index is not a whole number"],
-    ['u m o', 1, "u:1:1: missing label before '1:1'"],
+    ['u m o', 1,
+        "u:1:1: missing label before '1:1': --unlabelled reads such rows"],
 );
 for my $case (@predictions) {
     my ($arguments, $exit, $message) = @$case;

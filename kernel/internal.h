@@ -231,9 +231,12 @@ static void binary_load(const struct tile *t);
 /* ---- floats ---- */
 
 /* Decide whether floats serve for these points, whose doubles are stored, and
- * store them; base: the points on the right, or NULL. KLR_E_MEMORY. */
-static int narrow_create(struct klr_points *points,
-                         const struct klr_points *base, struct klr_error *err);
+ * store them. KLR_E_MEMORY. */
+static int narrow_create(struct klr_points *points, struct klr_error *err);
+/* As it was decided for `base`, the points on the right. */
+static int narrow_create_like(struct klr_points *points,
+                              const struct klr_points *base,
+                              struct klr_error *err);
 static void narrow_free(struct narrow *narrow);
 
 #endif

@@ -431,23 +431,30 @@ static int narrow_store(struct klr_points *points, bool known,
     return KLR_OK;
 }
 
-static int narrow_create(struct klr_points *points,
-                         const struct klr_points *base, struct klr_error *err)
+static int narrow_create(struct klr_points *points, struct klr_error *err)
+{
+    bool serve = false;
+    int code = narrow_choose(points, &serve, err);
+    points->narrow.tiles = tiles_choose(KLR_FLOAT);
+    if (!code && serve)
+        code = narrow_store(points, true, err);
+    if (!serve)
+        narrow_free(&points->narrow);
+    return code;
+}
+
+static int narrow_create_like(struct klr_points *points,
+                              const struct klr_points *base,
+                              struct klr_error *err)
 {
     struct narrow *narrow = &points->narrow;
-    bool serve = base && base->narrow.tiles;
-    int code = base ? KLR_OK : narrow_choose(points, &serve, err);
-    if (base)
-        *narrow = base->narrow;
+    if (!base->narrow.tiles)
+        return KLR_OK;
+    *narrow = base->narrow;
     narrow->fits = NULL;
     narrow->size = narrow->panel = narrow->value = NULL;
-    narrow->tiles = base ? base->narrow.tiles : tiles_choose(KLR_FLOAT);
-    if (!code && serve)
-        code = narrow_store(points, !base, err);
-    if (base)
-        narrow->centre = NULL;
-    if (!serve)
-        narrow_free(narrow);
+    int code = narrow_store(points, false, err);
+    narrow->centre = NULL; /* the base's */
     return code;
 }
 

@@ -342,7 +342,7 @@ static int points_prepare(struct klr_points *points, bool dense,
     points_choose(points, x, dense);
     int code = points_store(points, &points->map, x, order, err);
     if (!code)
-        code = narrow_create(points, NULL, err);
+        code = narrow_create(points, err);
     if (!code)
         code = binary_create(points, err);
     if (code || dense || points->form == DENSE || points->narrow.tiles ||
@@ -402,7 +402,7 @@ int klr_points_create_like(struct klr_points **out,
     points->width = base->width;
     code = points_store(points, &base->map, x, NULL, err);
     if (!code)
-        code = narrow_create(points, base, err);
+        code = narrow_create_like(points, base, err);
     points->pool = NULL;
 done:
     *out = code ? klr_points_free(points) : points;

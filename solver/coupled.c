@@ -289,7 +289,7 @@ static size_t coupled_most(size_t n, size_t columns)
 static double coupled_bytes(size_t n, size_t columns)
 {
     double k = (double)columns;
-    return k * precond_bytes_within(n, coupled_most(n, columns)) +
+    return k * precond_bytes(n, coupled_most(n, columns)) +
            (double)n * (2 * k + 2) * sizeof(double);
 }
 
@@ -312,8 +312,8 @@ static int coupled_create(struct coupled *m, const struct binary *problem,
         !(m->sum = klr_alloc(columns, size, err)))
         return KLR_E_MEMORY;
     for (size_t c = 0; c < columns && !code; c++)
-        code = precond_create_within(&m->column[c], problem,
-                                     coupled_most(n, columns), err);
+        code = precond_create(&m->column[c], problem, coupled_most(n, columns),
+                              err);
     return code;
 }
 

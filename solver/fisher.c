@@ -233,7 +233,8 @@ static size_t fisher_vectors(bool coef)
 static double fisher_bytes(size_t n)
 {
     double vectors = (double)fisher_vectors(true) * FISHER_MACHINES + 2;
-    return (double)n * vectors * sizeof(double) + precond_bytes(n) +
+    return (double)n * vectors * sizeof(double) +
+           precond_bytes(n, precond_most(n)) +
            cholesky_bytes(n < FISHER_FULL ? n : FISHER_FULL); /* of a pair */
 }
 

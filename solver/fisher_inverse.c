@@ -132,7 +132,8 @@ static int fisher_prepare(struct fisher *f, enum klr_status *status,
     if (*status != KLR_CONVERGED)
         return 0;
     if (!f->full && f->precond.n == 0) {
-        int code = precond_create(&f->precond, f->problem, err);
+        int code =
+            precond_create(&f->precond, f->problem, precond_most(f->n), err);
         if (code)
             return code;
         f->precond.limit = f->precond.most;

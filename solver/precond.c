@@ -58,7 +58,7 @@ static size_t precond_stride(size_t rank)
     return (rank + 15) / 16 * 16 | 16;
 }
 
-static double precond_bytes_within(size_t n, size_t most)
+static double precond_bytes(size_t n, size_t most)
 {
     size_t wide = precond_stride(most);
     return sizeof(float) * KLR_BAND +
@@ -68,17 +68,10 @@ static double precond_bytes_within(size_t n, size_t most)
            (sizeof(double) + sizeof(size_t)) * (double)most;
 }
 
-static double precond_bytes(size_t n)
+static int precond_create(struct precond *m, const struct binary *problem,
+                          size_t most, struct klr_error *err)
 {
-    return precond_bytes_within(n, precond_most(n));
-}
-
-static int precond_create_within(struct precond *m,
-                                 const struct binary *problem, size_t most,
-                                 struct klr_error *err)
-{
-    size_t n = problem->n;
-    size_t wide = precond_stride(most);
+    size_t n = problem->n, wide = precond_stride(most);
     memset(m, 0, sizeof *m);
     m->n = n;
     m->most = most;
@@ -103,12 +96,6 @@ static int precond_create_within(struct precond *m,
         return KLR_E_MEMORY;
     operator_diagonal(problem->op, problem->set, m->diagonal);
     return 0;
-}
-
-static int precond_create(struct precond *m, const struct binary *problem,
-                          struct klr_error *err)
-{
-    return precond_create_within(m, problem, precond_most(problem->n), err);
 }
 
 static void precond_free(struct precond *m)

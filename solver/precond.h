@@ -37,16 +37,13 @@ struct precond {
 /* Of diagonal elements that matter, beside the 1 of I. */
 static const double precond_least = 1e-2;
 
-static int precond_create(struct precond *m, const struct binary *problem,
-                          struct klr_error *err);
-static void precond_free(struct precond *m);
-static double precond_bytes(size_t n);
-/* The largest rank there may be; the same with a smaller one. */
+/* The largest rank that L may have. */
 static size_t precond_most(size_t n);
-static int precond_create_within(struct precond *m,
-                                 const struct binary *problem, size_t most,
-                                 struct klr_error *err);
-static double precond_bytes_within(size_t n, size_t most);
+/* With ranks up to `most`; free it in any case. */
+static int precond_create(struct precond *m, const struct binary *problem,
+                          size_t most, struct klr_error *err);
+static void precond_free(struct precond *m);
+static double precond_bytes(size_t n, size_t most);
 /* Do not keep L. Was it built for the last weights, double the limit of the
  * rank for the builds to come; more of it pays then. */
 static void precond_raise(struct precond *m);

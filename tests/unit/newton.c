@@ -25,7 +25,7 @@ static void test_preconditioner(const struct sample *s)
     struct precond m;
     operator_create(&op, &kernel, &x, NULL, NULL, 0, &err);
     struct binary problem = {.op = &op, .set = set_of(&all, 1), .n = N};
-    if (precond_create(&m, &problem, &err))
+    if (precond_create(&m, &problem, precond_most(N), &err))
         printf("Bail out! %s\n", err.message);
     for (size_t i = 0; i < N; i++) {
         root[i] = i % 7 == 0 ? 0 : 10 * uniform();

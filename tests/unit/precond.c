@@ -344,7 +344,7 @@ static void built_create(struct built *b, const struct klr_features *features,
         printf("Bail out! %s\n", err.message);
     b->problem = (struct binary){
         .op = &b->op, .set = set_of(&b->all, 1), .n = features->n};
-    if (precond_create(&b->m, &b->problem, &err))
+    if (precond_create(&b->m, &b->problem, precond_most(features->n), &err))
         printf("Bail out! %s\n", err.message);
     while (b->m.limit < b->m.most && b->m.limit < rank)
         precond_raise(&b->m);

@@ -30,13 +30,13 @@ static int compare_rows(const void *a, const void *b)
 /* The `most` candidates with the largest residual diagonal; fewer if others
  * are too small to matter. Inserted into a short list, descending; then in the
  * order of their rows. */
-static size_t precond_candidates(const struct precond *m, double least,
-                                 size_t most, size_t *candidate)
+static size_t precond_candidates(const struct precond *m, size_t most,
+                                 size_t *candidate)
 {
     size_t count = 0;
     for (size_t i = 0; i < m->n; i++) {
         double value = m->residual[i];
-        if (value <= least ||
+        if (value <= precond_least ||
             (count == most && value <= m->residual[candidate[count - 1]]))
             continue;
         size_t at = count < most ? count++ : count - 1;
@@ -114,7 +114,7 @@ static void pivots_swap(struct pivots *p, size_t a, size_t b)
 
 /* Pivoted Cholesky of the block, while a pivot keeps a fair part of what the
  * first one had. The factor is left in the lower triangle. */
-static void pivots_factor(struct pivots *p, double least)
+static void pivots_factor(struct pivots *p)
 {
     const double fair = 0.05;
     for (size_t k = 0; k < p->candidates; k++) {
@@ -125,7 +125,7 @@ static void pivots_factor(struct pivots *p, double least)
         pivots_swap(p, k, best);
         double first = p->block[0][0] * p->block[0][0];
         double pivot = p->block[k][k];
-        if (!(pivot > least) || (k > 0 && pivot < fair * first))
+        if (!(pivot > precond_least) || (k > 0 && pivot < fair * first))
             return;
         p->block[k][k] = sqrt(pivot);
         for (size_t a = k + 1; a < p->candidates; a++)
@@ -272,10 +272,10 @@ static void precond_grow(struct precond *m, const struct binary *problem)
     do {
         size_t room = m->limit - m->rank;
         p.count = 0;
-        p.candidates = precond_candidates(
-            m, precond_least, room < KLR_PANEL ? room : KLR_PANEL, p.row);
+        p.candidates =
+            precond_candidates(m, room < KLR_PANEL ? room : KLR_PANEL, p.row);
         pivots_block(m, problem, &p);
-        pivots_factor(&p, precond_least);
+        pivots_factor(&p);
         precond_columns(m, problem, &p);
         precond_append(m, &p);
         double left = precond_trace(m);

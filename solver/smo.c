@@ -150,10 +150,11 @@ static bool smo_step(struct smo *smo, size_t *next, size_t j, const void *row_i)
 /* ---- objectives ---- */
 
 /* Primal and dual objective, and rho, from s of the examples in work; for
- * those set aside s is as it was when they were. */
-static void smo_objectives(const struct smo *smo, double *u, double *y,
-                           double *cost, struct solution *solution)
+ * those set aside s is as it was when they were. Spare arrays are workspace. */
+static void smo_objectives(const struct smo *smo, struct solution *solution)
 {
+    double *u = smo->spare->s, *y = smo->spare->hessian;
+    double *cost = (double *)smo->spare->example;
     double quadratic = 0, conjugate = 0, loss = 0;
     double most, least, free_sum = 0;
     size_t n = smo->n, free_count = 0;
@@ -183,20 +184,17 @@ static void smo_objectives(const struct smo *smo, double *u, double *y,
     solution->dual = -0.5 * quadratic - conjugate;
 }
 
-/* The relative gap as it stands, for progress: spare arrays as workspace. */
+/* The relative gap as it stands, for progress. */
 static double smo_gap(void *solver)
 {
-    struct smo *smo = solver;
     struct solution now;
-    double *cost = (double *)smo->spare->example;
-    smo_objectives(smo, smo->spare->s, smo->spare->hessian, cost, &now);
+    smo_objectives(solver, &now);
     return (now.primal - now.dual) / fabs(now.primal);
 }
 
 static void smo_finish(struct smo *smo, struct solution *solution)
 {
-    double *cost = (double *)smo->spare->example;
-    smo_objectives(smo, smo->spare->s, smo->spare->hessian, cost, solution);
+    smo_objectives(smo, solution);
     for (size_t k = 0; k < smo->n; k++)
         solution->beta[k] = smo->example[k].y * smo->example[k].alpha;
     solution->iterations = smo->progress.iterations;

@@ -24,10 +24,10 @@ static enum klr_status gravest(enum klr_status a, enum klr_status b)
     return a > b ? a : b;
 }
 
-static void clock_next(struct clock *clock, size_t problems, double work)
+static void clock_next(struct clock *clock, size_t problems, size_t n)
 {
     clock->problem += problems;
-    clock->work += (double)problems * work;
+    clock->work += (double)problems * ((double)n * (double)n);
 }
 
 /* Of the limit of time, up to the end of the present problem. */

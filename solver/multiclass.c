@@ -401,11 +401,6 @@ static int solution_drop_all(const struct binary *binary,
     return 0;
 }
 
-static double problem_work(size_t n)
-{
-    return (double)n * (double)n;
-}
-
 /* `count` binary problems with their solutions for each C; of the whole
  * training set or of a part. */
 static int system_solve(const struct training *training, struct binary *binary,
@@ -419,12 +414,12 @@ static int system_solve(const struct training *training, struct binary *binary,
                                   : system->solve_all;
     int code = 0;
     if (solve_all && count > 0) {
-        clock_next(binary->clock, count, problem_work(binary->n));
+        clock_next(binary->clock, count, binary->n);
         code = solve_all(binary, count, solution, err);
     }
     for (size_t m = 0; m < count && !code; m++) {
         if (!solve_all) {
-            clock_next(binary[m].clock, 1, problem_work(binary[m].n));
+            clock_next(binary[m].clock, 1, binary[m].n);
             code = system->solve(&binary[m], solution[m], err);
         }
         if (!code && params->lambda_bound && whole)
@@ -456,7 +451,7 @@ static int group_solve(struct group *group, struct training *training,
     for (size_t m = 0; m < group->machines; m++) {
         double sign = group_lone_sign(group, m);
         if (sign != 0) {
-            clock_next(&training->clock, 1, problem_work(group->set.size));
+            clock_next(&training->clock, 1, group->set.size);
             group_succeed(group, m, sign, training->params->link);
             continue;
         }

@@ -26,14 +26,14 @@ static void test_shares(void)
     clock_start(&clock, 6);
     clock.total = 6 * 4.0;
     for (int p = 0; p < 3; p++) {
-        clock_next(&clock, problems[p], 4);
+        clock_next(&clock, problems[p], 2);
         ok(check_at(&clock, end[p] - 0.001) == KLR_CONVERGED &&
                check_at(&clock, end[p] + 0.001) == KLR_TIME_LIMIT,
            "the problems up to %zu of 6 end at %g of the limit", clock.problem,
            end[p]);
     }
     clock_start(&clock, 6);
-    clock_next(&clock, 1, 4);
+    clock_next(&clock, 1, 2);
     ok(check_at(&clock, 0.999) == KLR_CONVERGED &&
            check_at(&clock, 1.001) == KLR_TIME_LIMIT,
        "without a total each has all of it");

@@ -11,7 +11,9 @@
 
 #include <limits.h>
 
-enum { LOAD_MINMAX, LOAD_STANDARD }; /* the values of the key "scaling" */
+/* The values of the keys "svm_type" and "scaling". */
+enum { LOAD_C_SVC, LOAD_KLR };
+enum { LOAD_MINMAX, LOAD_STANDARD };
 
 /* ---- The header as a whole ---- */
 
@@ -110,11 +112,9 @@ static int load_check_classes(struct loader *in)
                 {KEY_PROB_C, in->prob_c.count, machines}};
     bool probable = in->line_of[KEY_PROB_A] || in->line_of[KEY_PROB_B] ||
                     in->line_of[KEY_LINK];
+    size_t lists = !probable ? 2 : in->link == LINK_LOGISTIC ? 4 : 5;
     in->columns = machine_columns(multiclass, k);
-    for (size_t i = 0; i < (!probable                   ? 2
-                            : in->link == LINK_LOGISTIC ? 4
-                                                        : 5);
-         i++)
+    for (size_t i = 0; i < lists; i++)
         if (load_require(in, list[i].key) ||
             load_require_length(in, list[i].key, list[i].have, KEY_NR_CLASS, k,
                                 list[i].need))
@@ -127,7 +127,7 @@ static int load_check_type(struct loader *in)
 {
     static const enum key ours[] = {KEY_MULTICLASS, KEY_NAMES, KEY_LINK,
                                     KEY_PROB_C};
-    bool own = in->svm_type == 1;
+    bool own = in->svm_type == LOAD_KLR;
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
         if (in->line_of[ours[i]] && !own)
             return LOAD_FAIL(in, in->line_of[ours[i]], 1,
@@ -272,16 +272,16 @@ static int load_check_scaling(struct loader *in)
                                       KEY_SCALING_FROM, KEY_SCALING_TO};
     size_t columns = in->scaling_index.count;
     const double *limit = in->scaling_limits.item;
-    bool minmax = in->scaling != LOAD_STANDARD;
+    bool minmax = in->scaling == LOAD_MINMAX;
     enum key key = KEY_SCALING;
     while (key <= KEY_SCALING_TO && !in->line_of[key])
         key++;
     if (key > KEY_SCALING_TO)
         return 0;
-    if (in->svm_type != 1 || in->kernel_type == KLR_PRECOMPUTED)
-        return LOAD_FAIL(in, in->line_of[key], 1, "key '%s' needs %s",
-                         load_name(key),
-                         in->svm_type != 1 ? "svm_type klr" : "features");
+    if (in->svm_type != LOAD_KLR || in->kernel_type == KLR_PRECOMPUTED)
+        return LOAD_FAIL(
+            in, in->line_of[key], 1, "key '%s' needs %s", load_name(key),
+            in->svm_type != LOAD_KLR ? "svm_type klr" : "features");
     if (load_require_all(in, needed, sizeof needed / sizeof *needed) ||
         (minmax && load_require(in, KEY_SCALING_LIMITS)) ||
         load_require_length(in, KEY_SCALING_FROM, in->scaling_from.count,
@@ -317,7 +317,7 @@ static int load_check_record(struct loader *in)
  * of its line tells that the last number is whole. */
 static int load_check_end(struct loader *in)
 {
-    if (in->svm_type == 1)
+    if (in->svm_type == LOAD_KLR)
         return LOAD_FAIL_LINE(in, "the file ends before its line '%s'",
                               load_name(KEY_FORMAT));
     if (in->line.whole)

@@ -222,18 +222,13 @@ static int batch_add(struct batch *batch, const struct klr_row *row,
                      double label, struct klr_error *err)
 {
     size_t need = batch->features + row->count;
-    int *index =
-        klr_grow(batch->index, &batch->index_room, need, sizeof *index, err);
-    if (!index)
+    if (KLR_GROW(batch->index, batch->index_room, need, err) ||
+        KLR_GROW(batch->value, batch->value_room, need, err))
         return KLR_E_MEMORY;
-    batch->index = index;
-    double *value =
-        klr_grow(batch->value, &batch->value_room, need, sizeof *value, err);
-    if (!value)
-        return KLR_E_MEMORY;
-    batch->value = value;
-    memcpy(index + batch->features, row->index, row->count * sizeof *index);
-    memcpy(value + batch->features, row->value, row->count * sizeof *value);
+    memcpy(batch->index + batch->features, row->index,
+           row->count * sizeof *row->index);
+    memcpy(batch->value + batch->features, row->value,
+           row->count * sizeof *row->value);
     if (row->count && row->index[row->count - 1] > batch->dimension)
         batch->dimension = row->index[row->count - 1];
     batch->truth[batch->rows] = label;

@@ -169,11 +169,9 @@ static int prepare_zero(struct scale *scale, size_t i, double zero,
     char number[KLR_REAL_SIZE];
     int length = format_feature(scale, number, zero);
     size_t need = scale->zeros_length + text->length + (size_t)length + 1;
-    char *zeros = klr_grow(scale->zeros, &scale->zeros_capacity, need, 1, err);
-    if (!zeros)
+    if (KLR_GROW(scale->zeros, scale->zeros_capacity, need, err))
         return KLR_E_MEMORY;
-    scale->zeros = zeros;
-    zeros += scale->zeros_length;
+    char *zeros = scale->zeros + scale->zeros_length;
     memcpy(zeros, text->name, text->length);
     memcpy(zeros + text->length, number, (size_t)length);
     zeros[text->length + (size_t)length] = ' ';

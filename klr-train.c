@@ -105,12 +105,9 @@ static int take_weight(const char *name, const char *value, void *context,
     if (!klr_read_real(value, &weight.weight))
         return klr_fail(err, KLR_E_USAGE, "option -%.40s: %s is not a number",
                         name, klr_quote(quoted, value));
-    struct klr_weight *grown =
-        klr_grow(params->weight, &train->weight_capacity, params->n_weights + 1,
-                 sizeof *params->weight, err);
-    if (!grown)
+    if (KLR_GROW(params->weight, train->weight_capacity, params->n_weights + 1,
+                 err))
         return KLR_E_MEMORY;
-    params->weight = grown;
     params->weight[params->n_weights++] = weight;
     return 0;
 }

@@ -98,10 +98,9 @@ int klr_input_open(struct klr_input **out, const char *path, bool keep,
         return code;
     input->spool = -1;
     input->keep = keep;
-    input->block = klr_grow(NULL, &input->capacity, BLOCK_SIZE, 1, err);
-    if (!input->block)
-        goto done;
-    code = open_path(input, path, err);
+    code = KLR_GROW(input->block, input->capacity, BLOCK_SIZE, err);
+    if (!code)
+        code = open_path(input, path, err);
     if (code)
         goto done;
     *out = input;
@@ -171,13 +170,8 @@ static int refill(struct klr_input *input, struct klr_error *err)
         input->begin = 0;
         input->end = input->scanned = left;
     }
-    if (input->capacity - left < BLOCK_SIZE / 2) {
-        size_t need = left + BLOCK_SIZE / 2;
-        char *block = klr_grow(input->block, &input->capacity, need, 1, err);
-        if (!block)
-            return KLR_E_MEMORY;
-        input->block = block;
-    }
+    if (KLR_GROW(input->block, input->capacity, left + BLOCK_SIZE / 2, err))
+        return KLR_E_MEMORY;
     return read_more(input, err);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "base/memory.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,21 +37,25 @@ char *klr_strdup(const char *text, struct klr_error *err)
     return copy ? memcpy(copy, text, size) : NULL;
 }
 
-void *klr_grow(void *block, size_t *capacity, size_t need, size_t size,
-               struct klr_error *err)
+int klr_grow(void *array, size_t *capacity, size_t need, size_t size,
+             struct klr_error *err)
 {
+    void *block; /* of whatever type: pointers are alike */
+    memcpy(&block, array, sizeof block);
     if (block && need <= *capacity)
-        return block;
+        return 0;
     size_t grown = *capacity + *capacity / 2 + 16;
     if (grown < need)
         grown = need;
-    if (grown > SIZE_MAX / 2 / size)
-        return out_of_memory(err, need, size);
-    void *bigger = realloc(block, grown * size);
-    if (!bigger)
-        return out_of_memory(err, grown, size);
+    bool fits = grown <= SIZE_MAX / 2 / size;
+    block = fits ? realloc(block, grown * size) : NULL;
+    if (!block) {
+        out_of_memory(err, fits ? grown : need, size);
+        return KLR_E_MEMORY;
+    }
+    memcpy(array, &block, sizeof block);
     *capacity = grown;
-    return bigger;
+    return 0;
 }
 
 void *klr_free(void *block)

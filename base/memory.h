@@ -18,12 +18,15 @@ void *klr_zalloc(size_t count, size_t size, struct klr_error *err);
 /* A copy of a string. */
 char *klr_strdup(const char *text, struct klr_error *err);
 
-/* Make `block`, which holds *capacity elements of `size` bytes, hold at least
- * `need`, growing geometrically; contents are kept. Returns the block, which
- * may be another one than before; NULL on failure, and then the old one is
- * still valid and owned. A block starts as NULL with *capacity 0. */
-void *klr_grow(void *block, size_t *capacity, size_t need, size_t size,
-               struct klr_error *err);
+/* Make `array`, a variable that points to room for `capacity` elements, hold at
+ * least `need`, growing geometrically; contents are kept, and it may point
+ * elsewhere then. 0, or KLR_E_MEMORY, and then both are as they were. An array
+ * starts as NULL with a capacity of 0. */
+#define KLR_GROW(array, capacity, need, err)                                   \
+    klr_grow(&(array), &(capacity), (need), sizeof *(array), (err))
+/* The same of elements of `size` bytes, with the address of the variable. */
+int klr_grow(void *array, size_t *capacity, size_t need, size_t size,
+             struct klr_error *err);
 
 /* Accepts NULL; returns NULL, so that `p = klr_free(p)` leaves no dangling. */
 void *klr_free(void *block);

@@ -24,13 +24,10 @@ int klr_scaling_page(struct klr_scaling *scaling, int index,
 {
     size_t page = (size_t)index / KLR_SCALING_PAGE;
     if (page >= scaling->pages) {
-        struct klr_scaling_feature **grown = klr_grow(
-            scaling->page, &scaling->page_room, page + 1, sizeof *grown, err);
-        if (!grown)
+        if (KLR_GROW(scaling->page, scaling->page_room, page + 1, err))
             return KLR_E_MEMORY;
-        scaling->page = grown;
         while (scaling->pages <= page)
-            grown[scaling->pages++] = NULL;
+            scaling->page[scaling->pages++] = NULL;
     }
     scaling->page[page] =
         klr_zalloc(KLR_SCALING_PAGE, sizeof **scaling->page, err);
@@ -126,13 +123,11 @@ static void see_zeros(struct klr_scaling_feature *feature, size_t rows)
 int klr_scaling_add(struct klr_scaling *scaling, int index, double from,
                     double to, struct klr_error *err)
 {
-    struct klr_scaling_column *grown =
-        klr_grow(scaling->column, &scaling->column_room, scaling->columns + 1,
-                 sizeof *grown, err);
-    if (!grown)
+    if (KLR_GROW(scaling->column, scaling->column_room, scaling->columns + 1,
+                 err))
         return KLR_E_MEMORY;
-    scaling->column = grown;
-    grown[scaling->columns++] = (struct klr_scaling_column){index, from, to};
+    scaling->column[scaling->columns++] =
+        (struct klr_scaling_column){index, from, to};
     struct klr_scaling_feature *feature =
         klr_scaling_feature(scaling, index, err);
     if (!feature)

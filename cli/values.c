@@ -24,13 +24,10 @@ static int take_line(struct cli_values *values, const struct klr_line *line,
     klr_line_trim(&value);
     if (value.text == value.end)
         return 0;
-    char *grown =
-        klr_grow(values->value, capacity, values->n + 1, values->size, err);
-    if (!grown)
+    if (klr_grow(&values->value, capacity, values->n + 1, values->size, err))
         return KLR_E_MEMORY;
-    values->value = grown;
-    if (values->parse(value.text, value.end,
-                      grown + values->n * values->size) != value.end)
+    char *next = (char *)values->value + values->n * values->size;
+    if (values->parse(value.text, value.end, next) != value.end)
         return klr_fail_at(err, KLR_E_DATA, line->number,
                            (long)(value.text - line->text) + 1, "%s is not %s",
                            klr_quote_slice(quoted, value.text, value.end),

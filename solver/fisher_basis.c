@@ -101,37 +101,19 @@ static double basis_bytes(const struct basis *basis)
 
 static int basis_grow(struct basis *basis, struct klr_error *err)
 {
-    size_t wide = (basis->bands + 1) * KLR_BAND, count = wide * (wide + 1) / 2;
-    void *part, *line, *rest, *coef, *band, *met;
+    size_t bands = basis->bands + 1, wide = bands * KLR_BAND;
     if (basis->count < basis->bands * KLR_BAND)
         return 0;
-    if (!(part = klr_grow(basis->part, &basis->part_room, wide,
-                          sizeof *basis->part, err)))
+    if (KLR_GROW(basis->part, basis->part_room, wide, err) ||
+        KLR_GROW(basis->line, basis->line_room, wide, err) ||
+        KLR_GROW(basis->rest, basis->rest_room, wide, err) ||
+        KLR_GROW(basis->coef, basis->coef_room, wide * (wide + 1) / 2, err) ||
+        KLR_GROW(basis->band, basis->band_room, bands, err) ||
+        KLR_GROW(basis->met, basis->met_room, bands, err))
         return KLR_E_MEMORY;
-    basis->part = part;
-    if (!(line = klr_grow(basis->line, &basis->line_room, wide,
-                          sizeof *basis->line, err)))
-        return KLR_E_MEMORY;
-    basis->line = line;
-    if (!(rest = klr_grow(basis->rest, &basis->rest_room, wide,
-                          sizeof *basis->rest, err)))
-        return KLR_E_MEMORY;
-    basis->rest = rest;
-    if (!(coef = klr_grow(basis->coef, &basis->coef_room, count,
-                          sizeof *basis->coef, err)))
-        return KLR_E_MEMORY;
-    basis->coef = coef;
-    if (!(band = klr_grow(basis->band, &basis->band_room, basis->bands + 1,
-                          sizeof *basis->band, err)))
-        return KLR_E_MEMORY;
-    basis->band = band;
-    if (!(met = klr_grow(basis->met, &basis->met_room, basis->bands + 1,
-                         sizeof *basis->met, err)))
-        return KLR_E_MEMORY;
-    basis->met = met;
-    band = klr_zalloc(2 * KLR_BAND * basis->width, sizeof(float), err);
-    met = klr_alloc(basis->recalls ? KLR_BAND * basis->problem->n : 0,
-                    sizeof(float), err);
+    float *band = klr_zalloc(2 * KLR_BAND * basis->width, sizeof(float), err);
+    float *met = klr_alloc(basis->recalls ? KLR_BAND * basis->problem->n : 0,
+                           sizeof(float), err);
     basis->band[basis->bands] = band;
     basis->met[basis->bands++] = met;
     return band && met ? 0 : KLR_E_MEMORY;

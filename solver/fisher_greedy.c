@@ -163,11 +163,10 @@ static int greedy_measure(const struct greedy *g, struct greedy_machine *m,
                           struct klr_error *err)
 {
     size_t count = m->basis.count, window = (size_t)g->params->window;
-    double sum = 0, *past = klr_grow(m->past, &m->past_room, count,
-                                     sizeof *m->past, err);
-    if (!past)
+    double sum = 0;
+    if (KLR_GROW(m->past, m->past_room, count, err))
         return KLR_E_MEMORY;
-    m->past = past;
+    double *past = m->past;
     if (g->params->selection == KLR_SELECTION_OBJECTIVE) {
         past[count - 1] = m->basis.sum;
         if (count > window)

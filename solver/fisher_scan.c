@@ -67,17 +67,9 @@ static int scan_grow(struct scan *s, struct klr_error *err)
 {
     size_t groups = scan_groups(s->c->n), wide = scan_wide(s);
     size_t products = s->basis->recalls ? s->basis->bands * SCAN_BAND : 0;
-    double *sum =
-        klr_grow(s->sum, &s->sum_room, groups * wide, sizeof *sum, err);
-    if (!sum)
-        return KLR_E_MEMORY;
-    s->sum = sum;
-    double *product = klr_grow(s->product, &s->product_room, groups * products,
-                               sizeof *product, err);
-    if (!product)
-        return KLR_E_MEMORY;
-    s->product = product;
-    return 0;
+    int code = KLR_GROW(s->sum, s->sum_room, groups * wide, err);
+    return code ? code
+                : KLR_GROW(s->product, s->product_room, groups * products, err);
 }
 
 /* ---- a kernel ---- */

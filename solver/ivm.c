@@ -299,35 +299,22 @@ static enum klr_status ivm_choose(struct ivm *ivm, size_t drawn, size_t *best)
 
 /* ---- growth ---- */
 
-/* *vector, of `size` elements for each that there is room for, with more. */
-static bool ivm_lengthen(const struct ivm *ivm, double **vector, size_t size,
-                         size_t room, struct klr_error *err)
-{
-    size_t capacity = ivm->h.room * size;
-    double *grown =
-        klr_grow(*vector, &capacity, room * size, sizeof *grown, err);
-    if (grown)
-        *vector = grown;
-    return grown != NULL;
-}
-
 /* The basis and what belongs to it are kept, other arrays begin anew. */
 static int ivm_reallocate(struct ivm *ivm, size_t room, struct klr_error *err)
 {
-    size_t capacity = ivm->h.room;
+    double **vector[] = {&ivm->basis, &ivm->w, &ivm->slope, &ivm->step,
+                         &ivm->past};
+    const size_t size[] = {ivm->h.pitch, 1, 1, 1, 2};
+    size_t capacity = ivm->h.room, old = capacity;
     hessian_free(&ivm->h);
     ivm->mixed = klr_free(ivm->mixed);
-    size_t *member =
-        klr_grow(ivm->member, &capacity, room, sizeof *member, err);
-    if (!member)
+    if (KLR_GROW(ivm->member, capacity, room, err))
         return KLR_E_MEMORY;
-    ivm->member = member;
-    if (!ivm_lengthen(ivm, &ivm->basis, ivm->h.pitch, room, err) ||
-        !ivm_lengthen(ivm, &ivm->w, 1, room, err) ||
-        !ivm_lengthen(ivm, &ivm->slope, 1, room, err) ||
-        !ivm_lengthen(ivm, &ivm->step, 1, room, err) ||
-        !ivm_lengthen(ivm, &ivm->past, 2, room, err))
-        return KLR_E_MEMORY;
+    for (size_t i = 0; i < sizeof vector / sizeof *vector; i++) {
+        capacity = old * size[i];
+        if (KLR_GROW(*vector[i], capacity, room * size[i], err))
+            return KLR_E_MEMORY;
+    }
     ivm->h.basis = ivm->basis;
     ivm->mixed = klr_alloc(room * KLR_BAND, sizeof(double), err);
     return ivm->mixed ? hessian_alloc(&ivm->h, room, err) : KLR_E_MEMORY;

@@ -119,12 +119,9 @@ static int bins_append(struct klr_metrics *metrics, double score, bool positive,
         if (metrics->bins > METRICS_BINS)
             bins_halve(metrics);
     }
-    struct bin *grown = klr_grow(metrics->bin, &metrics->capacity,
-                                 metrics->bins + 1, sizeof *grown, err);
-    if (!grown)
+    if (KLR_GROW(metrics->bin, metrics->capacity, metrics->bins + 1, err))
         return KLR_E_MEMORY;
-    metrics->bin = grown;
-    grown[metrics->bins++] = (struct bin){
+    metrics->bin[metrics->bins++] = (struct bin){
         .score = score,
         .positive = positive,
         .negative = !positive,

@@ -164,23 +164,17 @@ static int load_count(struct loader *in, struct load_slice token, size_t *value)
 
 static int reals_add(struct loader *in, struct reals *list, double value)
 {
-    double *item = klr_grow(list->item, &list->capacity, list->count + 1,
-                            sizeof *item, in->err);
-    if (!item)
+    if (KLR_GROW(list->item, list->capacity, list->count + 1, in->err))
         return KLR_E_MEMORY;
-    list->item = item;
-    item[list->count++] = value;
+    list->item[list->count++] = value;
     return 0;
 }
 
 static int counts_add(struct loader *in, struct counts *list, size_t value)
 {
-    size_t *item = klr_grow(list->item, &list->capacity, list->count + 1,
-                            sizeof *item, in->err);
-    if (!item)
+    if (KLR_GROW(list->item, list->capacity, list->count + 1, in->err))
         return KLR_E_MEMORY;
-    list->item = item;
-    item[list->count++] = value;
+    list->item[list->count++] = value;
     return 0;
 }
 

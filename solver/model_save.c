@@ -136,14 +136,12 @@ static int window_move(struct window *window, const struct klr_model *model,
             break;
         size = (size_t)reach;
     }
-    char *grown = klr_grow(window->text, &window->capacity, size, 1, err);
-    if (!grown)
+    if (KLR_GROW(window->text, window->capacity, size, err))
         return KLR_E_MEMORY;
-    window->text = grown;
     window->end = end;
     window->offset = begin;
     window->lost = klr_input_text(klr_reader_input(problem->reader), begin,
-                                  size, grown, NULL) != 0;
+                                  size, window->text, NULL) != 0;
     return 0;
 }
 

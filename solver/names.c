@@ -91,19 +91,13 @@ static int names_spread(struct klr_names *names, struct klr_error *err)
 static int names_append(struct klr_names *names, const char *text,
                         size_t length, struct klr_error *err)
 {
-    size_t *start = klr_grow(names->start, &names->start_capacity,
-                             names->count + 1, sizeof *start, err);
-    if (!start)
+    if (KLR_GROW(names->start, names->start_capacity, names->count + 1, err) ||
+        KLR_GROW(names->text, names->text_capacity, names->length + length + 1,
+                 err))
         return KLR_E_MEMORY;
-    names->start = start;
-    char *grown = klr_grow(names->text, &names->text_capacity,
-                           names->length + length + 1, 1, err);
-    if (!grown)
-        return KLR_E_MEMORY;
-    names->text = grown;
-    memcpy(grown + names->length, text, length);
-    grown[names->length + length] = '\0';
-    start[names->count++] = names->length;
+    memcpy(names->text + names->length, text, length);
+    names->text[names->length + length] = '\0';
+    names->start[names->count++] = names->length;
     names->length += length + 1;
     return 0;
 }

@@ -19,28 +19,17 @@ struct problem_room {
     size_t label, start, line, text, length;
 };
 
-/* Grow one array of the problem to `need` elements. */
-#define PROBLEM_GROW(field, need)                                              \
-    do {                                                                       \
-        void *grown = klr_grow(problem->field, &room->field, need,             \
-                               sizeof *problem->field, err);                   \
-        if (!grown)                                                            \
-            return KLR_E_MEMORY;                                               \
-        problem->field = grown;                                                \
-    } while (0)
-
 static int problem_reserve(struct klr_problem *problem,
                            struct problem_room *room, bool keep,
                            struct klr_error *err)
 {
     size_t need = problem->n + 1;
-    PROBLEM_GROW(label, need);
-    PROBLEM_GROW(start, need + 1);
-    PROBLEM_GROW(line, need);
-    if (keep) {
-        PROBLEM_GROW(text, need);
-        PROBLEM_GROW(length, need);
-    }
+    if (KLR_GROW(problem->label, room->label, need, err) ||
+        KLR_GROW(problem->start, room->start, need + 1, err) ||
+        KLR_GROW(problem->line, room->line, need, err) ||
+        (keep && (KLR_GROW(problem->text, room->text, need, err) ||
+                  KLR_GROW(problem->length, room->length, need, err))))
+        return KLR_E_MEMORY;
     return 0;
 }
 

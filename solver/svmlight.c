@@ -262,17 +262,8 @@ static int line_query(const struct klr_line *line, const char **at,
 static int rows_reserve(struct rows *rows, size_t count, struct klr_error *err)
 {
     size_t need = rows->count + count;
-    int *index =
-        klr_grow(rows->index, &rows->n_index, need, sizeof *index, err);
-    if (!index)
-        return KLR_E_MEMORY;
-    rows->index = index;
-    double *value =
-        klr_grow(rows->value, &rows->n_value, need, sizeof *value, err);
-    if (!value)
-        return KLR_E_MEMORY;
-    rows->value = value;
-    return 0;
+    int code = KLR_GROW(rows->index, rows->n_index, need, err);
+    return code ? code : KLR_GROW(rows->value, rows->n_value, need, err);
 }
 
 /* "1:1 " has four bytes. */

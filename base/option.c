@@ -60,8 +60,7 @@ void klr_options_preset(const struct klr_option *table, void *base)
             *(double *)field = table->preset;
             break;
         case KLR_REALS:
-            *(struct klr_reals *)field =
-                (struct klr_reals){.count = 1, .value = {table->preset}};
+            *(struct klr_reals *)field = klr_reals_of(table->preset);
             break;
         case KLR_STRING:
             *(const char **)field = NULL;

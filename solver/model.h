@@ -28,9 +28,9 @@ struct klr_model {
     double *coef;     /* (columns, n_sv) row-major */
     size_t *start;    /* (n_sv + 1) the vectors' features, rows in CSR; NULL in
                          a trained model, whose vectors are the problem's */
-    int *index;
-    double *value;
-    int dimension;
+    int *index;       /* (start[n_sv]) likewise */
+    double *value;    /* (start[n_sv]) likewise */
+    int dimension;    /* of these features; likewise 0 */
     struct klr_scaling *scaling; /* which the vectors have been through; rows
                                     have not; or NULL */
 

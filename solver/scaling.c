@@ -81,7 +81,6 @@ static int scaling_copy(struct klr_scaling **out,
     copy->standardize = scaling->standardize;
     copy->lower = scaling->lower;
     copy->upper = scaling->upper;
-    copy->rows = scaling->rows;
     copy->columns = scaling->columns;
     copy->column = klr_alloc(scaling->columns, sizeof *copy->column, err);
     if (!copy->column)

@@ -119,7 +119,6 @@ static int model_build(struct klr_model **out, const struct training *training,
         (code = model_add_vectors(model, ensemble, t, training->layout, err)))
         return code;
     model->problem = problem;
-    model->dimension = problem->dimension;
     if (problem->scaling &&
         (code = scaling_copy(&model->scaling, problem->scaling, err)))
         return code;

@@ -42,6 +42,10 @@ struct klr_kernel {
  * files spell them), "laplacian", NULL. */
 extern const char *const klr_kernel_names[KLR_KERNEL_TYPES + 1];
 
+/* True if the type and parameters guarantee a positive semidefinite Gram
+ * matrix (a precomputed one is taken on trust). */
+bool klr_kernel_is_psd(const struct klr_kernel *kernel);
+
 /* n examples, sparse rows: those of row i are index[start[i] .. start[i+1]),
  * ascending, and the values beside them. Indices start at 1; index 0 occurs
  * with the precomputed kernel only. A view: owns nothing. */
@@ -71,7 +75,7 @@ struct klr_set {
 struct klr_points;
 
 /* Prepare x; position p holds row order[p], or row p where order is NULL. The
- * pool, or NULL, helps and is not kept.
+ * pool, or NULL, helps and is not kept. *out is NULL after a failure.
  * KLR_E_MEMORY; KLR_E_DATA (line = row number from 1) if a precomputed row has
  * no valid serial number, or differs from its column by more than rounding, or
  * if the features are so large that an inner product or polynomial overflows.
@@ -215,17 +219,14 @@ const struct klr_dense *klr_dense(void);
 void klr_logistic(size_t n, const double *z, double *p, double *rest,
                   double *loss);
 
-/* True if the type and parameters guarantee a positive semidefinite Gram
- * matrix (a precomputed one is taken on trust). */
-bool klr_kernel_is_psd(const struct klr_kernel *kernel);
-
 /* ---- The row cache ----
  * Least recently used rows of one symmetric matrix, in a fixed arena. */
 struct klr_cache;
 
 /* Room for rows of `length` elements of `element` bytes with keys 0..keys-1 in
  * at most `bytes`; less than two rows is KLR_E_LIMIT (the message names the MB
- * that are needed). Memory is touched only as rows come. */
+ * that are needed). Memory is touched only as rows come. *out is NULL after a
+ * failure. */
 int klr_cache_create(struct klr_cache **out, size_t keys, size_t length,
                      size_t element, size_t bytes, struct klr_error *err);
 

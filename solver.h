@@ -5,8 +5,11 @@
  *
  * Inputs are plain structs, results are opaque. Functions return 0 or a code
  * of base/error.h and describe a failure in their last argument: KLR_E_MEMORY,
- * and what is named at each. Nothing here exits, prints, reads the locale or
- * keeps global state; two threads may use different objects at the same time.
+ * and what is named at each. An object that is made into *out is the caller's,
+ * who gives it to the _free or _close beside it, which take NULL, too; after a
+ * failure *out is NULL. Nothing here exits, prints, reads the locale or keeps
+ * global state; two threads may use different objects at the same time, and
+ * predictors of one model.
  *
  * Primary:    klr_problem_read, klr_problem_scale, klr_params_init, klr_train,
  *             klr_model_save, klr_model_load, klr_predictor_create,
@@ -92,7 +95,7 @@ struct klr_input *klr_reader_input(struct klr_reader *reader);
 struct klr_reader *klr_reader_close(struct klr_reader *reader); /* NULL */
 
 /* A data set in memory, rows as in the file. Fill it by klr_problem_read, or
- * by hand (text then NULL). */
+ * by hand, with NULL for what may be so. */
 struct klr_problem {
     size_t n;
     int dimension; /* largest index, 0 if there are no features */
@@ -103,9 +106,9 @@ struct klr_problem {
     int *index;              /* (start[n]) */
     double *value;           /* (start[n]) */
     long *line;              /* (n) line numbers, or NULL */
-    int64_t *text;           /* (n) where the features stand in the input */
+    int64_t *text;    /* (n) where the features stand in the input, or NULL */
     uint32_t *length; /* (n) their length in bytes; UINT32_MAX: too long to
-                            be copied, to be formatted from the numbers */
+                         be copied, to be formatted from the numbers; or NULL */
     struct klr_reader *reader;   /* open on the input, for the text; or NULL */
     struct klr_scaling *scaling; /* by klr_problem_scale, or NULL */
 };
@@ -115,12 +118,13 @@ struct klr_problem {
  * for a file without examples. *problem is empty after a failure. */
 int klr_problem_read(struct klr_problem *problem, const char *path, int flags,
                      long long threads, struct klr_error *err);
+/* What klr_problem_read has filled, which is empty then. */
 void klr_problem_free(struct klr_problem *problem);
 
 /* Scale the features of a problem that was read, once, as klr-scale --exact
  * does: to [-1, 1] or to zero mean and unit deviation over all its examples.
  * Models trained on it scale what they are asked about alike. KLR_E_DATA for
- * values that are scaled out of range. */
+ * values that are scaled out of range. A failure leaves it as it was. */
 enum klr_scale { KLR_SCALE_NONE, KLR_SCALE_MINMAX, KLR_SCALE_STANDARD };
 extern const char *const klr_scale_names[]; /* "none", ..., NULL */
 int klr_problem_scale(struct klr_problem *problem, enum klr_scale how,
@@ -231,7 +235,9 @@ struct klr_progress {
     size_t points;            /* of a grid, else 0 ... */
     double done;              /* ... and the share of its work that is done */
 };
-/* Called at most some ten times a second. Nonzero: stop with what there is. */
+/* Called at most some ten times a second, by one thread at a time, which in
+ * klr_cross_validate need not be the caller's. Nonzero: stop with what there is.
+ */
 typedef int klr_progress_fn(const struct klr_progress *, void *context);
 
 /* Ranges and defaults of the numbers: klr_train_options. */

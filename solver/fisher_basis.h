@@ -31,6 +31,7 @@ struct candidates {
     double *exact;           /* (CANDIDATES or machines, and one, n) */
 };
 
+/* *c is all zero; free it in any case. */
 static int candidates_create(struct candidates *c, const struct binary *problem,
                              size_t machines, struct klr_error *err);
 static void candidates_free(struct candidates *c);
@@ -138,6 +139,7 @@ enum {
     SCAN_BAND = PANELS * SCAN_PANEL   /* and with all of them */
 };
 
+/* *s is all zero; free it in any case. */
 static int scan_create(struct scan *s, struct basis *basis,
                        const struct candidates *c, struct klr_error *err);
 static void scan_free(struct scan *s);

@@ -54,7 +54,7 @@ struct ensemble {
     double scale;      /* max of sum_j beta_j^2 |K_jj| over machines and C */
 };
 
-/* `params` are settled. */
+/* `params` are settled, *training is all zero; free it in any case. */
 static int training_create(struct training *training, struct klr_operator *op,
                            const struct klr_params *params,
                            const struct layout *layout, struct klr_error *err);
@@ -82,6 +82,7 @@ static void group_fill(struct group *group, const struct training *training,
 static int group_solve(struct group *group, struct training *training,
                        struct hole hole, struct klr_error *err);
 
+/* Free it in any case. */
 static int ensemble_create(struct ensemble *ensemble,
                            const struct training *training,
                            struct klr_error *err);

@@ -86,6 +86,10 @@ struct sides {
     const double *f, *y, *weight; /* (n) */
 };
 
+/* Of decision values: a part of the largest by which they may differ from
+ * rounding alone, and which tells nothing of the sides. */
+static const double sides_rounding = 1e-12;
+
 /* A power of 2, at least 1, by which decision values are of a size that can be
  * squared. */
 static double sides_unit(const struct sides *s)
@@ -170,7 +174,7 @@ static void platt_minimise(struct platt *p, bool intercept)
  * overflow. */
 static bool platt_measure(struct platt *p, double total)
 {
-    const double rounding = 1e-12, least = 1e-290;
+    const double least = 1e-290;
     const struct sides *s = p->sides;
     double most = 0;
     for (size_t i = 0; i < s->n && total > 0; i++)
@@ -179,7 +183,7 @@ static bool platt_measure(struct platt *p, double total)
         most = fmax(most, fabs(s->f[i] / p->unit));
         p->spread = fmax(p->spread, fabs(s->f[i] / p->unit - p->mean));
     }
-    return p->spread > fmax(rounding * most, least);
+    return p->spread > fmax(sides_rounding * most, least);
 }
 
 /* The slope is not negative: more of f is never less of the class. */
@@ -252,8 +256,9 @@ static struct moments sides_moments(const struct sides *s, double unit)
 
 /* The log-odds of two normal densities times the priors, of which the positive
  * side has `prior`, or its share of the examples if that is NaN. Means in the
- * wrong order, of few examples held out, leave the priors; a side without a
- * variance, of one example, has that of the other. */
+ * wrong order, of few examples held out, or that rounding alone tells apart
+ * leave the priors; a side without a variance, of one example, has that of the
+ * other. */
 static struct link link_fit_gaussian(const struct sides *s, double prior)
 {
     double unit = sides_unit(s);
@@ -262,9 +267,10 @@ static struct link link_fit_gaussian(const struct sides *s, double prior)
     double *var = m.var, apart = mean[1] - mean[0];
     double odds = isnan(prior) ? log(m.size[1]) - log(m.size[0])
                                : log(prior) - log1p(-prior);
-    if (!(apart > 0))
+    double rounding = sides_rounding * fmax(fabs(mean[0]), fabs(mean[1]));
+    if (!(apart > rounding))
         return (struct link){LINK_GAUSSIAN, 0, -odds, 0};
-    double least = 1e-12 * apart * apart + 1e-300;
+    double least = fmax(1e-12 * apart * apart, rounding * rounding) + 1e-300;
     for (int side = 0; side < 2; side++)
         if (!(var[side] > least))
             var[side] = fmax(var[!side], least);

@@ -137,6 +137,16 @@ static void test_units(void)
         f[i] = 0.3 + (double)(i % 3) * 0x1p-54;
     struct link link = link_fit_platt(&sides, true);
     ok(link.a == 0 && isfinite(link.b), "no slope from roundings: %g", link.a);
+    for (size_t i = 0; i < N; i++)
+        f[i] = 0.3 + (y[i] > 0) * 0x1p-44;
+    link = link_fit_gaussian(&sides, 0.2);
+    ok(link.a == 0 && link.c == 0 && fabs(link.b - log(4)) < 1e-15,
+       "and no densities: %g, %g", link.a, link.c);
+    for (size_t i = 0; i < N; i++)
+        f[i] = 0.3 + 1e-10 * y[i] + (double)(i / 3 % 3) * 0x1p-44;
+    f[0] -= 0x1p-44;
+    link = link_fit_gaussian(&sides, 0.2);
+    ok(link.a < 0 && link.c == 0, "nor variances: %g, %g", link.a, link.c);
 }
 
 /* The definition: sum_i w_i log(1 + e^(-y_i (slope f_i + constant))). */

@@ -7,8 +7,9 @@
  *
  *   minimise  F(w, b) = 1/2 w^2 + sum_i C_i max(0, 1 - y_i (w u_i + b))
  *
- * with C_i the weight of y_i's class: the paper names no C, and the means of u
- * in both classes differ by 2. The threshold is u = -b / w.
+ * with C_i the weight of example i, its own times that of its class: the paper
+ * names no C, and the means of u in both classes differ by 2. The threshold is
+ * u = -b / w.
  *
  * For w > 0 the slope of F in b begins with -T, T the sum of C_i over positive
  * examples, and rises by C_i where b passes y_i - w u_i: so the best b is the

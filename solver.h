@@ -236,8 +236,8 @@ struct klr_progress {
     double done;              /* ... and the share of its work that is done */
 };
 /* Called at most some ten times a second, by one thread at a time, which in
- * klr_cross_validate need not be the caller's. Nonzero: stop with what there is.
- */
+ * klr_cross_validate need not be the caller's. Nonzero: stop with what there
+ * is. */
 typedef int klr_progress_fn(const struct klr_progress *, void *context);
 
 /* Ranges and defaults of the numbers: klr_train_options. */

@@ -329,9 +329,10 @@ struct clock {
 static void clock_start(struct clock *clock, size_t problems);
 /* Of two reasons to stop: the last in their order stands for both. */
 static enum klr_status gravest(enum klr_status a, enum klr_status b);
-/* Begin so many problems, each of n examples. Where the total is known, they end
- * when a quarter of the limit of time is over, and of the rest their part and
- * that of the problems before: those that are still to come have time left. */
+/* Begin so many problems, each of n examples. Where the total is known, they
+ * end when a quarter of the limit of time is over, and of the rest their part
+ * and that of the problems before: those that are still to come have time
+ * left. */
 static void clock_next(struct clock *clock, size_t problems, size_t n);
 /* Of all problems: KLR_TIME_LIMIT, KLR_INTERRUPTED, or to go on. */
 static enum klr_status clock_status(const struct clock *clock,

@@ -75,12 +75,15 @@ static unsigned char smo_side(const struct smo *smo,
 
 /* psi'' as the choice of j takes it. Nearer to 0 or C than smo_near it is so
  * large that an example which should leave promises hardly anything, and would
- * wait until all others are optimal. */
+ * wait until all others are optimal. Alphas that belong next to 0 do not grow
+ * with C: where a part of a large C is much more, they promise much, and are
+ * chosen again and again for steps that hardly move them. */
 static double smo_curvature(const struct smo *smo, const struct smo_example *e)
 {
-    double near = smo_near * e->cost;
-    return conjugate_curvature(
-        &smo->loss, fmin(fmax(e->alpha, near), e->cost - near), e->cost);
+    double low = smo_near * fmin(e->cost, 100);
+    double high = (1 - smo_near) * e->cost;
+    return conjugate_curvature(&smo->loss, fmin(fmax(e->alpha, low), high),
+                               e->cost);
 }
 
 static bool smo_move(struct smo *smo, size_t i, double t, double room)

@@ -156,6 +156,15 @@ for my $solver (sort keys %costs) {
         lambda => $_ / 10) for 1, 10;
 }
 
+# By smo also where C, or the weight of a class, is so large that alphas which
+# belong next to 0 are far less than a small part of it.
+for my $case ([ 1e6, 1 ], [ 100, 1000 ], [ 1e4, 1e4 ]) {
+    my ($cost, $weight) = @$case;
+    logistic_cell($dir, "weight $weight", 'heart_scale', solver => 'smo',
+        cost => $cost, judge => [ 'klr', "1=$weight" ],
+        options => [ qw(-g 0.05 --max-iter 50000 -w1), $weight, -c => $cost ]);
+}
+
 # Without bias: klr, and sklr, by newton.
 for my $name (qw(even skewed)) {
     for my $cost (0.125, 8, 1000) {

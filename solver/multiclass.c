@@ -365,16 +365,17 @@ static void group_succeed(struct group *group, size_t machine, double sign,
 }
 
 /* The model of a sparse solution leaves out the examples at the lower end of
- * the box: Consolo, section 3. rho and the primal objective are then those of
- * what is left; the dual point stays. Entries are as before, so that terms of
- * first order cancel in the gap. u and cost (n) are workspace. */
+ * the box: Consolo, section 3. A primal point may be beyond that end, far from
+ * 0: such examples stay. rho and the primal objective are then those of what is
+ * left; the dual point stays. Entries are as before, so that terms of first
+ * order cancel in the gap. u and cost (n) are workspace. */
 static void solution_drop(const struct binary *binary, double c,
                           struct solution *solution, double *u, double *cost)
 {
     struct loss loss = loss_of(binary->params, c);
     double *beta = solution->beta;
     for (size_t i = 0; i < binary->n; i++) {
-        if (binary->y[i] * beta[i] <= loss.box)
+        if (fabs(beta[i]) <= loss.box)
             beta[i] = 0;
         cost[i] = c * binary->weight[i];
     }

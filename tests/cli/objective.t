@@ -156,6 +156,18 @@ for my $solver (sort keys %costs) {
         lambda => $_ / 10) for 1, 10;
 }
 
+# What of an answer is beyond the lower end of the box, which a kernel of rank 1
+# leads to, is not left out: the gap would be some 7e-4.
+{
+    my $line = put("$dir/line", join '', map {
+        my $i = $_;
+        join(' ', $i == 1 ? -1 : 1, map { "$_:" . $i * $_ / 150 } 1 .. 8) . "\n"
+    } 0 .. 149);
+    logistic_cell($dir, 'line', $line, solver => 'newton', cost => 2,
+        options => [qw(-s sklr -t linear -c 2 -l 100)],
+        judge => [ 'sklr', 100, 1e-5 ]);
+}
+
 # By smo also where C, or the weight of a class, is so large that alphas which
 # belong next to 0 are far less than a small part of it.
 for my $case ([ 1e6, 1 ], [ 100, 1000 ], [ 1e4, 1e4 ]) {

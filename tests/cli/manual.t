@@ -33,13 +33,33 @@ sub options_of_page
     return @options;
 }
 
+# The names of a tool's options alone: argparse folds lines as it likes.
+sub names_of_help
+{
+    my %names;
+    for my $command (@_) {
+        my $run = run([ @$command, '--help' ]);
+        is($run->{exit}, 0, "@$command --help");
+        for ($run->{out} =~ /^  (-.*)/mg) {
+            $names{$_} = 1 for /(?<!\S)(--?[a-z][-\w]*)/g;
+        }
+    }
+    return sort keys %names;
+}
+
+sub names_of_page
+{
+    my ($program) = @_;
+    return sort map { "-$_" } map { /Fl (\S+)/g }
+        get("docs/$program.1") =~ /^\.It (Fl .*)$/mg;
+}
+
 my $mandoc = peer('mandoc');
 my $groff = peer('groff');
-for my $program (qw(klr-scale klr-train klr-predict)) {
-    my @help = options_of_help($program);
-    cmp_ok(scalar @help, '>', 3, "$program: --help names options");
-    is_deeply([ sort(options_of_page($program)) ], [ sort @help ],
-        "$program: page and help name the same options");
+
+sub well_formed
+{
+    my ($program) = @_;
     my $page = get("docs/$program.1");
     ok($page !~ /[^\x00-\x7f]|[ \t]$/m, "$program: plain text");
     SKIP: {
@@ -56,6 +76,27 @@ for my $program (qw(klr-scale klr-train klr-predict)) {
             if $lint->{err} =~ /can't open|macro file/;
         is($lint->{err}, '', "$program: groff -ww");
     }
+    return;
+}
+
+for my $program (qw(klr-scale klr-train klr-predict)) {
+    my @help = options_of_help($program);
+    cmp_ok(scalar @help, '>', 3, "$program: --help names options");
+    is_deeply([ sort(options_of_page($program)) ], [ sort @help ],
+        "$program: page and help name the same options");
+    well_formed($program);
+}
+
+my %kinds = ('klr-plot' => [qw(reliability roc pr surface)]);
+for my $tool (qw(klr-check klr-subset klr-grid klr-plot)) {
+    SKIP: {
+        skip 'python3 is not installed', 1 unless peer('python3');
+        my @commands = map { [ "tools/$tool", $_ ] } @{ $kinds{$tool} // [] };
+        my @help = names_of_help(@commands ? @commands : [ "tools/$tool" ]);
+        is_deeply([ names_of_page($tool) ], \@help,
+            "$tool: page and help name the same options");
+    }
+    well_formed($tool);
 }
 
 done_testing();

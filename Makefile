@@ -287,7 +287,7 @@ bench: all
 bench-passes: all $(TEST_TOOLS)
 	bench/passes.pl
 
-## bench-bars: large C, paths, memory, model bytes, threads against their bars
+## bench-bars: large C, sparse models, paths, memory, threads against their bars
 bench-bars: all $(TEST_TOOLS)
 	bench/bars.pl
 

@@ -57,7 +57,7 @@ sub prepared
     return "$dir/$set";
 }
 
-# Train klr; what --json said, one hash for each C.
+# Train klr, or what options say; what --json said, one hash for each C.
 sub train
 {
     my ($set, $model, @options) = @_;
@@ -68,14 +68,14 @@ sub train
     return ref $said eq 'ARRAY' ? @$said : $said;
 }
 
-# The gap of the model as the evaluator finds it.
+# The gap of the model as the evaluator finds it; infinite if it is no number.
 sub judged_gap
 {
     my ($type, $set, @numbers) = @_;
     my $run = run([ tool('evaluate'), $type, prepared($set), "$dir/model",
         @numbers ]);
     die "evaluate: $run->{err}" if $run->{exit};
-    return JSON::PP::decode_json($run->{out})->{model_gap};
+    return JSON::PP::decode_json($run->{out})->{model_gap} // 9**9**9;
 }
 
 sub extreme
@@ -83,9 +83,8 @@ sub extreme
     for my $set (qw(diabetes german.numer)) {
         my ($said) = train($set, 'model', qw(-g 0.5 -c 1e6));
         my $gap = judged_gap('klr', $set, 1e6);
-        bar(defined $gap && $gap <= 1e-6, '%s, C = 1e6: gap %s (reported %.2e),'
-            . ' %.1f passes', $set, $gap // 'NaN', $said->{gap},
-            $said->{passes});
+        bar($gap <= 1e-6, '%s, C = 1e6: gap %.2e (reported %.2e), %.1f passes',
+            $set, $gap, $said->{gap}, $said->{passes});
     }
     return;
 }
@@ -103,7 +102,7 @@ sub sparse
                     -c => $cost, -l => $lambda);
                 my $gap = $small
                     ? judged_gap('sklr', $set, $cost, $lambda, 1e-5)
-                    : $said->{gap};
+                    : $said->{gap} // 9**9**9;
                 $count += $gap <= 1e-6;
                 $most = $gap if $gap > $most;
                 $problems++;

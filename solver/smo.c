@@ -31,7 +31,8 @@
 enum { SMO_FILL_BYTES = 8 << 20 }; /* for rows that are completed */
 
 static const double smo_margin = 1e-12;    /* mu */
-static const double smo_near = 1e-7;       /* of C: see smo_curvature */
+static const double smo_near = 1e-7;       /* of C: see smo_curvature ... */
+static const double smo_near_most = 1e-5;  /* ... from 0 */
 static const double smo_least_eps = 1e-14; /* a gap asks for no less */
 
 /* ---- one example ---- */
@@ -80,7 +81,7 @@ static unsigned char smo_side(const struct smo *smo,
  * chosen again and again for steps that hardly move them. */
 static double smo_curvature(const struct smo *smo, const struct smo_example *e)
 {
-    double low = smo_near * fmin(e->cost, 100);
+    double low = fmin(smo_near * e->cost, smo_near_most);
     double high = (1 - smo_near) * e->cost;
     return conjugate_curvature(&smo->loss, fmin(fmax(e->alpha, low), high),
                                e->cost);

@@ -207,7 +207,8 @@ sub logistic_cell
     my $in_place = $within && ($arg{free} ? $judged->{rho} == 0
         : abs $judged->{sum_beta} <= 1e-9 * $arg{cost} * $judged->{n});
     my $closed = $arg{coarse} ? $judged->{violation} <= 0.05
-        : $judged->{model_gap} <= 1e-6 && $ours->{gap} <= 1e-6;
+        : $judged->{model_gap} <= 1e-6 && $ours->{gap} <= 1e-6
+        && $ours->{status} eq 'converged';
     ok($closed && $off <= 1e-6 && $primal <= 1e-6 && $in_place,
         sprintf '%s: gap %.2e', $label, $judged->{model_gap})
         or diag(sprintf "gap %.3g (reported %s), primal %.9g (reported %s),"

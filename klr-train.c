@@ -566,6 +566,7 @@ int main(int argc, char **argv)
         .context = &train,
         .examples = train_examples,
     };
+    klr_keep_freed();
     cli_catch_signals();
     klr_params_init(&train.params);
     int status = cli_parse(&program, argc, argv, operand);

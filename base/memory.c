@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "base/memory.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGNMENT = 64 };
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
+enum { ALIGNMENT = 64, LARGE = 32 << 20 };
 
 static void *out_of_memory(struct klr_error *err, size_t count, size_t size)
 {
@@ -56,6 +61,14 @@ int klr_grow(void *array, size_t *capacity, size_t need, size_t size,
     memcpy(array, &block, sizeof block);
     *capacity = grown;
     return 0;
+}
+
+void klr_keep_freed(void)
+{
+#ifdef M_TRIM_THRESHOLD
+    mallopt(M_MMAP_THRESHOLD, LARGE);
+    mallopt(M_TRIM_THRESHOLD, INT_MAX);
+#endif
 }
 
 void *klr_free(void *block)

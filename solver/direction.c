@@ -284,15 +284,20 @@ static bool direction_step(struct direction *d, double *rz)
     return true;
 }
 
-/* The Newton step D = S v - e, for functions v - e, from beta has slope e'K D <
- * 0 in P. Where the preconditioner is poor, a residual that is small in its
- * norm may still spoil that. */
-static bool direction_descends(const struct direction *d)
+/* Of P along the step D = S v - e, for functions v - e, from beta: e'K D. */
+static double direction_slope(const struct direction *d)
 {
     double slope = 0;
     for (size_t i = 0; i < d->size; i++)
         slope += d->e[i] * (d->kv[i] - d->q[i]);
-    return d->partial || slope < 0;
+    return slope;
+}
+
+/* Whether P falls along the step. Where the preconditioner is poor, a residual
+ * that is small in its norm may still spoil that. */
+static bool direction_descends(const struct direction *d)
+{
+    return d->partial || direction_slope(d) < 0;
 }
 
 /* On the rows kept; rz is r'z or, for functions, about <r, z>. */

@@ -171,7 +171,8 @@ static void newton_judge(struct newton *nt)
  * sum_j g_j^2 K_jj. Near the optimum the first-order terms of P and of D cancel
  * in the gap, which errs by 1/2 sum W_i h_i^2; the objectives themselves err by
  * 2^-23 sum g_i^2 K_ii. True if the gap could not be told from that, or is
- * small enough to end with objectives that err by more, or of halves at all. */
+ * small enough to end with objectives of a model that err by more, or of halves
+ * at all. */
 static bool newton_blurred(const struct newton *nt,
                            enum klr_precision precision, double gap)
 {
@@ -182,7 +183,8 @@ static bool newton_blurred(const struct newton *nt,
     return precision != KLR_DOUBLE &&
            (!(0.5 * ldexp(g * s, -2 * digits) <= 0.1 * gap * size) ||
             (gap <= nt->eps &&
-             (precision == KLR_HALF || ldexp(g, -digits) > nt->eps * size)));
+             (precision == KLR_HALF ||
+              (nt->problem->whole && ldexp(g, -digits) > nt->eps * size))));
 }
 
 /* P(beta, rho) - D(|beta|), infinite where beta is no point of the dual: the
@@ -324,12 +326,15 @@ static double newton_along(struct newton *nt, double t)
 
 /* On the line from beta to the Newton point, of t = 1, 1/2, 1/4 ... the first
  * with a smaller P than before and not a larger one than the next; false if
- * there is none. A point found by coarser products than P is formed of must not
- * be so far off that only a little of the way to it pays. */
+ * there is none. Where P falls by a third of what its slope promises, the
+ * parabola through both is least at 3 t / 4 or beyond, and the next is no
+ * better. A point found by coarser products than P is formed of must not be so
+ * far off that only a little of the way to it pays. */
 static bool newton_line_search(struct newton *nt)
 {
     const struct direction *d = &nt->direction;
     const double least = d->precision < nt->looks ? 0.1 : 1e-8;
+    const double start = nt->primal, slope = direction_slope(d);
     double best = 0;
     for (double t = 1; t > least; t /= 2) {
         double primal = newton_along(nt, t);
@@ -337,6 +342,8 @@ static bool newton_line_search(struct newton *nt)
             best = t;
             nt->primal = primal;
             newton_copy(nt, nt->rho, nt->rho_x);
+            if (primal - start <= t * slope / 3)
+                break;
         } else if (best > 0) {
             break;
         }
@@ -354,10 +361,12 @@ static bool newton_line_search(struct newton *nt)
 
 /* The point of the smallest P: beta = 0, or what products in double have told.
  * At a large C a step may raise P, since the product carried along the line had
- * lost its digits; those after it mostly make up for that. */
+ * lost its digits; those after it mostly make up for that. No P is below 0 but
+ * by rounding. */
 static void newton_keep(struct newton *nt)
 {
-    if (nt->looks != KLR_DOUBLE || !(nt->primal < nt->least_primal))
+    if (nt->looks != KLR_DOUBLE || nt->primal < 0 ||
+        !(nt->primal < nt->least_primal))
         return;
     memcpy(nt->least, nt->beta, nt->size * sizeof *nt->least);
     memcpy(nt->kleast, nt->u, nt->size * sizeof *nt->kleast);
@@ -385,7 +394,8 @@ static void newton_return(struct newton *nt)
 /* Where steps did not arrive, the best point stands for the last one. */
 static enum klr_status newton_end(struct newton *nt, enum klr_status status)
 {
-    if (status != KLR_CONVERGED && !(nt->primal <= nt->least_primal))
+    bool least = nt->primal >= 0 && nt->primal <= nt->least_primal;
+    if (status != KLR_CONVERGED && !least)
         newton_return(nt);
     return status;
 }

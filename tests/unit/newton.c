@@ -223,6 +223,8 @@ static void test_line(struct newton *nt)
     newton_refresh(nt);
     logistic_gradient(nt);
     newton_product(nt, nt->e, KLR_DOUBLE, nt->q);
+    d->e = nt->e;
+    d->q = nt->q;
     for (size_t i = 0; i < MOST; i++) {
         d->v[i] = -1e4 * nt->e[i];
         d->kv[i] = -1e4 * nt->q[i];
@@ -237,6 +239,44 @@ static void test_line(struct newton *nt)
        "of one found by doubles it is: P = %g, was %g", nt->primal, primal);
     d->precision = precision;
     nt->looks = precision;
+}
+
+/* The way of a step -a e that a line search goes, and whether it looked no
+ * further. The point stays. */
+static double line_taken(struct newton *nt, double a, bool *first)
+{
+    struct direction *d = &nt->direction;
+    newton_refresh(nt);
+    logistic_gradient(nt);
+    newton_product(nt, nt->e, KLR_DOUBLE, nt->q);
+    d->e = nt->e;
+    d->q = nt->q;
+    for (size_t i = 0; i < MOST; i++) {
+        d->v[i] = (1 - a) * nt->e[i];
+        d->kv[i] = (1 - a) * nt->q[i];
+    }
+    double before = nt->beta[0];
+    newton_line_search(nt);
+    double moved = nt->beta[0] - before;
+    *first = nt->x[0] == nt->beta[0];
+    for (size_t i = 0; i < MOST; i++)
+        nt->beta[i] += a * (moved / (-a * nt->e[0])) * nt->e[i];
+    return moved / (-a * nt->e[0]);
+}
+
+/* Short steps are taken whole at once; of one that goes too far less, or after
+ * a look at less. */
+static void test_first(struct newton *nt)
+{
+    bool first;
+    double a = 1e-3, way = line_taken(nt, a, &first);
+    ok(first && fabs(way - 1) < 1e-9, "a short step: %g of it at once", way);
+    while (first && a < 1e6)
+        way = line_taken(nt, a *= 1.2, &first);
+    ok(!first && fabs(way - 1) < 1e-9, "a = %g: %g of it after a look", a, way);
+    while (way > 0.9 && a < 1e6)
+        way = line_taken(nt, a *= 1.05, &first);
+    ok(fabs(way - 0.5) < 1e-9, "a = %g: %g of it", a, way);
 }
 
 /* Where both ask for double products from the first step on, a C has a larger P
@@ -342,6 +382,7 @@ static void test_span(const struct sample *s)
     test_plan(&nt);
     test_return(&nt);
     test_line(&nt);
+    test_first(&nt);
     for (size_t a = 0; a < NEWTON_KNOWN + 1; a++) {
         for (size_t i = 0; i < MOST; i++)
             nt.beta[i] = problem.y[i] * uniform();

@@ -260,7 +260,8 @@ struct klr_params {
     int threshold;           /* enum klr_threshold, --threshold, kfd */
     int selection;        /* enum klr_selection, --selection, kfd by greedy */
     double eps;           /* -e; NaN: the solver's default. newton, cg: relative
-                              duality gap (1e-6); exact: the same (1e-14); smo:
+                              duality gap (1e-6, for the points of a grid
+                              1e-4); exact: the same (1e-14); smo:
                               svm, LIBSVM's tolerance on the KKT conditions;
                               klr, Keerthi's tau, in log-odds (1e-3); trirls:
                               relative change of the deviance (2.5); greedy:
@@ -564,8 +565,9 @@ struct klr_params klr_params_point(const struct klr_params *params,
  * no folds, for folds that the examples do not have, and for a metric without
  * a value, too, KLR_E_LIMIT where the time for leave-one-out was too short.
  *
- * What eps leaves open depends on the points before. The best of several is
- * validated once more, as if it were the only one; a time limit counts anew. */
+ * What eps leaves open depends on the points before, and several are validated
+ * to a larger one where it is left to the solver. The best of them is validated
+ * once more, as if it were the only one; a time limit counts anew. */
 int klr_cross_validate(const struct klr_problem *problem,
                        const struct klr_params *params, bool held_out,
                        struct klr_validation *out, struct klr_error *err);

@@ -6,7 +6,8 @@
  * side by side, a thread each; else one after the other, by all threads. That
  * does not change a result.
  *
- * Within eps, a point depends on the path to it. The best of several is
+ * Within eps, a point depends on the path to it, and what a point needs to be
+ * chosen is less than what it needs to be the answer. The best of several is
  * therefore validated once more, as if it were the only one.
  */
 #include "solver/internal.h"
@@ -26,6 +27,7 @@ struct grid {
     const struct klr_problem *problem;
     const struct klr_params *params; /* settled */
     const struct layout *layout;
+    double eps;              /* of points that are not the answer yet */
     struct klr_pool *pool;   /* of the operators; NULL: gammas side by side */
     struct klr_params share; /* params with what memory a gamma may use */
     struct klr_validation *out;
@@ -188,6 +190,7 @@ static int grid_run(struct grid *grid, struct klr_pool *pool,
     size_t gammas = grid->params->gamma.count;
     size_t abreast = grid_abreast(grid->params, grid->layout, pool);
     grid->share = *grid->params;
+    grid->share.eps = grid->eps;
     grid->share.cache_mb =
         (double)params_budget(grid->params) / 1048576.0 / (double)abreast;
     grid->pool = abreast > 1 ? NULL : pool;
@@ -262,6 +265,7 @@ int klr_cross_validate(const struct klr_problem *problem,
     struct grid grid = {.problem = problem,
                         .params = params,
                         .layout = &layout,
+                        .eps = params_grid_eps(given),
                         .out = out,
                         .begin = klr_seconds()};
     pthread_mutex_init(&grid.lock, NULL);

@@ -402,10 +402,9 @@ static int solution_drop_all(const struct binary *binary,
     return 0;
 }
 
-/* `count` binary problems with their solutions for each C; of the whole
- * training set or of a part. */
+/* `count` binary problems with their solutions for each C. */
 static int system_solve(const struct training *training, struct binary *binary,
-                        struct solution **solution, size_t count, bool whole,
+                        struct solution **solution, size_t count,
                         struct klr_error *err)
 {
     const struct klr_params *params = training->params;
@@ -423,7 +422,7 @@ static int system_solve(const struct training *training, struct binary *binary,
             clock_next(binary[m].clock, 1, binary[m].n);
             code = system->solve(&binary[m], solution[m], err);
         }
-        if (!code && params->lambda_bound && whole)
+        if (!code && params->lambda_bound && binary[m].whole)
             code = lambda_bound(&binary[m], system->solve, solution[m], err);
         if (!code && system->model == KLR_MODEL_SKLR && !params->keep_bounded)
             code = solution_drop_all(&binary[m], solution[m], err);
@@ -465,12 +464,11 @@ static int group_solve(struct group *group, struct training *training,
             .weight = group->weight,
             .params = training->params,
             .clock = &training->clock,
+            .whole = hole.fold == training->layout->folds &&
+                     hole.part == training->layout->parts,
         };
     }
-    code = system_solve(training, binary, solution, count,
-                        hole.fold == training->layout->folds &&
-                            hole.part == training->layout->parts,
-                        err);
+    code = system_solve(training, binary, solution, count, err);
 done:
     klr_free(binary);
     klr_free(solution);

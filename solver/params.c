@@ -99,6 +99,14 @@ static struct klr_params params_settle(const struct klr_params *params)
     return settled;
 }
 
+static double params_grid_eps(const struct klr_params *params)
+{
+    const struct system *system = system_of(params, NULL);
+    bool open = isnan(params->eps) && !(params->gap > 0);
+    return open && system->grid_eps > 0 ? system->grid_eps
+                                        : params_settle(params).eps;
+}
+
 static size_t params_budget(const struct klr_params *params)
 {
     double bytes = params->cache_mb * 1048576.0;

@@ -74,9 +74,10 @@ struct system {
     bool needs_psd; /* takes positive semidefinite kernels only */
     enum system_bias bias;
     enum system_gap gap;
-    bool leave_out; /* leave-one-out has a closed form, of kernels that are
+    bool leave_out;  /* leave-one-out has a closed form, of kernels that are
                        positive semidefinite */
-    double eps;     /* where -e is not given */
+    double eps;      /* where -e is not given */
+    double grid_eps; /* the same for the points of a grid, or 0: as eps */
     solve_fn *solve;
     /* NULL: nothing is gained by it. */
     solve_all_fn *solve_all;

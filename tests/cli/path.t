@@ -198,6 +198,23 @@ for my $case (['heart', ''], ['heart', '-s svm'], ['classes2', '-t 0'],
         'and the model made with it');
 }
 
+# Points are compared at a gap of 1e-4, the best is validated at 1e-6, and -e
+# holds for both.
+{
+    my @grid = qw(-v 3 -q -c 0.1:1000:x10 heart never);
+    my ($open, $coarse, $fine) = map { [ table(train("@$_ @grid")) ] } [],
+        [qw(-e 1e-4)], [qw(-e 1e-6)];
+    my ($best) = sort { $a->{'log loss'} <=> $b->{'log loss'} } @$fine;
+    my @differ = grep { $coarse->[$_]{'log loss'} != $fine->[$_]{'log loss'} }
+        0 .. $#$fine;
+    cmp_ok(@differ, '>', 1, 'a coarser table is another');
+    for my $i (0 .. $#$fine) {
+        my $like = $fine->[$i]{C} == $best->{C} ? $fine : $coarse;
+        is($open->[$i]{'log loss'}, $like->[$i]{'log loss'},
+            "C = $fine->[$i]{C}: as with -e");
+    }
+}
+
 # ---- The metric that chooses ----
 
 for my $case ([ accuracy => 1, 'accuracy' ],

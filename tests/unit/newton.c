@@ -241,9 +241,9 @@ static void test_line(struct newton *nt)
     nt->looks = precision;
 }
 
-/* The way of a step -a e that a line search goes, and whether it looked no
- * further. The point stays. */
-static double line_taken(struct newton *nt, double a, bool *first)
+/* The part of a step -a e that a line search goes. P falls by `share` of what
+ * its slope promises of the whole of it; the point stays. */
+static double line_taken(struct newton *nt, double a, double *share)
 {
     struct direction *d = &nt->direction;
     newton_refresh(nt);
@@ -255,28 +255,24 @@ static double line_taken(struct newton *nt, double a, bool *first)
         d->v[i] = (1 - a) * nt->e[i];
         d->kv[i] = (1 - a) * nt->q[i];
     }
-    double before = nt->beta[0];
+    double before = nt->beta[0], primal = nt->primal;
+    *share = (newton_along(nt, 1) - primal) / direction_slope(d);
     newton_line_search(nt);
-    double moved = nt->beta[0] - before;
-    *first = nt->x[0] == nt->beta[0];
+    double part = (before - nt->beta[0]) / (a * nt->e[0]);
     for (size_t i = 0; i < MOST; i++)
-        nt->beta[i] += a * (moved / (-a * nt->e[0])) * nt->e[i];
-    return moved / (-a * nt->e[0]);
+        nt->beta[i] += a * part * nt->e[i];
+    return part;
 }
 
-/* Short steps are taken whole at once; of one that goes too far less, or after
- * a look at less. */
-static void test_first(struct newton *nt)
+/* Steps are gone whole, and half where P would fall by less than a third. */
+static void test_part(struct newton *nt)
 {
-    bool first;
-    double a = 1e-3, way = line_taken(nt, a, &first);
-    ok(first && fabs(way - 1) < 1e-9, "a short step: %g of it at once", way);
-    while (first && a < 1e6)
-        way = line_taken(nt, a *= 1.2, &first);
-    ok(!first && fabs(way - 1) < 1e-9, "a = %g: %g of it after a look", a, way);
-    while (way > 0.9 && a < 1e6)
-        way = line_taken(nt, a *= 1.05, &first);
-    ok(fabs(way - 0.5) < 1e-9, "a = %g: %g of it", a, way);
+    double share, a = 1e-3, part = line_taken(nt, a, &share);
+    ok(fabs(part - 1) < 1e-9 && share > 0.9, "a short step: %g of it", part);
+    while (part > 0.9 && a < 1e6)
+        part = line_taken(nt, a *= 1.02, &share);
+    ok(fabs(part - 0.5) < 1e-9 && share > 0.2 && share < 0.34,
+       "a step by which P falls by %g: %g of it", share, part);
 }
 
 /* Where both ask for double products from the first step on, a C has a larger P
@@ -382,7 +378,7 @@ static void test_span(const struct sample *s)
     test_plan(&nt);
     test_return(&nt);
     test_line(&nt);
-    test_first(&nt);
+    test_part(&nt);
     for (size_t a = 0; a < NEWTON_KNOWN + 1; a++) {
         for (size_t i = 0; i < MOST; i++)
             nt.beta[i] = problem.y[i] * uniform();

@@ -103,7 +103,7 @@ sub peer_judged
     my ($printed) = $run->{out} =~ /^obj = (\S+),/m;
     my ($judged) = evaluate('svm', $data, $model, $cost);
     return { %$judged, printed => $printed,
-        ended => $run->{err} =~ /max number of iterations/ };
+        ended => scalar($run->{err} =~ /max number of iterations/) };
 }
 
 sub kernel_options

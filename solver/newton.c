@@ -359,13 +359,19 @@ static bool newton_line_search(struct newton *nt)
 
 /* ---- steps ---- */
 
+/* No P is below 0 but by rounding, or where a box gives the losses tails that
+ * fall for ever. */
+static bool newton_is_possible(const struct newton *nt)
+{
+    return nt->primal >= 0 || nt->loss.box > 0;
+}
+
 /* The point of the smallest P: beta = 0, or what products in double have told.
  * At a large C a step may raise P, since the product carried along the line had
- * lost its digits; those after it mostly make up for that. No P is below 0 but
- * by rounding. */
+ * lost its digits; those after it mostly make up for that. */
 static void newton_keep(struct newton *nt)
 {
-    if (nt->looks != KLR_DOUBLE || nt->primal < 0 ||
+    if (nt->looks != KLR_DOUBLE || !newton_is_possible(nt) ||
         !(nt->primal < nt->least_primal))
         return;
     memcpy(nt->least, nt->beta, nt->size * sizeof *nt->least);
@@ -394,7 +400,7 @@ static void newton_return(struct newton *nt)
 /* Where steps did not arrive, the best point stands for the last one. */
 static enum klr_status newton_end(struct newton *nt, enum klr_status status)
 {
-    bool least = nt->primal >= 0 && nt->primal <= nt->least_primal;
+    bool least = newton_is_possible(nt) && nt->primal <= nt->least_primal;
     if (status != KLR_CONVERGED && !least)
         newton_return(nt);
     return status;

@@ -243,6 +243,16 @@ for my $limit (['--max-iter 4', 'iteration', 'iterations'],
     is($run->{exit}, 0, "$options: the model is usable");
 }
 
+# The losses of a box have tails that fall below 0, and so may P: what steps led
+# to is not given up for beta = 0 then.
+{
+    my $run = train('--json -q -s sklr --keep-bounded --box 0.01 -t 1 -d 2'
+        . ' -g 100 --max-iter 60 heart l');
+    my $json = printed_json($run);
+    is($json->{status}, 'iteration_limit', 'below 0: not optimal');
+    cmp_ok($json->{objective}, '<', -100, 'but not where it began');
+}
+
 # A basis of one point is there before time is asked for; its links are not.
 my $links =
     train("-q -s kfd -a greedy --max-basis 1 --time-limit 1e-9 heart l");

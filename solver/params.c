@@ -99,12 +99,15 @@ static struct klr_params params_settle(const struct klr_params *params)
     return settled;
 }
 
+/* The closed form of leave-one-out is one at the optimum, next to which solving
+ * for that costs little. */
 static double params_grid_eps(const struct klr_params *params)
 {
     const struct system *system = system_of(params, NULL);
-    bool open = isnan(params->eps) && !(params->gap > 0);
-    return open && system->grid_eps > 0 ? system->grid_eps
-                                        : params_settle(params).eps;
+    bool given = !isnan(params->eps) || params->gap > 0;
+    if (given || params->loo || system->grid_eps == 0)
+        return params_settle(params).eps;
+    return system->grid_eps;
 }
 
 static size_t params_budget(const struct klr_params *params)

@@ -82,6 +82,8 @@ sub train { return run([ 'klr-train', '-q', map { split } @_ ], cwd => $dir) }
     my $one = printed_json(train(
         "--loo --json -c $best->{c} -g $best->{gamma} heart"));
     is($one->{log_loss}, $best->{log_loss}, 'the best is as alone');
+    my $fine = printed_json(train("--loo --json -e 1e-6 $grid heart"));
+    is_deeply($json->{values}, $fine->{values}, 'all at a gap of 1e-6');
     $json = printed_json(train("--loo --json -e 1e-11 $grid heart"));
     for my $point (@{ $json->{values} }[ 0, 4 ]) {
         $one = printed_json(train("--loo --json -e 1e-11 -c $point->{c}"

@@ -260,8 +260,9 @@ struct klr_params {
     int threshold;           /* enum klr_threshold, --threshold, kfd */
     int selection;        /* enum klr_selection, --selection, kfd by greedy */
     double eps;           /* -e; NaN: the solver's default. newton, cg: relative
-                              duality gap (1e-6, for the points of a grid
-                              1e-4); exact: the same (1e-14); smo:
+                              duality gap (1e-6; newton with the regularizer
+                              kernel, for points of a grid with folds: 1e-4);
+                              exact: the same (1e-14); smo:
                               svm, LIBSVM's tolerance on the KKT conditions;
                               klr, Keerthi's tau, in log-odds (1e-3); trirls:
                               relative change of the deviance (2.5); greedy:
@@ -330,7 +331,8 @@ struct klr_model;
  * `gap` is the largest relative duality gap (primal - dual) / |primal| of a
  * binary problem; NaN where no dual exists (kernels that are not PSD). Primal
  * and dual are those of the maximised dual: primal >= dual; LIBSVM prints
- * obj = -dual. */
+ * obj = -dual. Of folds the objectives themselves, not the gap, may err by what
+ * float entries leave open. */
 struct klr_report {
     enum klr_solver_type solver; /* what "auto" became */
     enum klr_status status;   /* the gravest of all, and of the solutions ... */
@@ -566,8 +568,8 @@ struct klr_params klr_params_point(const struct klr_params *params,
  * a value, too, KLR_E_LIMIT where the time for leave-one-out was too short.
  *
  * What eps leaves open depends on the points before, and several are validated
- * to a larger one where it is left to the solver. The best of them is validated
- * once more, as if it were the only one; a time limit counts anew. */
+ * by folds to a larger one where it is left to the solver. The best of them is
+ * validated once more, as if it were the only one; a time limit counts anew. */
 int klr_cross_validate(const struct klr_problem *problem,
                        const struct klr_params *params, bool held_out,
                        struct klr_validation *out, struct klr_error *err);

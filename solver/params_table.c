@@ -253,7 +253,8 @@ const struct klr_option klr_train_options[] = {
      .offset = KLR_PARAM(eps),
      .preset = (double)NAN,
      KLR_ABOVE_0,
-     .help = "when to stop; newton, cg: relative duality gap (default 1e-6); "
+     .help = "when to stop; newton, cg: relative duality gap (default 1e-6; "
+             "newton with the regularizer kernel, where -v compares: 1e-4); "
              "exact: the same (default 1e-14); smo: violation of the "
              "optimality conditions, klr: in log-odds (default 0.001); trirls: "
              "relative change of the deviance (default 2.5); greedy: relative "

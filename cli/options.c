@@ -78,6 +78,9 @@ static int fail_unknown(const struct parse *parse, const char *text)
     const char *near = suggest(parse->program, name);
     struct match one = {NULL, NULL}; /* "-c1" */
     const char *value = text + 2 + joined;
+    if (near && text[1] == '-' && strcmp(name + 2, near) == 0) /* "--help=1" */
+        return klr_fail(parse->err, KLR_E_USAGE, "option %s takes no value",
+                        name);
     if (text[1] != '-' && text[2])
         one = find(parse->program, text[1], NULL, 0);
     if (near)

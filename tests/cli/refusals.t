@@ -284,6 +284,7 @@ my @values = (
     ['-w 1', 'option -w: the label stands right behind it: -wLABEL WEIGHT'],
     ['--gama 1', 'unknown option --gama (did you mean --gamma?)'],
     ['-gamma 1', 'unknown option -gamma (did you mean --gamma?)'],
+    ['--help=1', 'option --help takes no value'],
     ['--max_iter=5', 'unknown option --max_iter (did you mean --max-iter?)'],
     ['--jason', 'unknown option --jason (did you mean --json?)'],
     ['--kernel-cache-of-mine', 'unknown option --kernel-cache-of-mine'],

@@ -133,6 +133,12 @@ is(grid(@train, split(' ',
     grid(put("$dir/heart_scale",
         validate(split ' ', '--json -c 0.5,2,8 -g 2^-7 heart_scale')))->{out},
     'the options of grid.py');
+is(grid(@train, 'other', 'heart_scale')->{err},
+    "klr-train: one operand too many: 'other' (usage: klr-train [options] "
+    . "training_set [model])\n", 'two files of data');
+is(last_line(grid(@train, split(' ',
+    '-v 2 -s sklr -c 5 -g 0.1 -l 1,2 heart_scale')))
+        =~ /^5 0.1 [12] [0-9.]+\z/, 1, 'a lambda in the last line');
 is(last_line(grid(@train, split(' ',
     '-v 2 -s svm -h 0 -t 0 -c 1,2 heart_scale')))
         =~ tr/ //, 1, 'no gamma where the kernel has none');

@@ -445,6 +445,22 @@ static void warn(struct scale *scale, const struct cli_program *program)
                  scale->nonzeros_written);
 }
 
+/* No output is what is read: its end would never come. */
+static int check_outputs(struct scale *scale, struct klr_error *err)
+{
+    const char *const read[] = {scale->data, scale->options.restore};
+    int code = 0;
+    if (scale->options.save) {
+        scale->file = scale->options.save;
+        code = klr_output_check(scale->file, read, 1, err);
+    }
+    if (!code) {
+        scale->file = "stdout";
+        code = klr_output_check("-", read, 2, err);
+    }
+    return code;
+}
+
 static int write_ranges(struct scale *scale, struct klr_error *err)
 {
     scale->file = scale->options.save;
@@ -510,10 +526,8 @@ static int run(struct scale *scale, struct klr_error *err)
                 (options->unlabelled ? KLR_READ_UNLABELLED : 0) |
                 (options->string_labels ? KLR_READ_NAMES : 0);
     int code = settle_options(scale, err);
-    if (!code && options->save) {
-        scale->file = options->save;
-        code = klr_output_check(options->save, &scale->data, 1, err);
-    }
+    if (!code)
+        code = check_outputs(scale, err);
     if (!code) {
         scale->file = scale->data;
         code = klr_reader_open(&reader, scale->data, flags, err);

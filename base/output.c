@@ -211,13 +211,19 @@ static bool same_file(const char *a, const char *b)
            here.st_ino == there.st_ino;
 }
 
+static bool is_file(const char *path)
+{
+    struct stat status;
+    return !stat(path, &status) && S_ISREG(status.st_mode);
+}
+
 /* The same file, or the same name, in one folder, of one that is not there
  * yet. */
 static bool place_is(const struct place *place, const char *path)
 {
     char target[PATH_MAX], here[PATH_MAX], there[PATH_MAX];
     if (place->exists)
-        return same_file(place->target, path);
+        return is_file(place->target) && same_file(place->target, path);
     if (resolve(path, target) ||
         strcmp(place->target + folder_length(place->target),
                target + folder_length(target)) != 0)
@@ -227,21 +233,32 @@ static bool place_is(const struct place *place, const char *path)
     return same_file(here, there);
 }
 
+static int fail_same(const struct place *place, const char *other,
+                     struct klr_error *err)
+{
+    return klr_fail(err, KLR_E_USAGE, "the same file as %s%s", other,
+                    place->direct ? "" : ", and would be replaced");
+}
+
 int klr_output_check(const char *path, const char *const *others, size_t count,
                      struct klr_error *err)
 {
+    static const char in[] = "/dev/fd/0", out[] = "/dev/fd/1";
     struct place place;
-    if (strcmp(path, "-") == 0)
-        return 0;
-    int fault = place_find(&place, path);
+    int fault = place_find(&place, strcmp(path, "-") == 0 ? out : path);
     if (fault)
         return io_error(err, fault);
-    for (size_t i = 0; i < count && !place.direct; i++)
-        if (others[i] && strcmp(others[i], "-") != 0 &&
-            place_is(&place, others[i]))
-            return klr_fail(err, KLR_E_USAGE,
-                            "the same file is named twice, and would be "
-                            "replaced");
+    for (size_t i = 0; i < count; i++) {
+        bool standard = others[i] && strcmp(others[i], "-") == 0;
+        if (!others[i] || !place_is(&place, standard ? in : others[i]))
+            continue;
+        if (standard || place.direct)
+            return fail_same(&place, standard ? "stdin" : others[i], err);
+        return klr_fail(err, KLR_E_USAGE,
+                        "the same file is named twice, and would be replaced");
+    }
+    if (!place.direct && place_is(&place, out))
+        return fail_same(&place, "stdout", err);
     return 0;
 }
 

@@ -22,8 +22,9 @@ bool klr_output_is_stdout(const char *path);
 
 /* Tells, before any work is done, whether `path` could be written: its folder
  * exists and is writable, it is no folder itself: KLR_E_IO. And whether it
- * would replace one of `others` (count), of which NULL and "-" are none:
- * KLR_E_USAGE. Creates nothing. */
+ * would replace a file of `others` (count), of which NULL is none and "-" is
+ * stdin, or that of stdout, or be written into one of `others`: KLR_E_USAGE.
+ * Creates nothing. */
 int klr_output_check(const char *path, const char *const *others, size_t count,
                      struct klr_error *err);
 

@@ -150,10 +150,19 @@ def writing(path):
             "stdout" if path == "-" else path, error.strerror))
 
 
-def are_different(paths):
-    """Whether none of these files replaces another one. None is no file."""
-    targets = [os.path.realpath(path) for path in paths
-               if path is not None and not is_direct(path)]
+def target_of(path, stream):
+    """The file behind a path, of which - is a stream; None: there is none."""
+    if path is None:
+        return None
+    target = os.path.realpath("/dev/fd/%d" % stream if path == "-" else path)
+    return None if is_direct(path) and not os.path.isfile(target) else target
+
+
+def are_different(read, *written):
+    """Whether these files are written into none that is read, nor replace each
+    other. None is no file."""
+    targets = [target_of(read, 0)] + [target_of(path, 1) for path in written]
+    targets = [target for target in targets if target is not None]
     return len(set(targets)) == len(targets)
 
 

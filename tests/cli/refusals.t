@@ -421,6 +421,35 @@ for my $case (@replacements) {
         { w => "1\n2\n", 'x.1' => $good, m => $svm }, 2,
         "$program: $file: $twice");
 }
+# Nor is it written into by the name of a stream, where the end of what is read
+# would never come; and stdout is not lost. The limit ends what is wrong.
+for my $case (
+    # command, what is the same as what
+    ['klr-scale d >>d', 'stdout: the same file as d'],
+    ['klr-scale - <d >>d', 'stdout: the same file as stdin'],
+    ['klr-scale -r r d >>r', 'stdout: the same file as r'],
+    ['klr-predict -b 0 d m >>d', 'stdout: the same file as d'],
+    ['klr-predict -b 0 d - <m >>m', 'stdout: the same file as stdin'],
+    ['klr-predict d m /dev/fd/3 3>>d', '/dev/fd/3: the same file as d'],
+    ['klr-train -q d - >>d', 'stdout: the same file as d'],
+    ['klr-train -q - d <d', 'd: the same file as stdin, and would be replaced'],
+    ['klr-predict - m d <d',
+     'd: the same file as stdin, and would be replaced'],
+    map { ["$_ >>o", 'o: the same file as stdout, and would be replaced'] }
+    'klr-scale -s o d', 'klr-predict d m o', 'klr-train -q --json d o',
+    'klr-train -q -v 2 --cv-out o d')
+{
+    my ($command, $message) = @$case;
+    my ($program) = $command =~ /(\S+)/;
+    my %files = (d => $good, m => $svm, r => $ranges, o => "old\n");
+    my $dir = scratch();
+    put("$dir/$_", $files{$_}) for keys %files;
+    my $run = run([ 'sh', '-c', "ulimit -f 2; \"\$0\"/$command",
+        abs_path($ENV{KLR_BIN} // '.') ], cwd => $dir);
+    is("$run->{exit} $run->{err}", "2 $program: $message\n", $command);
+    is(join('', map { get("$dir/$_") } sort keys %files),
+        join('', @files{sort keys %files}), 'files are as before');
+}
 SKIP: {
     skip 'permissions do not bind root', 3 if $> == 0;
     my $dir = scratch();

@@ -262,6 +262,10 @@ my $kept = put("$dir/kept", "1 1:1\n2 1:2\n3 1:3\n");
 for my $files ([$kept], ["$dir/./kept"], ['-', $kept]) {
     is(subset($kept, 3, @$files)->{exit}, 2, "the data in place of @$files");
 }
+for my $command ('"$1" 3 >>"$1"', '- 3 "$1" <"$1"') {
+    is(run([ 'sh', '-c', "ulimit -f 2; tools/klr-subset $command", 'sh',
+        $kept ])->{exit}, 2, "the data by the name of a stream: $command");
+}
 is(get($kept), "1 1:1\n2 1:2\n3 1:3\n", 'stay');
 is(subset($kept, 3, ('/dev/null') x 2)->{exit}, 0, 'a device twice');
 is(subset(put("$dir/compressed", "BZh91AY&SY\n"), 1)->{err},

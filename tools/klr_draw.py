@@ -44,8 +44,12 @@ def check_picture(parser, path):
 
 
 def quoted(text):
-    text = text.encode("utf-8", "replace").decode().replace("'", "''")
-    return "'" + "".join(c if c.isprintable() else "?" for c in text) + "'"
+    """Between double quotes, where octal numbers can stand for what gnuplot
+    would take for its own."""
+    text = text.encode("utf-8", "replace").decode()
+    return '"%s"' % "".join(
+        "\\%03o" % ord(c) if c in "\"\\`@" else c if c.isprintable() else "?"
+        for c in text)
 
 
 def block(name, rows):

@@ -325,7 +325,7 @@ for my $model ("$dir/flat", "$dir/two") {
 
 SKIP: {
     skip 'gnuplot is not installed', 1 unless $gnuplot;
-    my $title = q(it's "x" `touch y` {/Bold z});
+    my $title = q('it's' ''"x" `touch y` @GPVAL_PI \n {/Bold z});
     my $to = sub { return ('-o', "$dir/$_[0]") };
     my $drawn = sub {
         my ($name, $run, @texts) = @_;

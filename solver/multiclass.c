@@ -128,8 +128,7 @@ static int check_classes(const struct klr_params *params, size_t k,
 {
     if (!isnan(params->prior) && k > 2)
         return klr_fail(err, KLR_E_USAGE,
-                        "option --prior: there are %zu classes, and two have "
-                        "one",
+                        "option --prior: the data have %zu classes, not two",
                         k);
     if (params->prior_correct && multiclass_of(params, k) == KLR_OVA)
         return klr_fail(err, KLR_E_USAGE,

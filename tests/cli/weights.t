@@ -281,7 +281,7 @@ for my $case (
     [ 2, 'option --prior: must be below 1, got 1', '-s kfd --prior 1 heart' ],
     [ 2, 'option --prior: must be greater than 0, got 0',
         '-s kfd --prior 0 heart' ],
-    [ 2, 'option --prior: there are 3 classes, and two have one',
+    [ 2, 'option --prior: the data have 3 classes, not two',
         '-s kfd --prior 0.5 three' ],
     [ 2, '--prior and --prior-correct exclude each other: a prior that is given'
         . ' has no weights in it', '-s kfd --prior 0.5 --prior-correct heart' ],

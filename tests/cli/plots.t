@@ -106,6 +106,14 @@ for my $metric (qw(accuracy balanced logloss brier auc f1 mcc ece)) {
         "the best by $metric");
 }
 
+# "Best gamma = 0.5, C = 1" has as many words as such a table has columns.
+for my $options ('-g 0.5,0.6 --metric f1', '-s svm --metric mcc') {
+    $run = grid(put("$dir/chosen",
+        validate(split(' ', $options), '-c', '1,8', 'heart_scale')));
+    like("$run->{exit} $run->{err}$run->{out}", qr/^0 chosen: /,
+        "the end of the table of $options");
+}
+
 my @parts = map { put("$dir/part$_", validate(qw(--json -c 0.1:10:x10 -g), $_,
         'heart_scale')) } qw(2^-3 2^-7 2^-5);
 is(grid(@parts)->{out}, $text =~ s/^json/grid/r, 'parts are the whole');

@@ -303,7 +303,7 @@ struct binary {
     const double *weight; /* (n) C_i / C */
     const struct klr_params *params;
     struct clock *clock;
-    bool whole; /* the training set, not a part of it */
+    bool whole; /* of the training set, not of folds or parts of it */
 };
 
 struct solution {

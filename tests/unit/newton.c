@@ -214,21 +214,28 @@ static void test_return(struct newton *nt)
        "P = %g, rho = %g", nt->primal, nt->rho[0]);
 }
 
-/* A point far beyond g: a little of the way to it pays, which is trusted unless
- * products for steps are coarser than those of P. */
-static void test_line(struct newton *nt)
+/* The step from beta to beta - a e. */
+static void set_step(struct newton *nt, double a)
 {
     struct direction *d = &nt->direction;
-    const enum klr_precision precision = d->precision;
     newton_refresh(nt);
     logistic_gradient(nt);
     newton_product(nt, nt->e, KLR_DOUBLE, nt->q);
     d->e = nt->e;
     d->q = nt->q;
     for (size_t i = 0; i < MOST; i++) {
-        d->v[i] = -1e4 * nt->e[i];
-        d->kv[i] = -1e4 * nt->q[i];
+        d->v[i] = (1 - a) * nt->e[i];
+        d->kv[i] = (1 - a) * nt->q[i];
     }
+}
+
+/* A point far beyond g: a little of the way to it pays, which is trusted unless
+ * products for steps are coarser than those of P. */
+static void test_line(struct newton *nt)
+{
+    struct direction *d = &nt->direction;
+    const enum klr_precision precision = d->precision;
+    set_step(nt, 1e4);
     double primal = nt->primal, first = nt->beta[0];
     nt->looks = KLR_DOUBLE;
     d->precision = KLR_FLOAT;
@@ -245,18 +252,9 @@ static void test_line(struct newton *nt)
  * its slope promises of the whole of it; the point stays. */
 static double line_taken(struct newton *nt, double a, double *share)
 {
-    struct direction *d = &nt->direction;
-    newton_refresh(nt);
-    logistic_gradient(nt);
-    newton_product(nt, nt->e, KLR_DOUBLE, nt->q);
-    d->e = nt->e;
-    d->q = nt->q;
-    for (size_t i = 0; i < MOST; i++) {
-        d->v[i] = (1 - a) * nt->e[i];
-        d->kv[i] = (1 - a) * nt->q[i];
-    }
+    set_step(nt, a);
     double before = nt->beta[0], primal = nt->primal;
-    *share = (newton_along(nt, 1) - primal) / direction_slope(d);
+    *share = (newton_along(nt, 1) - primal) / direction_slope(&nt->direction);
     newton_line_search(nt);
     double part = (before - nt->beta[0]) / (a * nt->e[0]);
     for (size_t i = 0; i < MOST; i++)
@@ -273,6 +271,31 @@ static void test_part(struct newton *nt)
         part = line_taken(nt, a *= 1.02, &share);
     ok(fabs(part - 0.5) < 1e-9 && share > 0.2 && share < 0.34,
        "a step by which P falls by %g: %g of it", share, part);
+}
+
+/* Floats do for a gap of 1e-6 here, and for objectives to 2e-6: that is what a
+ * model asks for, and no fold. */
+static void test_blurred(struct newton *nt, struct binary *problem)
+{
+    const double eps = nt->eps, target = nt->progress.target;
+    double sum = 0;
+    for (size_t i = 0; i < MOST; i++) {
+        nt->g[i] = 1;
+        nt->s[i] = 1e-6;
+        sum += nt->direction.diagonal[i];
+    }
+    nt->primal = ldexp(sum, -23) / 2e-6;
+    nt->progress.target = nt->eps = 1e-6;
+    for (int whole = 0; whole < 2; whole++) {
+        problem->whole = whole;
+        ok(newton_blurred(nt, KLR_FLOAT, 1e-7) == whole &&
+               !newton_blurred(nt, KLR_FLOAT, 1e-3) &&
+               newton_blurred(nt, KLR_HALF, 1e-7) &&
+               !newton_blurred(nt, KLR_DOUBLE, 1e-7),
+           "objectives of %s", whole ? "a model" : "a fold");
+    }
+    nt->eps = eps;
+    nt->progress.target = target;
 }
 
 /* Where both ask for double products from the first step on, a C has a larger P
@@ -379,6 +402,7 @@ static void test_span(const struct sample *s)
     test_return(&nt);
     test_line(&nt);
     test_part(&nt);
+    test_blurred(&nt, &problem);
     for (size_t a = 0; a < NEWTON_KNOWN + 1; a++) {
         for (size_t i = 0; i < MOST; i++)
             nt.beta[i] = problem.y[i] * uniform();

@@ -250,12 +250,8 @@ int klr_output_check(const char *path, const char *const *others, size_t count,
         return io_error(err, fault);
     for (size_t i = 0; i < count; i++) {
         bool standard = others[i] && strcmp(others[i], "-") == 0;
-        if (!others[i] || !place_is(&place, standard ? in : others[i]))
-            continue;
-        if (standard || place.direct)
+        if (others[i] && place_is(&place, standard ? in : others[i]))
             return fail_same(&place, standard ? "stdin" : others[i], err);
-        return klr_fail(err, KLR_E_USAGE,
-                        "the same file is named twice, and would be replaced");
     }
     if (!place.direct && place_is(&place, out))
         return fail_same(&place, "stdout", err);

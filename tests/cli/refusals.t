@@ -400,26 +400,25 @@ refused('a file as folder of the model', ['klr-train', 'd', 'd/m'], \%bad, 1,
     'klr-train: d/m: cannot write: Not a directory');
 
 # What is read is not replaced by what is written, nor one result by another.
-my $twice = 'the same file is named twice, and would be replaced';
 my @replacements = (
-    # what would be replaced, command
-    ['./d', 'klr-train -q d ./d'],
-    ['d', 'klr-train -q --weights w --cv-out d -v 2 d'],
-    ['w', 'klr-train -q --weights w d w'],
-    ['w', 'klr-train -q --folds-file w --cv-out w d'],
-    ['x', 'klr-train -q -v 2 -c 1,2 --cv-out x d x'],
-    ['./x', 'klr-train -q -v 2 -c 1,2 --cv-out x d ./x'],
-    ['x.1', 'klr-train -q -c 1,2 x.1 x'],
-    ['d', 'klr-predict d m d'],
-    ['m', 'klr-predict d m m'],
-    ['d', 'klr-scale -s d d'],
+    # what would replace what, command
+    ['./d', 'd', 'klr-train -q d ./d'],
+    ['d', 'd', 'klr-train -q --weights w --cv-out d -v 2 d'],
+    ['w', 'w', 'klr-train -q --weights w d w'],
+    ['w', 'w', 'klr-train -q --folds-file w --cv-out w d'],
+    ['x', 'x', 'klr-train -q -v 2 -c 1,2 --cv-out x d x'],
+    ['./x', 'x', 'klr-train -q -v 2 -c 1,2 --cv-out x d ./x'],
+    ['x.1', 'x.1', 'klr-train -q -c 1,2 x.1 x'],
+    ['d', 'd', 'klr-predict d m d'],
+    ['m', 'm', 'klr-predict d m m'],
+    ['d', 'd', 'klr-scale -s d d'],
 );
 for my $case (@replacements) {
-    my ($file, $command) = @$case;
+    my ($file, $same, $command) = @$case;
     my ($program) = $command =~ /(\S+)/;
     refused($command, [split / /, $command],
         { w => "1\n2\n", 'x.1' => $good, m => $svm }, 2,
-        "$program: $file: $twice");
+        "$program: $file: the same file as $same, and would be replaced");
 }
 # Nor is it written into by the name of a stream, where the end of what is read
 # would never come; and stdout is not lost. The limit ends what is wrong.

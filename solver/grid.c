@@ -27,7 +27,7 @@ struct grid {
     const struct klr_problem *problem;
     const struct klr_params *params; /* settled */
     const struct layout *layout;
-    double eps;              /* of points that are not the answer yet */
+    double eps;              /* of points that are not the answer yet, or 0 */
     struct klr_pool *pool;   /* of the operators; NULL: gammas side by side */
     struct klr_params share; /* params with what memory a gamma may use */
     struct klr_validation *out;
@@ -190,7 +190,7 @@ static int grid_run(struct grid *grid, struct klr_pool *pool,
     size_t gammas = grid->params->gamma.count;
     size_t abreast = grid_abreast(grid->params, grid->layout, pool);
     grid->share = *grid->params;
-    grid->share.eps = grid->eps;
+    grid->share.eps = fmax(grid->eps, grid->share.eps);
     grid->share.cache_mb =
         (double)params_budget(grid->params) / 1048576.0 / (double)abreast;
     grid->pool = abreast > 1 ? NULL : pool;

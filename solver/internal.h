@@ -396,7 +396,8 @@ static double best_rho(const struct loss *loss, size_t n, const double *y,
 
 /* With what they leave open: the solver, its eps, the link. */
 static struct klr_params params_settle(const struct klr_params *params);
-/* The eps for the points of a grid, whose best is validated once more. */
+/* For the points of a grid, whose best is validated once more, a larger eps;
+ * 0: there is none. */
 static double params_grid_eps(const struct klr_params *params);
 /* Bytes that solvers may use for K; beside them a program takes so many for
  * what is not K, vectors and preconditioners, whatever -m says. */

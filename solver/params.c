@@ -103,11 +103,8 @@ static struct klr_params params_settle(const struct klr_params *params)
  * for that costs little. */
 static double params_grid_eps(const struct klr_params *params)
 {
-    const struct system *system = system_of(params, NULL);
     bool given = !isnan(params->eps) || params->gap > 0;
-    if (given || params->loo || system->grid_eps == 0)
-        return params_settle(params).eps;
-    return system->grid_eps;
+    return given || params->loo ? 0 : system_of(params, NULL)->grid_eps;
 }
 
 static size_t params_budget(const struct klr_params *params)

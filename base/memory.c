@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "base/memory.h"
 
-#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -20,13 +19,40 @@ static void *out_of_memory(struct klr_error *err, size_t count, size_t size)
     return NULL;
 }
 
+/* Blocks are aligned by hand: what aligned_alloc cuts off in front of a block may
+ * keep it, once freed, from serving the same request again. The address that
+ * malloc gave lies in front of the block; its own alignment leaves room for it. */
+static char *aligned(char *base)
+{
+    return base + ALIGNMENT - (uintptr_t)base % ALIGNMENT;
+}
+
+static void set_base(char *block, char *base)
+{
+    memcpy(block - sizeof base, &base, sizeof base);
+}
+
+static char *base_of(const char *block)
+{
+    char *base = NULL;
+    if (block)
+        memcpy(&base, block - sizeof base, sizeof base);
+    return base;
+}
+
+static bool fits(size_t count, size_t size)
+{
+    return !size || count <= (SIZE_MAX / 2 - ALIGNMENT) / size;
+}
+
 void *klr_alloc(size_t count, size_t size, struct klr_error *err)
 {
-    if (size && count > (SIZE_MAX / 2 - ALIGNMENT) / size)
+    char *base = fits(count, size) ? malloc(count * size + ALIGNMENT) : NULL;
+    if (!base)
         return out_of_memory(err, count, size);
-    size_t bytes = (count * size + ALIGNMENT) / ALIGNMENT * ALIGNMENT;
-    void *block = aligned_alloc(ALIGNMENT, bytes);
-    return block ? block : out_of_memory(err, count, size);
+    char *block = aligned(base);
+    set_base(block, base);
+    return block;
 }
 
 void *klr_zalloc(size_t count, size_t size, struct klr_error *err)
@@ -45,19 +71,23 @@ char *klr_strdup(const char *text, struct klr_error *err)
 int klr_grow(void *array, size_t *capacity, size_t need, size_t size,
              struct klr_error *err)
 {
-    void *block; /* of whatever type: pointers are alike */
+    char *block; /* of whatever type: pointers are alike */
     memcpy(&block, array, sizeof block);
     if (block && need <= *capacity)
         return 0;
     size_t grown = *capacity + *capacity / 2 + 16;
     if (grown < need)
         grown = need;
-    bool fits = grown <= SIZE_MAX / 2 / size;
-    block = fits ? realloc(block, grown * size) : NULL;
-    if (!block) {
-        out_of_memory(err, fits ? grown : need, size);
+    char *base = base_of(block);
+    size_t offset = base ? (size_t)(block - base) : 0;
+    base = fits(grown, size) ? realloc(base, grown * size + ALIGNMENT) : NULL;
+    if (!base) {
+        out_of_memory(err, grown, size);
         return KLR_E_MEMORY;
     }
+    block = aligned(base);
+    memmove(block, base + offset, *capacity * size);
+    set_base(block, base);
     memcpy(array, &block, sizeof block);
     *capacity = grown;
     return 0;
@@ -66,13 +96,13 @@ int klr_grow(void *array, size_t *capacity, size_t need, size_t size,
 void klr_keep_freed(void)
 {
 #ifdef M_TRIM_THRESHOLD
-    mallopt(M_MMAP_THRESHOLD, LARGE);
-    mallopt(M_TRIM_THRESHOLD, INT_MAX);
+    if (mallopt(M_MMAP_THRESHOLD, LARGE)) /* 32 bits have no room for that */
+        mallopt(M_TRIM_THRESHOLD, LARGE);
 #endif
 }
 
 void *klr_free(void *block)
 {
-    free(block);
+    free(base_of(block));
     return NULL;
 }

@@ -28,9 +28,9 @@ char *klr_strdup(const char *text, struct klr_error *err);
 int klr_grow(void *array, size_t *capacity, size_t need, size_t size,
              struct klr_error *err);
 
-/* Keep what is freed for what is allocated next, but for large blocks, where
- * the C library would give it back to the system: for programs that allocate
- * the same again and again, and would have each page of it cleared anew. */
+/* Keep up to 32 MB of what is freed for what is allocated next, where the C
+ * library would give it back to the system: for programs that allocate the same
+ * again and again, and would have each page of it cleared anew. */
 void klr_keep_freed(void);
 
 /* Accepts NULL; returns NULL, so that `p = klr_free(p)` leaves no dangling. */

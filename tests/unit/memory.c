@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Blocks are aligned, and keep their contents when they grow. What is freed is
+ * kept for what is allocated next: its pages come from the system once.
+ */
+#include "base/memory.h"
+
+#include <stdint.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "tests/tap.h"
+
+#if defined __GLIBC__ && !defined __SANITIZE_ADDRESS__
+#define IS_KEPT (sizeof(void *) > 4) /* for less there is no room */
+#else
+#define IS_KEPT false
+#endif
+
+enum { BYTES = 8 << 20, ROUNDS = 8 };
+
+/* Pages that the system has made ready for this process so far. */
+static long pages(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_minflt;
+}
+
+static bool use(void)
+{
+    char *block = klr_alloc(BYTES, 1, NULL);
+    if (block)
+        memset(block, 1, BYTES);
+    klr_free(block);
+    return block;
+}
+
+static void test_grow(void)
+{
+    double *array = NULL;
+    size_t capacity = 0, n = 0;
+    bool good = true;
+    void *others[30];
+    for (size_t i = 0; i < 30; i++) { /* others are in its way */
+        good = good && !KLR_GROW(array, capacity, n + i * i, NULL) &&
+               (uintptr_t)array % 64 == 0 && capacity >= n + i * i;
+        for (size_t last = n + i * i; n < last && good; n++)
+            array[n] = (double)n;
+        others[i] = klr_alloc(i, 1, NULL);
+        good = good && others[i] && (uintptr_t)others[i] % 64 == 0;
+    }
+    for (size_t i = 0; i < n; i++)
+        good = good && array[i] == (double)i;
+    ok(good && n == 8555, "an array grows to %zu numbers", n);
+    struct klr_error err;
+    double *before = array;
+    ok(klr_grow(&array, &capacity, SIZE_MAX / 8, 8, &err) == KLR_E_MEMORY &&
+           array == before && array[n - 1] == (double)(n - 1),
+       "one that cannot stays as it was: %s", err.message);
+    for (size_t i = 0; i < 30; i++)
+        klr_free(others[i]);
+    klr_free(array);
+}
+
+static void test_keep(void)
+{
+    klr_keep_freed();
+    long start = pages();
+    bool there = use();
+    long first = pages() - start;
+    for (int round = 0; round < ROUNDS; round++)
+        there = use() && there;
+    long later = pages() - start - first;
+    ok(there && (!IS_KEPT || later <= first / 2),
+       "%ld pages are made ready, then %ld in %d rounds", first, later, ROUNDS);
+}
+
+int main(void)
+{
+    test_grow();
+    test_keep();
+    return done_testing();
+}

@@ -383,7 +383,7 @@ static int direction_create(struct direction *d, const struct binary *problem,
     operator_diagonal(problem->op, problem->set, d->diagonal);
     return columns > 1
                ? coupled_create(&d->coupled, problem, columns, cost, err)
-               : precond_create(&d->precond, problem, precond_most(n), err);
+               : precond_create(&d->precond, problem, precond_more(n), err);
 }
 
 static void direction_free(struct direction *d)
@@ -404,5 +404,5 @@ static double direction_bytes(size_t n, size_t columns)
     double row = (double)columns * DIRECTION_VECTORS * sizeof(double);
     row += sizeof(double) + sizeof(size_t) + sizeof(struct klr_range);
     return (double)n * row + (columns > 1 ? coupled_bytes(n, columns)
-                                          : precond_bytes(n, precond_most(n)));
+                                          : precond_bytes(n, precond_more(n)));
 }

@@ -28,18 +28,32 @@ enum {
     PRECOND_GROUP = 1 << 15 /* of so many entries, at least */
 };
 
-/* L takes 32 MB at most. */
-static size_t precond_most(size_t n)
+static size_t precond_rank(size_t n, double megabytes)
 {
-    double rank = 32.0 * 1048576 / (sizeof(float) * (double)n);
+    double rank = megabytes * 1048576 / (sizeof(float) * (double)n);
     rank = fmin(fmin(rank, PRECOND_MOST), (double)n);
     return rank > 1 ? (size_t)rank : 1;
+}
+
+static size_t precond_most(size_t n)
+{
+    return precond_rank(n, 32);
 }
 
 /* At first L may take as long to build as some four products with K. */
 static size_t precond_first(size_t n, size_t most)
 {
     return (size_t)fmin(4 * sqrt((double)n) + 1, (double)most);
+}
+
+/* 3 n^1/2 columns take as long to build as some two products with K. Of very
+ * many examples vectors, too, take memory. */
+static size_t precond_more(size_t n)
+{
+    double megabytes = fmin(fmax(96 - (double)n / 2048, 32), 64);
+    size_t most = precond_most(n), more = precond_rank(n, megabytes);
+    more = (size_t)fmin(3 * sqrt((double)n), (double)more);
+    return more > most ? more : most;
 }
 
 static void precond_raise(struct precond *m)

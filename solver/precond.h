@@ -37,8 +37,10 @@ struct precond {
 /* Of diagonal elements that matter, beside the 1 of I. */
 static const double precond_least = 1e-2;
 
-/* The largest rank that L may have. */
+/* The largest rank that an L of 32 MB may have; of up to 64 MB, where that is
+ * soon built. */
 static size_t precond_most(size_t n);
+static size_t precond_more(size_t n);
 /* With ranks up to `most`; free it in any case. */
 static int precond_create(struct precond *m, const struct binary *problem,
                           size_t most, struct klr_error *err);

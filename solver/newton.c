@@ -245,13 +245,13 @@ static bool newton_is_plain(const struct newton *nt)
 
 /* Takes beta for the dual point, or 0 where D = 0 if beta is none on the way:
  * without a product, but one where u is to be of finer entries than those of
- * steps. False if little is gained on the last step, which floats may have
- * misled: g tells more. */
-static bool newton_own_point(struct newton *nt, bool first)
+ * steps. False, unless it must do, if little is gained on the last step, which
+ * floats may have misled: g tells more. */
+static bool newton_own_point(struct newton *nt, bool must)
 {
     double excess = newton_excess(nt);
     double gap = excess / fabs(nt->primal), last = nt->progress.violation;
-    if (!first && !(gap <= fmax(nt->progress.target, 0.1 * last)))
+    if (!must && !(gap <= fmax(nt->progress.target, 0.1 * last)))
         return false;
     while (newton_blurred(nt, nt->looks, fmin(gap, 1)))
         nt->looks++;
@@ -261,7 +261,7 @@ static bool newton_own_point(struct newton *nt, bool first)
         nt->functions->gradient(nt);
         excess = newton_excess(nt);
     }
-    if (!first && isinf(excess))
+    if (!must && isinf(excess))
         return false;
     nt->looked = false;
     nt->primal_g = INFINITY;
@@ -292,19 +292,32 @@ static void newton_look_further(struct newton *nt)
     }
 }
 
+/* Whether the last step lowered P by so much that the gap cannot be small yet:
+ * g is not worth its product then, unless the gap was large, and steps are to
+ * be long ones as long as it falls. */
+static bool newton_is_far(const struct newton *nt)
+{
+    const double far = 1e3, large = 10;
+    return nt->fall > far * nt->progress.target * fabs(nt->primal) &&
+           nt->progress.violation <= large;
+}
+
 /* The gap. beta has a larger D than g once a step has led there; where C has
- * just grown, too, as soon as it had the smaller P at a C before. */
+ * just grown, too, as soon as it had the smaller P at a C before. Far from the
+ * optimum the gap is a guess: a tenth of what the last step was worth. */
 static void newton_look(struct newton *nt, bool first)
 {
     enum klr_precision steps = nt->direction.precision;
+    bool plain = newton_is_plain(nt), far = !first && newton_is_far(nt);
     nt->functions->gradient(nt);
     nt->looks = nt->looks > steps ? nt->looks : steps;
-    if (!newton_is_plain(nt) || (first && !nt->ahead) ||
-        !newton_own_point(nt, first)) {
+    if (!plain || (first && !nt->ahead) ||
+        !newton_own_point(nt, first || far)) {
         newton_look_further(nt);
         nt->ahead = nt->ahead || (first && nt->primal < nt->primal_g);
     }
-    nt->progress.violation = newton_gap(nt);
+    nt->progress.violation =
+        plain && far ? 0.1 * nt->fall / fabs(nt->primal) : newton_gap(nt);
 }
 
 static void newton_copy(const struct newton *nt, double *to, const double *from)
@@ -348,6 +361,7 @@ static bool newton_line_search(struct newton *nt)
             break;
         }
     }
+    nt->fall = start - nt->primal;
     if (best == 0)
         return false;
     for (size_t i = 0; i < nt->size; i++) {

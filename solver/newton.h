@@ -73,6 +73,7 @@ struct newton {
     bool looked;           /* q, kg and P(g) are known */
     bool ahead;            /* along the path, beta was a better dual point */
     double before;         /* the gap before the last step */
+    double fall;           /* of P in the last step */
     double accuracy;       /* of steps, unless one will be the last */
     int settled;           /* steps since the gap was reached: for g */
     struct klr_progress progress;

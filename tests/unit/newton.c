@@ -298,6 +298,38 @@ static void test_blurred(struct newton *nt, struct binary *problem)
     nt->progress.target = target;
 }
 
+/* A look after a step that was worth this part of P, from a gap. Whether it
+ * took no product: P is the gap's bound then, and its value a guess. */
+static bool is_guess(struct newton *nt, double part, double gap)
+{
+    long long before = nt->progress.iterations;
+    nt->fall = part * nt->primal;
+    nt->progress.violation = gap;
+    newton_look(nt, false);
+    double found = nt->progress.violation;
+    return nt->progress.iterations == before && newton_gap(nt) == 1 &&
+           fabs(found - 0.1 * part) < 1e-15;
+}
+
+/* As long as steps are worth much the gap is a guess, unless it was large. */
+static void test_far(struct newton *nt)
+{
+    const double target = nt->progress.target;
+    nt->looks = nt->direction.precision;
+    nt->progress.target = 1e-6;
+    for (size_t i = 0; i < MOST; i++)
+        nt->beta[i] = 0.01 * uniform();
+    newton_refresh(nt);
+    ok(is_guess(nt, 0.002, 9), "far from the optimum a gap is a guess");
+    ok(!is_guess(nt, 0.002, 11) && nt->looked &&
+           nt->progress.violation == newton_gap(nt),
+       "from a large one it is found: %g", newton_gap(nt));
+    ok(!is_guess(nt, 0.0005, 9) && nt->looked &&
+           nt->progress.violation == newton_gap(nt),
+       "as it is nearer to the optimum: %g", newton_gap(nt));
+    nt->progress.target = target;
+}
+
 /* Where both ask for double products from the first step on, a C has a larger P
  * than the one before it, which is no step that raised P. */
 static void test_path(const struct sample *s)
@@ -403,6 +435,7 @@ static void test_span(const struct sample *s)
     test_line(&nt);
     test_part(&nt);
     test_blurred(&nt, &problem);
+    test_far(&nt);
     for (size_t a = 0; a < NEWTON_KNOWN + 1; a++) {
         for (size_t i = 0; i < MOST; i++)
             nt.beta[i] = problem.y[i] * uniform();

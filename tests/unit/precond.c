@@ -646,6 +646,23 @@ static void test_threads(void)
     ok(same && rank > 100, "rank %zu: the same bits for 1, 2, 3 threads", rank);
 }
 
+/* Bytes of L, in MB: 32, of 25000 examples and more up to 64, of very many not
+ * so. */
+static void test_memory(void)
+{
+    static const struct {
+        size_t n, most, more;
+    } of[] = {{500, 500, 500},   {8192, 1024, 1024}, {19020, 441, 441},
+              {25000, 335, 474}, {32561, 257, 515},  {65536, 128, 256},
+              {98304, 85, 128},  {131072, 64, 64},   {1000000, 8, 8},
+              {100000000, 1, 1}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        size_t n = of[i].n, most = precond_most(n), more = precond_more(n);
+        ok(most == of[i].most && more == of[i].more,
+           "%zu examples: %zu columns, or %zu", n, most, more);
+    }
+}
+
 int main(void)
 {
     test_dense();
@@ -658,5 +675,6 @@ int main(void)
     test_function(false);
     test_function(true);
     test_threads();
+    test_memory();
     return done_testing();
 }

@@ -149,11 +149,10 @@ static void dither_centres(struct klr_points *points)
 /* The largest e such that value is a multiple of 2^e; value is not 0. */
 static int value_grid(double value)
 {
-    int exponent;
+    int exponent, last; /* of the last bit that is set, from 1 */
     int64_t digits = (int64_t)ldexp(frexp(value, &exponent), 53);
-    for (exponent -= 53; digits % 2 == 0; digits /= 2)
-        exponent++;
-    return exponent;
+    frexp((double)(digits & -digits), &last);
+    return exponent - 54 + last;
 }
 
 static bool row_is_exact(const struct klr_points *points, size_t p, int grid)
@@ -182,6 +181,7 @@ static void find_grid(struct klr_points *points)
             double value = row_value(row, k);
             int grid = value != 0 ? value_grid(value) : narrow->grid;
             narrow->grid = grid < narrow->grid ? grid : narrow->grid;
+            narrow->exact &= fabs(value) <= ldexp(0x1p24, narrow->grid);
         }
     }
     for (size_t p = 0; p < points->n && narrow->exact; p++)

@@ -468,6 +468,38 @@ static void test_off_grid(void)
     sample_free(&s);
 }
 
+/* Whether sums are found to be exact in floats, of eighths but for one feature
+ * of that many. */
+static bool is_exact(enum klr_kernel_type type, double eighths)
+{
+    const struct klr_kernel kernel = {type, 0, 0x1p-20, 0};
+    struct klr_points *p = NULL;
+    struct sample s;
+    sample_alloc(&s, 40, 200);
+    for (size_t t = 0; t < s.n * s.d; t++)
+        if (t % s.d % 50 == t / s.d % 20)
+            s.x[t] = t / s.d == 7 && t % s.d < 50 ? eighths / 8 : 0.125;
+    sample_pack(&s);
+    bool exact = !klr_points_create(&p, &kernel, &s.view, NULL, NULL, NULL) &&
+                 p->form == SPARSE && p->narrow.exact;
+    klr_points_free(p);
+    sample_free(&s);
+    return exact;
+}
+
+/* Floats hold sums up to 2^24 times what all features are multiples of. */
+static void test_grid(void)
+{
+    const double square = 0x1p12, absolute = 0x1p23;
+    ok(is_exact(KLR_RBF, square - 1) && !is_exact(KLR_RBF, square + 1) &&
+           !is_exact(KLR_RBF, square - 0.5) && is_exact(KLR_RBF, 3),
+       "squares are exact up to 2^24 units");
+    ok(is_exact(KLR_LAPLACIAN, absolute - 4) &&
+           !is_exact(KLR_LAPLACIAN, absolute + 1) &&
+           !is_exact(KLR_LAPLACIAN, 0.3),
+       "and so are absolute values");
+}
+
 /* A left row much larger than the base, whose large products cancel. */
 static void test_large_left_row(void)
 {
@@ -493,6 +525,7 @@ static void test_like(void)
 {
     test_large_left_row();
     test_off_grid();
+    test_grid();
     for (size_t k = 0; k < KINDS; k++)
         for (size_t t = 0; t < KERNELS && kinds[k].d > 7; t++)
             check_like(&kinds[k], &kernels[t]);

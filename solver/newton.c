@@ -297,8 +297,8 @@ static void newton_look_further(struct newton *nt)
  * be long ones as long as it falls. */
 static bool newton_is_far(const struct newton *nt)
 {
-    const double far = 1e3, large = 10;
-    return nt->fall > far * nt->progress.target * fabs(nt->primal) &&
+    const double large = 10, target = nt->progress.target;
+    return nt->fall > fmax(1e3 * target, 1e-3) * fabs(nt->primal) &&
            nt->progress.violation <= large;
 }
 

@@ -327,6 +327,8 @@ static void test_far(struct newton *nt)
     ok(!is_guess(nt, 0.0005, 9) && nt->looked &&
            nt->progress.violation == newton_gap(nt),
        "as it is nearer to the optimum: %g", newton_gap(nt));
+    nt->progress.target = 1e-9;
+    ok(!is_guess(nt, 0.0005, 9), "however small the gap to reach");
     nt->progress.target = target;
 }
 

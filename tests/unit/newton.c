@@ -239,10 +239,12 @@ static void test_line(struct newton *nt)
     double primal = nt->primal, first = nt->beta[0];
     nt->looks = KLR_DOUBLE;
     d->precision = KLR_FLOAT;
-    ok(!newton_line_search(nt) && nt->beta[0] == first && nt->primal == primal,
+    ok(!newton_line_search(nt) && nt->beta[0] == first &&
+           nt->primal == primal && nt->fall == 0,
        "little of a step found by floats is no step");
     d->precision = KLR_DOUBLE;
-    ok(newton_line_search(nt) && nt->primal < primal,
+    ok(newton_line_search(nt) && nt->primal < primal &&
+           nt->fall == primal - nt->primal,
        "of one found by doubles it is: P = %g, was %g", nt->primal, primal);
     d->precision = precision;
     nt->looks = precision;

@@ -19,19 +19,10 @@ static void *out_of_memory(struct klr_error *err, size_t count, size_t size)
     return NULL;
 }
 
-/* Blocks are aligned by hand: what aligned_alloc cuts off in front of a block may
- * keep it, once freed, from serving the same request again. The address that
- * malloc gave lies in front of the block; its own alignment leaves room for it. */
-static char *aligned(char *base)
-{
-    return base + ALIGNMENT - (uintptr_t)base % ALIGNMENT;
-}
-
-static void set_base(char *block, char *base)
-{
-    memcpy(block - sizeof base, &base, sizeof base);
-}
-
+/* Blocks are aligned by hand: what aligned_alloc cuts off in front of a block
+ * may keep it, once freed, from serving the same request again. The address
+ * that malloc gave lies in front of the block, where its alignment leaves room
+ * for it. */
 static char *base_of(const char *block)
 {
     char *base = NULL;
@@ -40,19 +31,27 @@ static char *base_of(const char *block)
     return base;
 }
 
-static bool fits(size_t count, size_t size)
+/* realloc, of which the first `kept` bytes matter; NULL: there is no room. */
+static char *resize(char *block, size_t kept, size_t count, size_t size)
 {
-    return !size || count <= (SIZE_MAX / 2 - ALIGNMENT) / size;
+    char *base = base_of(block);
+    size_t offset = base ? (size_t)(block - base) : 0;
+    if (size && count > (SIZE_MAX / 2 - ALIGNMENT) / size)
+        return NULL;
+    base = realloc(base, count * size + ALIGNMENT);
+    if (!base)
+        return NULL;
+    block = base + ALIGNMENT - (uintptr_t)base % ALIGNMENT;
+    if (block != base + offset)
+        memmove(block, base + offset, kept);
+    memcpy(block - sizeof base, &base, sizeof base);
+    return block;
 }
 
 void *klr_alloc(size_t count, size_t size, struct klr_error *err)
 {
-    char *base = fits(count, size) ? malloc(count * size + ALIGNMENT) : NULL;
-    if (!base)
-        return out_of_memory(err, count, size);
-    char *block = aligned(base);
-    set_base(block, base);
-    return block;
+    char *block = resize(NULL, 0, count, size);
+    return block ? block : out_of_memory(err, count, size);
 }
 
 void *klr_zalloc(size_t count, size_t size, struct klr_error *err)
@@ -78,16 +77,11 @@ int klr_grow(void *array, size_t *capacity, size_t need, size_t size,
     size_t grown = *capacity + *capacity / 2 + 16;
     if (grown < need)
         grown = need;
-    char *base = base_of(block);
-    size_t offset = base ? (size_t)(block - base) : 0;
-    base = fits(grown, size) ? realloc(base, grown * size + ALIGNMENT) : NULL;
-    if (!base) {
+    block = resize(block, *capacity * size, grown, size);
+    if (!block) {
         out_of_memory(err, grown, size);
         return KLR_E_MEMORY;
     }
-    block = aligned(base);
-    memmove(block, base + offset, *capacity * size);
-    set_base(block, base);
     memcpy(array, &block, sizeof block);
     *capacity = grown;
     return 0;

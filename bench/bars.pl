@@ -14,7 +14,8 @@
 #   path      nine values of C, 1e-2 to 1e6, on spambase and twonorm cost at
 #             most 2.5 times the dearest of them alone, in passes and in seconds
 #   memory    -m 100 on a9a: the model of -m 4000, in a resident memory of at
-#             most data + model + 100 MB + 64 MB
+#             most data + model + 100 MB + 64 MB; the same of a grid on magic
+#             with -m 50
 #   bytes     the same model for -j 1, 2, 3, for -m 50 and 4000, over ten runs
 #   grid      the 110 points that LIBSVM's grid script takes by default, five
 #             folds, on german.numer, splice and image: at least 20 times faster
@@ -152,24 +153,36 @@ sub peak
     return $most / 1024;
 }
 
-# Data in memory: an index (4 bytes) and a value (8) for each feature, of which
-# the text shows the number by its colons; rows by 64 bytes each are ample.
+# Data in memory, in MB: an index (4 bytes) and a value (8) for each feature,
+# of which the text shows the number by its colons; rows by 64 bytes each are
+# ample.
+sub held
+{
+    my ($data) = @_;
+    my $text = get($data);
+    return (12 * ($text =~ tr/://) + 64 * ($text =~ tr/\n//)) / 1048576;
+}
+
 sub memory
 {
     my $data = prepared('a9a');
-    my $text = get($data);
-    my $held = (12 * ($text =~ tr/://) + 64 * ($text =~ tr/\n//)) / 1048576;
     my %size;
     for my $mb (100, 4000) {
         my $run = start([ qw(klr-train -q -s klr -g 0.0625 -c 1 -m), $mb, $data,
             "$dir/m$mb" ]);
         $size{$mb} = peak($run);
     }
-    my $most = $held + (-s "$dir/m100") / 1048576 + 100 + 64;
+    my $most = held($data) + (-s "$dir/m100") / 1048576 + 100 + 64;
     bar($size{100} <= $most, 'a9a, -m 100: %.0f MB resident, at most %.0f'
         . ' (-m 4000: %.0f)', $size{100}, $most, $size{4000});
     bar(get("$dir/m100") eq get("$dir/m4000"),
         'a9a: the same model for -m 100 and -m 4000');
+    $data = prepared('magic');
+    my $grid = 'klr-train -q -s klr -v 5 -g 0.5,2 -c 0.1,1 -m 50';
+    my $size = peak(start([ split(/ /, $grid), $data, '/dev/null' ]));
+    $most = held($data) + 50 + 64;
+    bar($size <= $most, 'magic, a grid with -m 50: %.0f MB resident, at most '
+        . '%.0f', $size, $most);
     return;
 }
 

@@ -34,11 +34,11 @@ static char *base_of(const char *block)
 /* realloc, of which the first `kept` bytes matter; NULL: there is no room. */
 static char *resize(char *block, size_t kept, size_t count, size_t size)
 {
-    char *base = base_of(block);
-    size_t offset = base ? (size_t)(block - base) : 0;
+    char *was = base_of(block);
+    size_t offset = was ? (size_t)(block - was) : 0;
     if (size && count > (SIZE_MAX / 2 - ALIGNMENT) / size)
         return NULL;
-    base = realloc(base, count * size + ALIGNMENT);
+    char *base = realloc(was, count * size + ALIGNMENT);
     if (!base)
         return NULL;
     block = base + ALIGNMENT - (uintptr_t)base % ALIGNMENT;

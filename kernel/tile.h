@@ -301,20 +301,16 @@ LOCAL reals NAME(distance)(enum term term, reals u, reals v, reals sum)
     return MOST((reals){0}, (u - sum) + (v - sum));
 }
 
-/* GROUP vectors of sums become the kernel; vector q belongs to row[q] and to
- * the columns from column[q] on. */
-LOCAL void NAME(group)(const struct tile *t, const size_t row[GROUP],
-                       const size_t column[GROUP], reals sum[GROUP])
+/* GROUP vectors of sums become the kernel, of examples of sizes u and v. */
+LOCAL void NAME(group)(const struct formula *f, enum term term,
+                       const reals u[GROUP], const reals v[GROUP],
+                       reals sum[GROUP])
 {
-    reals gamma = NAME(all)((REAL)t->formula.gamma);
-    reals coef0 = NAME(all)((REAL)t->formula.coef0), e[GROUP];
-    switch (t->formula.type) {
+    reals gamma = NAME(all)((REAL)f->gamma);
+    reals coef0 = NAME(all)((REAL)f->coef0), e[GROUP];
+    switch (f->type) {
     case KLR_RBF:
-        EACH(q)
-        sum[q] =
-            gamma * NAME(distance)(
-                        STORE(t->b).term, NAME(all)(STORE(t->a).size[row[q]]),
-                        *(const reals *)(STORE(t->b).size + column[q]), sum[q]);
+        EACH(q) sum[q] = gamma * NAME(distance)(term, u[q], v[q], sum[q]);
         NAME(powers)(sum);
         break;
     case KLR_LINEAR:
@@ -328,39 +324,43 @@ LOCAL void NAME(group)(const struct tile *t, const size_t row[GROUP],
         break;
     default:
         EACH(q)
-        sum[q] = NAME(power)(FMA(gamma, sum[q], coef0), t->formula.degree);
+        sum[q] = NAME(power)(FMA(gamma, sum[q], coef0), f->degree);
     }
 }
 
 /* out (rows of `t`) = the kernel of `rows` left rows from the first on and
  * `span` columns, of sums (rows, span); rows * span is a multiple of GROUP *
  * WIDE. Rows that stand in for missing ones are computed as the last one, and
- * they and columns that are not asked for end in place of their sums. */
+ * they and columns that are not asked for end in place of their sums. What the
+ * loop asks of `t` it has at hand: for all that the compiler knows, vectors
+ * might be stored there. */
 LOCAL void NAME(values)(const struct tile *t, size_t first, const size_t rows,
                         size_t begin, const size_t span, REAL *sums)
 {
-    size_t last = t->count - 1;
-    REAL *out = t->out;
-    bool inside = begin >= t->begin && begin + span <= t->end;
+    const struct formula formula = t->formula;
+    const enum term term = STORE(t->b).term;
+    const REAL *left = STORE(t->a).size, *right = STORE(t->b).size + begin;
+    const size_t *row = t->row + first;
+    const size_t last = t->count - 1 - first, stride = t->stride;
+    const size_t offset = begin - t->begin;
+    const bool inside = begin >= t->begin && begin + span <= t->end;
+    REAL *out = (REAL *)t->out + first * stride;
     for (size_t at = 0; at < rows * span; at += GROUP * WIDE) {
-        size_t row[GROUP], column[GROUP];
-        reals sum[GROUP];
+        reals u[GROUP], v[GROUP], sum[GROUP];
         EACH(q)
         {
-            size_t to = at + (size_t)q * WIDE;
-            row[q] =
-                t->row[first + to / span < last ? first + to / span : last];
-            column[q] = begin + to % span;
+            size_t to = at + (size_t)q * WIDE, r = to / span;
+            u[q] = NAME(all)(left[row[r < last ? r : last]]);
+            v[q] = *(const reals *)(right + to % span);
             sum[q] = *(const reals *)(sums + to);
         }
-        NAME(group)(t, row, column, sum);
+        NAME(group)(&formula, term, u, v, sum);
         EACH(q)
         {
-            size_t to = at + (size_t)q * WIDE, r = first + to / span;
-            REAL *place =
-                inside && r <= last
-                    ? out + r * t->stride + (begin - t->begin) + to % span
-                    : sums + to;
+            size_t to = at + (size_t)q * WIDE, r = to / span;
+            REAL *place = inside && r <= last
+                              ? out + r * stride + offset + to % span
+                              : sums + to;
             *(reals *)place = sum[q];
         }
     }
@@ -368,8 +368,8 @@ LOCAL void NAME(values)(const struct tile *t, size_t first, const size_t rows,
         return;
     size_t from = begin < t->begin ? t->begin : begin;
     size_t to = begin + span < t->end ? begin + span : t->end;
-    for (size_t r = 0; r < rows && first + r <= last && from < to; r++)
-        memcpy(out + (first + r) * t->stride + (from - t->begin),
+    for (size_t r = 0; r < rows && r <= last && from < to; r++)
+        memcpy(out + r * stride + (from - t->begin),
                sums + r * span + (from - begin), (to - from) * sizeof *sums);
 }
 

@@ -303,8 +303,9 @@ static bool newton_is_far(const struct newton *nt)
 }
 
 /* The gap. beta has a larger D than g once a step has led there; where C has
- * just grown, too, as soon as it had the smaller P at a C before. Far from the
- * optimum the gap is a guess: a tenth of what the last step was worth. */
+ * just grown, too, as soon as it had the smaller P at a C before; and where it
+ * comes from a subset that spoke for all. Far from the optimum the gap is a
+ * guess: a tenth of what the last step was worth. */
 static void newton_look(struct newton *nt, bool first)
 {
     enum klr_precision steps = nt->direction.precision;
@@ -425,8 +426,10 @@ static enum klr_status newton_end(struct newton *nt, enum klr_status status)
  * point: more rank, and more accuracy; of that more, too, where a step near the
  * optimum gained little, and, where it gained much, no more than makes the next
  * the last one, and so much where the gap is small: it falls by the square of
- * it. Far from the optimum weights are those of long steps, as long as these
- * gain something. */
+ * it. From a subset's solution the residual is at first mostly that of the
+ * other examples, and soon gone: it takes more to gain anything for all. Far
+ * from the optimum weights are those of long steps, as long as these gain
+ * something. */
 static void newton_plan(struct newton *nt, int step)
 {
     const double small = 1e-4;
@@ -442,7 +445,9 @@ static void newton_plan(struct newton *nt, int step)
     d->accuracy = nt->accuracy;
     if (!slow)
         d->accuracy = fabs(gap) < small ? last : fmax(d->accuracy, last);
-    if (gap > 1 && gap <= 0.5 * before && nt->functions->brace)
+    if (step == 1 && nt->known_count == 0 && !nt->looked)
+        d->accuracy *= 0.3;
+    if (gap >= 1 && gap <= 0.5 * before && nt->functions->brace)
         nt->functions->brace(nt);
 }
 

@@ -71,7 +71,7 @@ struct newton {
     double primal_g, dual; /* P(g, rho_g) and D(g) */
     double conjugate;      /* the part of -D without K */
     bool looked;           /* q, kg and P(g) are known */
-    bool ahead;            /* along the path, beta was a better dual point */
+    bool ahead;            /* at a new C, beta is a better dual point */
     double before;         /* the gap before the last step */
     double fall;           /* of P in the last step */
     double accuracy;       /* of steps, unless one will be the last */

@@ -137,13 +137,14 @@ static bool subset_serves(const struct subset *s, size_t n)
 
 /* Its solution as a point of all examples; false where P there is larger than
  * at beta = 0, to which it returns then, or far above that of the subset: what
- * it says of other examples is misleading. */
+ * it says of other examples is misleading. Where P is near that, it says all
+ * that the point g could. */
 static bool subset_spread(const struct subset *s, const struct newton *sub,
                           const struct place *to, struct newton *nt)
 {
     const struct binary *all = nt->problem, *p = &s->problem;
     const struct place from = {0};
-    const double far = 3;
+    const double near = 1.25, far = 3;
     size_t bytes = nt->size * sizeof *nt->beta;
     nt->loss = to->loss;
     newton_set(nt, to->cost, &from, to);
@@ -156,6 +157,7 @@ static bool subset_spread(const struct subset *s, const struct newton *sub,
     newton_evaluate(nt);
     nt->progress.iterations = sub->progress.iterations + 1;
     nt->direction.precond.flops += sub->direction.precond.flops;
+    nt->ahead = nt->primal < fmin(zero, near * sub->primal);
     if (nt->primal < fmin(zero, far * sub->primal))
         return true;
     nt->loss = from.loss;

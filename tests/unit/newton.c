@@ -162,6 +162,7 @@ static bool plan(struct newton *nt, double gap, double before)
     nt->progress.violation = gap;
     nt->before = before;
     nt->accuracy = 0.1;
+    nt->looked = true;
     logistic_gradient(nt);
     memcpy(nt->x, nt->s, sizeof(double) * MOST);
     newton_plan(nt, 1);
@@ -172,7 +173,8 @@ static void test_plan(struct newton *nt)
 {
     const double *accuracy = &nt->direction.accuracy;
     bool far = plan(nt, 2, 10), slow = plan(nt, 2, 3), near = plan(nt, 0.5, 10);
-    ok(far && !slow && !near,
+    bool unknown = plan(nt, 1, INFINITY);
+    ok(far && unknown && !slow && !near,
        "weights of long steps far from the optimum, while these gain");
     plan(nt, 3e-6, 1);
     ok(*accuracy > nt->accuracy && *accuracy * *accuracy * 3e-6 < 1e-6,

@@ -147,53 +147,84 @@ static void test_few(const struct fixture *f)
 
 /* ---- the start ---- */
 
-/* Whether it served, P of the start and of beta = 0, and the errors of u. */
-static bool start_of(struct fixture *f, double *primal, double *zero,
-                     double *error)
+struct start {
+    bool served;
+    double primal, zero; /* P there, and of beta = 0 */
+    double error;        /* of u */
+    long long products;  /* of the first look at the gap there */
+    double accuracy;     /* of the first step */
+};
+
+static void start_look(struct newton *nt, struct start *start)
+{
+    long long before = nt->progress.iterations;
+    nt->progress.target = nt->eps;
+    nt->progress.violation = nt->before = INFINITY;
+    nt->accuracy = 0.1;
+    newton_look(nt, true);
+    start->products = nt->progress.iterations - before;
+    newton_plan(nt, 1);
+    start->accuracy = nt->direction.accuracy;
+}
+
+static struct start start_of(struct fixture *f)
 {
     struct newton nt;
     struct klr_error err;
+    struct start start = {0};
     double c = f->params.cost.value[0];
     const struct place from = {0}, to = {c, loss_of(&f->params, c)};
-    bool served;
-    *error = 0;
     if (newton_create(&nt, &f->problem, 1, &err))
         printf("Bail out! %s\n", err.message);
-    if (subset_start(&nt, &to, &served, &err))
+    if (subset_start(&nt, &to, &start.served, &err))
         printf("Bail out! %s\n", err.message);
     operator_apply(&f->op, f->problem.set, f->problem.set, nt.beta, 1,
                    KLR_DOUBLE, nt.kx);
     for (size_t i = 0; i < N; i++)
-        *error = fmax(*error, fabs(nt.kx[i] - nt.u[i]));
+        start.error = fmax(start.error, fabs(nt.kx[i] - nt.u[i]));
     nt.loss = to.loss;
     newton_set(&nt, c, &from, &to);
     newton_evaluate(&nt);
-    *primal = nt.primal;
+    start.primal = nt.primal;
+    start_look(&nt, &start);
     memset(nt.beta, 0, N * sizeof *nt.beta);
     memset(nt.u, 0, N * sizeof *nt.u);
     newton_evaluate(&nt);
-    *zero = nt.primal;
+    start.zero = nt.primal;
     newton_free(&nt);
-    return served;
+    return start;
 }
 
 static void test_start(struct fixture *f)
 {
-    double primal, zero, error;
-    bool served = start_of(f, &primal, &zero, &error);
+    struct start start = start_of(f);
     double best = fixture_solve(f).primal;
-    ok(served && primal >= best && primal - best < 0.05 * (zero - best),
-       "the start has P = %g, from %g to %g", primal, zero, best);
-    ok(error < 1e-4, "u = K beta, but for %g", error);
+    ok(start.served && start.primal >= best &&
+           start.primal - best < 0.05 * (start.zero - best),
+       "the start has P = %g, from %g to %g", start.primal, start.zero, best);
+    ok(start.error < 1e-4, "u = K beta, but for %g", start.error);
+    ok(start.products == 0 && fabs(start.accuracy - 0.03) < 1e-15,
+       "it needs no look at the gap, but a better step: %lld products, %g",
+       start.products, start.accuracy);
+}
+
+static void test_doubtful(struct fixture *f)
+{
+    struct start start = start_of(f);
+    ok(start.served && start.products == 1 &&
+           fabs(start.accuracy - 0.1) < 1e-15,
+       "a worse one does: P = %g of %g, %lld products, %g", start.primal,
+       start.zero, start.products, start.accuracy);
 }
 
 static void test_misled(struct fixture *f)
 {
-    double primal, zero, error;
-    bool served = start_of(f, &primal, &zero, &error);
-    ok(!served && fabs(primal - zero) < 1e-9 * zero && error == 0,
+    struct start start = start_of(f);
+    ok(!start.served && fabs(start.primal - start.zero) < 1e-9 * start.zero &&
+           start.error == 0,
        "where examples tell nothing of each other, the start is 0: %g, %g",
-       primal, zero);
+       start.primal, start.zero);
+    ok(start.products == 1, "with a look at the gap");
     ok(fixture_solve(f).status == KLR_CONVERGED,
        "and the method does its work");
 }
@@ -216,20 +247,23 @@ static void test_limit(struct fixture *f)
 
 int main(void)
 {
-    static struct fixture plain, kept, noise, apart;
+    static struct fixture plain, kept, doubtful, noise, apart;
     fixture_make(&plain, OVERLAP, 5, 1, 0);
     fixture_make(&kept, OVERLAP, 5, 1, (size_t)1 << 30);
+    fixture_make(&doubtful, OVERLAP, 300, 10, (size_t)1 << 30);
     fixture_make(&noise, NOISE, 300, 10000, (size_t)1 << 30);
     fixture_make(&apart, APART, 5, 100, (size_t)1 << 30);
     test_choice(&plain);
     test_few(&plain);
     test_start(&plain);
     test_tiles(&plain, &kept);
+    test_doubtful(&doubtful);
     test_misled(&noise);
     test_misled(&apart);
     test_limit(&kept);
     operator_free(&plain.op);
     operator_free(&kept.op);
+    operator_free(&doubtful.op);
     operator_free(&noise.op);
     operator_free(&apart.op);
     return done_testing();

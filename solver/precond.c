@@ -82,6 +82,14 @@ static double precond_bytes(size_t n, size_t most)
            (sizeof(double) + sizeof(size_t)) * (double)most;
 }
 
+/* Whether K may be taken to be at hand: folds share it, and as floats it fits
+ * into the memory that there is unless another is asked for. */
+static bool precond_shares(const struct binary *problem)
+{
+    const size_t most = 7000; /* examples, in 100 MB */
+    return !problem->whole && problem->op->n <= most;
+}
+
 static int precond_create(struct precond *m, const struct binary *problem,
                           size_t most, struct klr_error *err)
 {
@@ -91,6 +99,7 @@ static int precond_create(struct precond *m, const struct binary *problem,
     m->most = most;
     m->limit = precond_first(n, most);
     m->worth = 1;
+    m->shared = precond_shares(problem);
     m->dense = klr_dense();
     m->pool = problem->op->pool;
     if (!(m->l = klr_alloc(n * wide + KLR_BAND, sizeof *m->l, err)) ||
@@ -395,12 +404,13 @@ static double precond_rest(const struct precond *m, const double *s, size_t i)
 
 /* L = (S'/S) L, with pivots that were chosen for other weights. False, and
  * nothing is done, if it would leave much more than those did then, or building
- * L takes no longer than a product with K: the step may take one more. */
+ * L takes no longer than a product with a K that may have to be computed: the
+ * step may take one more. */
 static bool precond_rescale(struct precond *m, const double *s)
 {
     const double much = 1.5;
     double rest = 0;
-    if (!m->built || !precond_is_dear(m))
+    if (!m->built || !(m->shared || precond_is_dear(m)))
         return false;
     for (size_t i = 0; i < m->n; i++)
         rest += precond_rest(m, s, i);

@@ -11,6 +11,7 @@ struct precond {
     size_t n, rank;        /* examples; columns of L */
     size_t limit, most;    /* of the rank: at present, and ever */
     double worth;          /* of a product saved, against the usual one */
+    bool shared;           /* K is at hand, and serves several folds */
     size_t stride;         /* of the rows of L and of the factor */
     float *l;              /* (n, rank) row-major */
     size_t *pivot;         /* (rank) the examples its columns are of */

@@ -24,7 +24,8 @@ static void test_preconditioner(const struct sample *s)
     struct klr_range all = {0, N};
     struct precond m;
     operator_create(&op, &kernel, &x, NULL, NULL, 0, &err);
-    struct binary problem = {.op = &op, .set = set_of(&all, 1), .n = N};
+    struct binary problem = {
+        .op = &op, .set = set_of(&all, 1), .n = N, .whole = true};
     if (precond_create(&m, &problem, precond_most(N), &err))
         printf("Bail out! %s\n", err.message);
     for (size_t i = 0; i < N; i++) {

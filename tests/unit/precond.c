@@ -335,6 +335,8 @@ struct built {
 };
 
 /* Built for the weights root^2, with rank `rank` where that is allowed. */
+static bool fold; /* examples are those of a fold */
+
 static void built_create(struct built *b, const struct klr_features *features,
                          size_t rank, struct klr_pool *pool)
 {
@@ -343,7 +345,11 @@ static void built_create(struct built *b, const struct klr_features *features,
     if (operator_create(&b->op, &rbf, features, NULL, pool, 0, &err))
         printf("Bail out! %s\n", err.message);
     b->problem = (struct binary){
-        .op = &b->op, .set = set_of(&b->all, 1), .n = features->n};
+        .op = &b->op,
+        .set = set_of(&b->all, 1),
+        .n = features->n,
+        .whole = !fold,
+    };
     if (precond_create(&b->m, &b->problem, precond_most(features->n), &err))
         printf("Bail out! %s\n", err.message);
     while (b->m.limit < b->m.most && b->m.limit < rank)
@@ -514,6 +520,39 @@ static void test_rescaled(void)
     built_free(&b);
 }
 
+/* Where folds share K fewer columns pay, and pivots are kept however soon they
+ * could be chosen anew. */
+static void test_shared(void)
+{
+    enum { N = 300 };
+    struct klr_features features = examples(N, N);
+    struct klr_operator op = {.n = 7000};
+    struct binary many = {.op = &op};
+    size_t rank[2];
+    for (int shared = 0; shared < 2; shared++) {
+        struct built b;
+        fold = shared;
+        for (size_t i = 0; i < N; i++)
+            root[i] = 1 + uniform();
+        built_create(&b, &features, 0, NULL);
+        rank[shared] = b.m.rank;
+        for (size_t i = 0; i < N; i++)
+            root[i] *= i % 5 ? 0.9 : 0.2;
+        precond_prepare(&b.m, &b.problem, root);
+        ok(!precond_is_dear(&b.m) && b.m.stale == shared, "%zu pivots: %s",
+           rank[shared], shared ? "kept" : "chosen anew");
+        double error = residual_error(&b);
+        ok(error < 1e-3, "what S K S - L L' leaves: %g", error);
+        many.whole = !fold;
+        ok(precond_shares(&many) == shared, "K of 7000 examples");
+        built_free(&b);
+    }
+    ok(rank[1] < rank[0], "%zu columns instead of %zu", rank[1], rank[0]);
+    op.n++;
+    ok(!precond_shares(&many), "of more it might not be at hand");
+    fold = false;
+}
+
 /* L is kept for weights that change little, those too small to matter by any
  * factor. */
 static void test_kept(void)
@@ -672,6 +711,7 @@ int main(void)
     test_large();
     test_kept();
     test_rescaled();
+    test_shared();
     test_degenerate();
     test_function(false);
     test_function(true);

@@ -37,6 +37,7 @@
 #include "solver/coupled.c"    /* and its preconditioner on several columns */
 #include "solver/span.c"       /* its start between known points, */
 #include "solver/subset.c"     /* or from a subset of the examples, */
+#include "solver/newton_gap.c" /* its objectives and gap; */
 #include "solver/newton.c"     /* truncated Newton for the logistic loss, */
 #include "solver/softmax.c"    /* and for that of all classes at once */
 #include "solver/trirls.c"     /* reweighted least squares, ended early */

@@ -87,11 +87,31 @@ static void newton_free(struct newton *nt);
 /* Fill solution[column] (cost.count); errors as newton_solve. */
 static int newton_run(struct newton *nt, struct solution *const *solution,
                       struct klr_error *err);
+
+/* ---- objectives and gap: see newton_gap.c ---- */
+
+/* Of one column, with the losses of loss.c. */
+static const struct newton_functions logistic_functions;
 /* rho becomes the best one for u; P (beta, rho). */
 static double newton_value(const struct newton *nt, const double *beta,
                            const double *u, double *rho);
 /* rho and P for the present beta, u and costs. */
 static void newton_evaluate(struct newton *nt);
+/* The relative gap of the answer: that of (beta, rho) or of the dual point,
+ * whichever has the smaller P. */
+static double newton_gap(void *solver);
+/* Forms g, s and e, and either q, K g and D or what tells the gap without a
+ * product; the violation becomes the gap, or a guess far from the optimum.
+ * `first`: the costs are new. */
+static void newton_look(struct newton *nt, bool first);
+/* Whether the gap is small enough, and so is that of what is to be the answer.
+ * Once after each look. */
+static bool newton_settled(struct newton *nt);
+/* Whether the dual point alone will do. */
+static bool newton_dual_is_good(const struct newton *nt);
+
+/* ---- the path ---- */
+
 /* The problem at C, between `from` and `to`: shift and box lie between theirs
  * in proportion, and beta and u grow with the shift. */
 static void newton_set(struct newton *nt, double cost, const struct place *from,

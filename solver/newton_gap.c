@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The Newton method: objectives, and the gap, of what points of the dual and
+ * how fine products it is formed. See newton.c, which has the notation.
+ */
+#include "solver/newton.h"
+
+enum { NEWTON_MORE = 3 }; /* steps for g after the gap is reached */
+
+/* ---- objectives ---- */
+
+static double logistic_primal(const struct newton *nt, const double *beta,
+                              const double *u, const double *rho)
+{
+    return primal_value(&nt->loss, nt->n, nt->problem->y, nt->cost, beta, u,
+                        rho[0]);
+}
+
+static void logistic_rho(const struct newton *nt, const double *u, double *rho)
+{
+    rho[0] = best_rho(&nt->loss, nt->n, nt->problem->y, nt->cost, u, rho[0]);
+}
+
+static double newton_value(const struct newton *nt, const double *beta,
+                           const double *u, double *rho)
+{
+    if (nt->bias)
+        nt->functions->best_rho(nt, u, rho);
+    return nt->functions->primal(nt, beta, u, rho);
+}
+
+static void newton_evaluate(struct newton *nt)
+{
+    nt->primal = newton_value(nt, nt->beta, nt->u, nt->rho);
+}
+
+static void newton_product(struct newton *nt, const double *x,
+                           enum klr_precision precision, double *out)
+{
+    const struct binary *b = nt->problem;
+    operator_apply(b->op, b->set, b->set, x, nt->columns, precision, out);
+    nt->progress.iterations++;
+}
+
+/* g, the roots of the weights, e and the part of the dual objective without K.
+ */
+static void logistic_gradient(struct newton *nt)
+{
+    nt->conjugate = loss_gradient(&nt->loss, nt->n, nt->problem->y, nt->cost,
+                                  nt->u, nt->rho[0], nt->g, nt->s)
+                        .conjugates;
+    for (size_t i = 0; i < nt->n; i++) {
+        nt->s[i] = sqrt(nt->s[i]);
+        nt->e[i] = nt->beta[i] - nt->g[i];
+    }
+}
+
+/* On the wrong side of the margin W_i says little of a long step: it is next to
+ * 0 where alpha_i is next to C_i. The parabola that touches the loss there and
+ * at the mirror image of the margin is nowhere below it, since log cosh z is
+ * concave in z^2 (Jaakkola & Jordan 2000); with z = lambda - y_i f_i > 0 its
+ * curvature is
+ *   (alpha(z) - alpha(-z)) / (2 z) = (2 alpha_i - C_i) / (2 z) */
+static void logistic_brace(struct newton *nt)
+{
+    for (size_t i = 0; i < nt->n; i++) {
+        double y = nt->problem->y[i];
+        double z = nt->loss.shift - y * (nt->u[i] - nt->rho[0]);
+        if (z > 0)
+            nt->s[i] = fmax(nt->s[i],
+                            sqrt((2 * y * nt->g[i] - nt->cost[i]) / (2 * z)));
+    }
+}
+
+static const struct newton_functions logistic_functions = {
+    logistic_primal, logistic_rho, logistic_gradient, logistic_brace};
+
+/* u = K beta once more, for sums of beta that are 0 to rounding, where they are
+ * to be 0: those of steps for functions are anything. */
+static void newton_refresh(struct newton *nt)
+{
+    for (size_t c = 0; c < nt->columns && nt->bias; c++) {
+        double sum = 0, size = 0;
+        for (size_t i = c; i < nt->size; i += nt->columns) {
+            sum += nt->beta[i];
+            size += fabs(nt->beta[i]);
+        }
+        for (size_t i = c; i < nt->size && fabs(sum) < 1e-9 * size;
+             i += nt->columns)
+            nt->beta[i] -= sum / (double)nt->n;
+    }
+    newton_product(nt, nt->beta, nt->precision, nt->u);
+    newton_evaluate(nt);
+}
+
+/* ---- the gap ---- */
+
+/* The gap of the dual point g alone. */
+static bool newton_dual_is_good(const struct newton *nt)
+{
+    return nt->looked &&
+           nt->primal_g - nt->dual <= nt->eps * fabs(nt->primal_g);
+}
+
+/* Of the answer: the dual point g, or beta where its P is much smaller. */
+static double newton_gap(void *solver)
+{
+    const struct newton *nt = solver;
+    double primal = fmin(nt->primal, nt->primal_g);
+    return (primal - nt->dual) / fabs(primal);
+}
+
+/* Whether it is small enough. Steps for functions leave no beta that is nearly
+ * feasible in the dual, as others do: g itself, a step or two behind, gets some
+ * more to be good enough. */
+static bool newton_settled(struct newton *nt)
+{
+    const double target = nt->progress.target;
+    if (!(fabs(newton_gap(nt)) <= target))
+        return false;
+    return !nt->direction.functions || target > nt->eps ||
+           newton_dual_is_good(nt) || ++nt->settled > NEWTON_MORE;
+}
+
+/* sum_i x_i^2 K_ii */
+static double newton_scale(const struct newton *nt, const double *x)
+{
+    const double *diagonal = nt->direction.diagonal;
+    double sum = 0;
+    for (size_t i = 0; i < nt->size; i++)
+        sum += x[i] * x[i] * diagonal[i / nt->columns];
+    return sum;
+}
+
+/* rho, P and D of the dual point, given its product. */
+static void newton_judge(struct newton *nt)
+{
+    nt->primal_g = newton_value(nt, nt->g, nt->kg, nt->rho_g);
+    nt->dual = -0.5 * dot(nt->size, nt->g, nt->kg) - nt->conjugate;
+}
+
+/* Float entries err by some 2^-23 sqrt(K_ii K_jj), halves by 2^-16,
+ * independently of each other, hence (K g)_i by h_i with h_i^2 = 2^-46 K_ii
+ * sum_j g_j^2 K_jj. Near the optimum the first-order terms of P and of D cancel
+ * in the gap, which errs by 1/2 sum W_i h_i^2; the objectives themselves err by
+ * 2^-23 sum g_i^2 K_ii. True if the gap could not be told from that, or is
+ * small enough to end with objectives of a model that err by more, or of halves
+ * at all. */
+static bool newton_blurred(const struct newton *nt,
+                           enum klr_precision precision, double gap)
+{
+    const int digits = precision == KLR_HALF ? 16 : 23;
+    double g = newton_scale(nt, nt->g), s = newton_scale(nt, nt->s);
+    double size = fabs(nt->primal);
+    gap = fmax(gap, nt->progress.target);
+    return precision != KLR_DOUBLE &&
+           (!(0.5 * ldexp(g * s, -2 * digits) <= 0.1 * gap * size) ||
+            (gap <= nt->eps &&
+             (precision == KLR_HALF ||
+              (nt->problem->whole && ldexp(g, -digits) > nt->eps * size))));
+}
+
+/* P(beta, rho) - D(|beta|), infinite where beta is no point of the dual: the
+ * sum of loss, conjugate and alpha z, which is C_i times the divergence of
+ * alpha_i / C_i from that of g, free of K and of cancellation. */
+static double newton_excess(const struct newton *nt)
+{
+    double excess = 0, sum = 0, size = 0;
+    for (size_t i = 0; i < nt->n; i++) {
+        double alpha = nt->problem->y[i] * nt->beta[i];
+        double left = nt->cost[i] - alpha;
+        double g = fabs(nt->g[i]); /* W_i = g_i (C_i - g_i) / C_i */
+        double left_g = nt->s[i] * nt->s[i] / g * nt->cost[i];
+        if (!(alpha > 0 && left > 0 && left_g > 0))
+            return INFINITY;
+        excess += alpha * log(alpha / g) + left * log(left / left_g);
+        sum += nt->beta[i];
+        size += alpha;
+    }
+    return !nt->bias || fabs(sum) <= 1e-12 * size ? excess : INFINITY;
+}
+
+/* The product of the dual point of (beta, rho), which newton_gradient has
+ * formed, and both objectives. u is carried along in products of direction.c,
+ * and must be of the same K as q: between two of them the terms of first order
+ * would not cancel. */
+static void newton_dual_point(struct newton *nt, enum klr_precision precision)
+{
+    bool carried = precision != KLR_DOUBLE && nt->precision == precision;
+    nt->precision = precision;
+    if (!carried) {
+        newton_refresh(nt);
+        nt->functions->gradient(nt);
+    }
+    newton_product(nt, nt->e, precision, nt->q);
+    for (size_t i = 0; i < nt->size; i++)
+        nt->kg[i] = nt->u[i] - nt->q[i];
+    newton_judge(nt);
+}
+
+/* The same from floats where steps are of halves: K g alone is theirs, and with
+ * it u = K g + q, since e is small. */
+static void newton_correct(struct newton *nt)
+{
+    newton_product(nt, nt->g, KLR_FLOAT, nt->kg);
+    for (size_t i = 0; i < nt->size; i++)
+        nt->u[i] = nt->kg[i] + nt->q[i];
+    newton_evaluate(nt);
+    newton_judge(nt);
+}
+
+/* Whether beta may be the dual point: boxes have W = 0, and several columns ask
+ * for more than this. */
+static bool newton_is_plain(const struct newton *nt)
+{
+    return nt->columns == 1 && nt->loss.box == 0;
+}
+
+/* Takes beta for the dual point, or 0 where D = 0 if beta is none on the way:
+ * without a product, but one where u is to be of finer entries than those of
+ * steps. False, unless it must do, if little is gained on the last step, which
+ * floats may have misled: g tells more. */
+static bool newton_own_point(struct newton *nt, bool must)
+{
+    double excess = newton_excess(nt);
+    double gap = excess / fabs(nt->primal), last = nt->progress.violation;
+    if (!must && !(gap <= fmax(nt->progress.target, 0.1 * last)))
+        return false;
+    while (newton_blurred(nt, nt->looks, fmin(gap, 1)))
+        nt->looks++;
+    if (nt->looks == KLR_DOUBLE || nt->looks > nt->direction.precision) {
+        nt->precision = nt->looks;
+        newton_refresh(nt);
+        nt->functions->gradient(nt);
+        excess = newton_excess(nt);
+    }
+    if (!must && isinf(excess))
+        return false;
+    nt->looked = false;
+    nt->primal_g = INFINITY;
+    nt->dual = fmax(nt->primal - excess, 0);
+    memset(nt->q, 0, nt->size * sizeof *nt->q);
+    return true;
+}
+
+/* The dual point g, of finer entries as soon as coarse ones do not do: at the
+ * last steps, or at a large C. */
+static void newton_look_further(struct newton *nt)
+{
+    enum klr_precision steps = nt->direction.precision, *p = &nt->looks;
+    nt->looked = true;
+    while (newton_blurred(nt, *p, nt->progress.violation))
+        ++*p;
+    if (*p == KLR_FLOAT && steps == KLR_HALF)
+        newton_product(nt, nt->e, KLR_HALF, nt->q);
+    for (;; ++*p) {
+        if (*p == KLR_FLOAT && steps == KLR_HALF)
+            newton_correct(nt);
+        else
+            newton_dual_point(nt, *p);
+        double gap = newton_gap(nt);
+        if (*p == KLR_DOUBLE ||
+            !(gap < -nt->progress.target || newton_blurred(nt, *p, gap)))
+            break;
+    }
+}
+
+/* Whether the last step lowered P by so much that the gap cannot be small yet:
+ * g is not worth its product then, unless the gap was large, and steps are to
+ * be long ones as long as it falls. */
+static bool newton_is_far(const struct newton *nt)
+{
+    const double large = 10, target = nt->progress.target;
+    return nt->fall > fmax(1e3 * target, 1e-3) * fabs(nt->primal) &&
+           nt->progress.violation <= large;
+}
+
+/* The gap. beta has a larger D than g once a step has led there; where C has
+ * just grown, too, as soon as it had the smaller P at a C before; and where it
+ * comes from a subset that spoke for all. Far from the optimum the gap is a
+ * guess: a tenth of what the last step was worth. */
+static void newton_look(struct newton *nt, bool first)
+{
+    enum klr_precision steps = nt->direction.precision;
+    bool plain = newton_is_plain(nt), far = !first && newton_is_far(nt);
+    nt->functions->gradient(nt);
+    nt->looks = nt->looks > steps ? nt->looks : steps;
+    if (!plain || (first && !nt->ahead) ||
+        !newton_own_point(nt, first || far)) {
+        newton_look_further(nt);
+        nt->ahead = nt->ahead || (first && nt->primal < nt->primal_g);
+    }
+    nt->progress.violation =
+        plain && far ? 0.1 * nt->fall / fabs(nt->primal) : newton_gap(nt);
+}

@@ -35,6 +35,53 @@ enum {
     NEWTON_FACTOR = 10,  /* from C to C of the path */
 };
 
+/* ---- one column ---- */
+
+static double logistic_primal(const struct newton *nt, const double *beta,
+                              const double *u, const double *rho)
+{
+    return primal_value(&nt->loss, nt->n, nt->problem->y, nt->cost, beta, u,
+                        rho[0]);
+}
+
+static void logistic_rho(const struct newton *nt, const double *u, double *rho)
+{
+    rho[0] = best_rho(&nt->loss, nt->n, nt->problem->y, nt->cost, u, rho[0]);
+}
+
+/* g, the roots of the weights, e and the part of the dual objective without K.
+ */
+static void logistic_gradient(struct newton *nt)
+{
+    nt->conjugate = loss_gradient(&nt->loss, nt->n, nt->problem->y, nt->cost,
+                                  nt->u, nt->rho[0], nt->g, nt->s)
+                        .conjugates;
+    for (size_t i = 0; i < nt->n; i++) {
+        nt->s[i] = sqrt(nt->s[i]);
+        nt->e[i] = nt->beta[i] - nt->g[i];
+    }
+}
+
+/* On the wrong side of the margin W_i says little of a long step: it is next to
+ * 0 where alpha_i is next to C_i. The parabola that touches the loss there and
+ * at the mirror image of the margin is nowhere below it, since log cosh z is
+ * concave in z^2 (Jaakkola & Jordan 2000); with z = lambda - y_i f_i > 0 its
+ * curvature is
+ *   (alpha(z) - alpha(-z)) / (2 z) = (2 alpha_i - C_i) / (2 z) */
+static void logistic_brace(struct newton *nt)
+{
+    for (size_t i = 0; i < nt->n; i++) {
+        double y = nt->problem->y[i];
+        double z = nt->loss.shift - y * (nt->u[i] - nt->rho[0]);
+        if (z > 0)
+            nt->s[i] = fmax(nt->s[i],
+                            sqrt((2 * y * nt->g[i] - nt->cost[i]) / (2 * z)));
+    }
+}
+
+static const struct newton_functions logistic_functions = {
+    logistic_primal, logistic_rho, logistic_gradient, logistic_brace};
+
 /* ---- steps ---- */
 
 static void newton_copy(const struct newton *nt, double *to, const double *from)
@@ -140,10 +187,10 @@ static enum klr_status newton_end(struct newton *nt, enum klr_status status)
  * point: more rank, and more accuracy; of that more, too, where a step near the
  * optimum gained little, and, where it gained much, no more than makes the next
  * the last one, and so much where the gap is small: it falls by the square of
- * it. From a subset's solution the residual is at first mostly that of the
- * other examples, and soon gone: it takes more to gain anything for all. Far
- * from the optimum weights are those of long steps, as long as these gain
- * something. */
+ * it. From a subset's solution that spoke for all the residual is mostly that of
+ * the other examples, and soon gone: it takes more to gain anything. Far from
+ * the optimum, or where D = 0 does not tell how far it is, weights are those of
+ * long steps, as long as these gain something. */
 static void newton_plan(struct newton *nt, int step)
 {
     const double small = 1e-4;
@@ -159,8 +206,9 @@ static void newton_plan(struct newton *nt, int step)
     d->accuracy = nt->accuracy;
     if (!slow)
         d->accuracy = fabs(gap) < small ? last : fmax(d->accuracy, last);
-    if (step == 1 && nt->known_count == 0 && !nt->looked)
+    if (nt->spread)
         d->accuracy *= 0.3;
+    nt->spread = false;
     if (gap >= 1 && gap <= 0.5 * before && nt->functions->brace)
         nt->functions->brace(nt);
 }
@@ -277,6 +325,7 @@ static enum klr_status newton_approach(struct newton *nt, double cost,
     if (status == KLR_CONVERGED)
         return newton_minimise(nt);
     newton_evaluate(nt);
+    nt->ahead = false;
     newton_look(nt, true);
     return status;
 }

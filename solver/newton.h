@@ -71,7 +71,8 @@ struct newton {
     double primal_g, dual; /* P(g, rho_g) and D(g) */
     double conjugate;      /* the part of -D without K */
     bool looked;           /* q, kg and P(g) are known */
-    bool ahead;            /* at a new C, beta is a better dual point */
+    bool ahead;            /* at a new C, g tells less than beta */
+    bool spread;           /* beta is a subset's, which spoke for all */
     double before;         /* the gap before the last step */
     double fall;           /* of P in the last step */
     double accuracy;       /* of steps, unless one will be the last */
@@ -90,8 +91,6 @@ static int newton_run(struct newton *nt, struct solution *const *solution,
 
 /* ---- objectives and gap: see newton_gap.c ---- */
 
-/* Of one column, with the losses of loss.c. */
-static const struct newton_functions logistic_functions;
 /* rho becomes the best one for u; P (beta, rho). */
 static double newton_value(const struct newton *nt, const double *beta,
                            const double *u, double *rho);

@@ -1,25 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The Newton method: objectives, and the gap, of what points of the dual and
- * how fine products it is formed. See newton.c, which has the notation.
+ * The Newton method: objectives and gap, which point of the dual it is formed
+ * of, and how fine the products are. See newton.c, which has the notation.
  */
 #include "solver/newton.h"
 
 enum { NEWTON_MORE = 3 }; /* steps for g after the gap is reached */
 
 /* ---- objectives ---- */
-
-static double logistic_primal(const struct newton *nt, const double *beta,
-                              const double *u, const double *rho)
-{
-    return primal_value(&nt->loss, nt->n, nt->problem->y, nt->cost, beta, u,
-                        rho[0]);
-}
-
-static void logistic_rho(const struct newton *nt, const double *u, double *rho)
-{
-    rho[0] = best_rho(&nt->loss, nt->n, nt->problem->y, nt->cost, u, rho[0]);
-}
 
 static double newton_value(const struct newton *nt, const double *beta,
                            const double *u, double *rho)
@@ -41,39 +29,6 @@ static void newton_product(struct newton *nt, const double *x,
     operator_apply(b->op, b->set, b->set, x, nt->columns, precision, out);
     nt->progress.iterations++;
 }
-
-/* g, the roots of the weights, e and the part of the dual objective without K.
- */
-static void logistic_gradient(struct newton *nt)
-{
-    nt->conjugate = loss_gradient(&nt->loss, nt->n, nt->problem->y, nt->cost,
-                                  nt->u, nt->rho[0], nt->g, nt->s)
-                        .conjugates;
-    for (size_t i = 0; i < nt->n; i++) {
-        nt->s[i] = sqrt(nt->s[i]);
-        nt->e[i] = nt->beta[i] - nt->g[i];
-    }
-}
-
-/* On the wrong side of the margin W_i says little of a long step: it is next to
- * 0 where alpha_i is next to C_i. The parabola that touches the loss there and
- * at the mirror image of the margin is nowhere below it, since log cosh z is
- * concave in z^2 (Jaakkola & Jordan 2000); with z = lambda - y_i f_i > 0 its
- * curvature is
- *   (alpha(z) - alpha(-z)) / (2 z) = (2 alpha_i - C_i) / (2 z) */
-static void logistic_brace(struct newton *nt)
-{
-    for (size_t i = 0; i < nt->n; i++) {
-        double y = nt->problem->y[i];
-        double z = nt->loss.shift - y * (nt->u[i] - nt->rho[0]);
-        if (z > 0)
-            nt->s[i] = fmax(nt->s[i],
-                            sqrt((2 * y * nt->g[i] - nt->cost[i]) / (2 * z)));
-    }
-}
-
-static const struct newton_functions logistic_functions = {
-    logistic_primal, logistic_rho, logistic_gradient, logistic_brace};
 
 /* u = K beta once more, for sums of beta that are 0 to rounding, where they are
  * to be 0: those of steps for functions are anything. */
@@ -180,7 +135,7 @@ static double newton_excess(const struct newton *nt)
     return !nt->bias || fabs(sum) <= 1e-12 * size ? excess : INFINITY;
 }
 
-/* The product of the dual point of (beta, rho), which newton_gradient has
+/* The product of the dual point of (beta, rho), which the gradient has
  * formed, and both objectives. u is carried along in products of direction.c,
  * and must be of the same K as q: between two of them the terms of first order
  * would not cancel. */
@@ -276,9 +231,9 @@ static bool newton_is_far(const struct newton *nt)
 }
 
 /* The gap. beta has a larger D than g once a step has led there; where C has
- * just grown, too, as soon as it had the smaller P at a C before; and where it
- * comes from a subset that spoke for all. Far from the optimum the gap is a
- * guess: a tenth of what the last step was worth. */
+ * just grown, too, as soon as it had the smaller P at a C before. Where a subset
+ * spoke for all g tells nothing of beta, whose D is taken for 0. Far from the
+ * optimum the gap is a guess: a tenth of what the last step was worth. */
 static void newton_look(struct newton *nt, bool first)
 {
     enum klr_precision steps = nt->direction.precision;

@@ -82,11 +82,12 @@ static double precond_bytes(size_t n, size_t most)
            (sizeof(double) + sizeof(size_t)) * (double)most;
 }
 
-/* Whether K may be taken to be at hand: folds share it, and as floats it fits
- * into the memory that there is unless another is asked for. */
+/* Whether K is taken to be at hand: folds share it, and it is of so few examples
+ * that its tiles take 100 MB at most. Whatever -m says: the rank must not depend
+ * on it. */
 static bool precond_shares(const struct binary *problem)
 {
-    const size_t most = 7000; /* examples, in 100 MB */
+    const size_t most = 7000;
     return !problem->whole && problem->op->n <= most;
 }
 
@@ -403,9 +404,9 @@ static double precond_rest(const struct precond *m, const double *s, size_t i)
 }
 
 /* L = (S'/S) L, with pivots that were chosen for other weights. False, and
- * nothing is done, if it would leave much more than those did then, or building
- * L takes no longer than a product with a K that may have to be computed: the
- * step may take one more. */
+ * nothing is done, if it would leave much more than those did then, or if K may
+ * have to be computed and building L takes no longer than a product: the step
+ * may take one more. */
 static bool precond_rescale(struct precond *m, const double *s)
 {
     const double much = 1.5;

@@ -137,8 +137,8 @@ static bool subset_serves(const struct subset *s, size_t n)
 
 /* Its solution as a point of all examples; false where P there is larger than
  * at beta = 0, to which it returns then, or far above that of the subset: what
- * it says of other examples is misleading. Where P is near that, it says all
- * that the point g could. */
+ * it says of other examples is misleading. Where P is near that, it speaks
+ * for all, and g would tell nothing new. */
 static bool subset_spread(const struct subset *s, const struct newton *sub,
                           const struct place *to, struct newton *nt)
 {
@@ -157,9 +157,10 @@ static bool subset_spread(const struct subset *s, const struct newton *sub,
     newton_evaluate(nt);
     nt->progress.iterations = sub->progress.iterations + 1;
     nt->direction.precond.flops += sub->direction.precond.flops;
-    nt->ahead = nt->primal < fmin(zero, near * sub->primal);
-    if (nt->primal < fmin(zero, far * sub->primal))
+    if (nt->primal < fmin(zero, far * sub->primal)) {
+        nt->spread = nt->ahead = nt->primal < near * sub->primal;
         return true;
+    }
     nt->loss = from.loss;
     memset(nt->beta, 0, bytes);
     memset(nt->u, 0, bytes);

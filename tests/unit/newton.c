@@ -163,7 +163,6 @@ static bool plan(struct newton *nt, double gap, double before)
     nt->progress.violation = gap;
     nt->before = before;
     nt->accuracy = 0.1;
-    nt->looked = true;
     logistic_gradient(nt);
     memcpy(nt->x, nt->s, sizeof(double) * MOST);
     newton_plan(nt, 1);
@@ -174,9 +173,13 @@ static void test_plan(struct newton *nt)
 {
     const double *accuracy = &nt->direction.accuracy;
     bool far = plan(nt, 2, 10), slow = plan(nt, 2, 3), near = plan(nt, 0.5, 10);
-    bool unknown = plan(nt, 1, INFINITY);
+    bool unknown = plan(nt, 1, INFINITY); /* D = 0 */
     ok(far && unknown && !slow && !near,
        "weights of long steps far from the optimum, while these gain");
+    nt->spread = true;
+    plan(nt, 1, INFINITY);
+    ok(fabs(*accuracy - 0.03) < 1e-15 && nt->accuracy == 0.1 && !nt->spread,
+       "one step from what a subset tells is more accurate: %g", *accuracy);
     plan(nt, 3e-6, 1);
     ok(*accuracy > nt->accuracy && *accuracy * *accuracy * 3e-6 < 1e-6,
        "what may be the last step is left at %.2g", *accuracy);

@@ -334,9 +334,9 @@ struct built {
     struct precond m;
 };
 
-/* Built for the weights root^2, with rank `rank` where that is allowed. */
-static bool fold; /* examples are those of a fold */
+static bool fold; /* whether examples are those of a fold */
 
+/* Built for the weights root^2, with rank `rank` where that is allowed. */
 static void built_create(struct built *b, const struct klr_features *features,
                          size_t rank, struct klr_pool *pool)
 {

@@ -151,6 +151,7 @@ struct start {
     bool served;
     double primal, zero; /* P there, and of beta = 0 */
     double error;        /* of u */
+    long long spent;     /* products that led there */
     long long products;  /* of the first look at the gap there */
     double accuracy;     /* of the first step */
 };
@@ -178,6 +179,7 @@ static struct start start_of(struct fixture *f)
         printf("Bail out! %s\n", err.message);
     if (subset_start(&nt, &to, &start.served, &err))
         printf("Bail out! %s\n", err.message);
+    start.spent = nt.progress.iterations;
     operator_apply(&f->op, f->problem.set, f->problem.set, nt.beta, 1,
                    KLR_DOUBLE, nt.kx);
     for (size_t i = 0; i < N; i++)
@@ -237,6 +239,17 @@ static void test_tiles(struct fixture *f, struct fixture *kept)
        "the same bits with tiles kept");
 }
 
+/* Stopped at the start, the answer has its gap. */
+static void test_stopped(struct fixture *f)
+{
+    f->params.max_iter = start_of(f).spent;
+    struct solution solution = fixture_solve(f);
+    double gap = 1 - solution.dual / solution.primal;
+    ok(solution.status == KLR_ITERATION_LIMIT && solution.dual > 0 &&
+           gap > 0.01,
+       "stopped at the start: a gap of %g", gap);
+}
+
 static void test_limit(struct fixture *f)
 {
     f->params.max_iter = 3;
@@ -260,6 +273,7 @@ int main(void)
     test_doubtful(&doubtful);
     test_misled(&noise);
     test_misled(&apart);
+    test_stopped(&kept);
     test_limit(&kept);
     operator_free(&plain.op);
     operator_free(&kept.op);

@@ -262,9 +262,11 @@ check-symbols: $(BUILD)/solver.o $(BUILD)/kernel.o
 		done; \
 	done; exit $$status
 
-## format-check: the sources are as clang-format would have them
+## format-check: the sources are as clang-format would have them, comments too
 format-check:
 	clang-format --dry-run -Werror $$(git ls-files '*.c' '*.h')
+	@git ls-files '*.c' '*.h' | xargs awk 'length > 80 { wide = 1; \
+		print FILENAME ":" FNR ": wider than 80" } END { exit wide }'
 
 # cppcheck takes what klr_alloc hands out for leaked.
 ## analyze: clang-tidy and cppcheck, where they are installed

@@ -187,10 +187,10 @@ static enum klr_status newton_end(struct newton *nt, enum klr_status status)
  * point: more rank, and more accuracy; of that more, too, where a step near the
  * optimum gained little, and, where it gained much, no more than makes the next
  * the last one, and so much where the gap is small: it falls by the square of
- * it. From a subset's solution that spoke for all the residual is mostly that of
- * the other examples, and soon gone: it takes more to gain anything. Far from
- * the optimum, or where D = 0 does not tell how far it is, weights are those of
- * long steps, as long as these gain something. */
+ * it. From a subset's solution that spoke for all the residual is mostly that
+ * of the other examples, and soon gone: it takes more to gain anything. Far
+ * from the optimum, or where D = 0 does not tell how far it is, weights are
+ * those of long steps, as long as these gain something. */
 static void newton_plan(struct newton *nt, int step)
 {
     const double small = 1e-4;

@@ -231,8 +231,8 @@ static bool newton_is_far(const struct newton *nt)
 }
 
 /* The gap. beta has a larger D than g once a step has led there; where C has
- * just grown, too, as soon as it had the smaller P at a C before. Where a subset
- * spoke for all g tells nothing of beta, whose D is taken for 0. Far from the
+ * just grown, too, as soon as it had the smaller P at a C before. Where a
+ * subset spoke for all g tells nothing new, and D is taken for 0. Far from the
  * optimum the gap is a guess: a tenth of what the last step was worth. */
 static void newton_look(struct newton *nt, bool first)
 {

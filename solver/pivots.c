@@ -235,8 +235,8 @@ static void precond_columns(struct precond *m, const struct binary *problem,
  * expected to go on falling geometrically. Times are those of one processor, in
  * units of what reading an entry of K in a symmetric product takes, and
  * constants, since the rank must not depend on the machine. An entry of K may
- * have to be computed: of a hundred features, in 12 units; where folds share it,
- * 4 make grids of 110 points take a tenth less time. For n examples,
+ * have to be computed: of a hundred features, in 12 units; where folds share
+ * K, 4 are seen to serve best. For n examples,
  *
  *   saved  entry n^2 (steps - steps after it)
  *   spent  32 n (3 to fetch K + rank / 2 for new columns and L'L + 3 a step) */

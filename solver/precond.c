@@ -82,9 +82,9 @@ static double precond_bytes(size_t n, size_t most)
            (sizeof(double) + sizeof(size_t)) * (double)most;
 }
 
-/* Whether K is taken to be at hand: folds share it, and it is of so few examples
- * that its tiles take 100 MB at most. Whatever -m says: the rank must not depend
- * on it. */
+/* Whether K is taken to be at hand: folds share it, and it is of so few
+ * examples that its tiles take 100 MB. Whatever -m says: the rank must not
+ * depend on it. */
 static bool precond_shares(const struct binary *problem)
 {
     const size_t most = 7000;

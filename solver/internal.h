@@ -229,6 +229,10 @@ static int operator_create(struct klr_operator *op, const struct klr_kernel *,
                            const struct klr_features *x, const size_t *order,
                            struct klr_pool *pool, size_t budget,
                            struct klr_error *err);
+/* The same K, with its tiles, for products beside those of op, which is to
+ * outlive it: free it in any case. */
+static int operator_share(struct klr_operator *share,
+                          const struct klr_operator *op, struct klr_error *err);
 /* Prefer halves, for entries in 0..1 and before any product; tiles are kept of
  * halves first. operator_free in any case. */
 static int operator_halve(struct klr_operator *op, size_t budget,

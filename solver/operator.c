@@ -74,14 +74,11 @@ static size_t choose_groups(const struct klr_operator *op)
     return groups < GROUPS_MOST ? groups : GROUPS_MOST;
 }
 
-static int operator_allocate(struct klr_operator *op, size_t budget,
-                             struct klr_error *err)
+/* What an operator has to itself, its threads' workspaces aside. */
+static int operator_allocate(struct klr_operator *op, struct klr_error *err)
 {
-    op->groups = choose_groups(op);
-    int code = tiles_create(&op->tiles, op->points, klr_pool_size(op->pool),
-                            op->groups ? 0 : budget, err);
     size_t blocks = op->tiles.blocks;
-    if (code || !(op->row = klr_alloc(blocks, sizeof *op->row, err)) ||
+    if (!(op->row = klr_alloc(blocks, sizeof *op->row, err)) ||
         !(op->col = klr_alloc(blocks, sizeof *op->col, err)) ||
         !(op->met = klr_alloc(blocks, sizeof *op->met, err)) ||
         !(op->turn = klr_alloc(blocks, sizeof *op->turn, err)) ||
@@ -100,11 +97,30 @@ static int operator_create(struct klr_operator *op,
 {
     *op = (struct klr_operator){.kernel = *kernel, .n = x->n, .pool = pool};
     int code = klr_points_create(&op->points, kernel, x, order, pool, err);
+    if (!code) {
+        op->groups = choose_groups(op);
+        code = tiles_create(&op->tiles, op->points, klr_pool_size(pool),
+                            op->groups ? 0 : budget, err);
+    }
     if (!code)
-        code = operator_allocate(op, budget, err);
+        code = operator_allocate(op, err);
     if (code)
         operator_free(op);
     return code;
+}
+
+static int operator_share(struct klr_operator *share,
+                          const struct klr_operator *op, struct klr_error *err)
+{
+    *share = (struct klr_operator){.kernel = op->kernel,
+                                   .points = op->points,
+                                   .n = op->n,
+                                   .pool = op->pool,
+                                   .groups = op->groups,
+                                   .halves = op->halves};
+    int code =
+        tiles_share(&share->tiles, &op->tiles, klr_pool_size(op->pool), err);
+    return code ? code : operator_allocate(share, err);
 }
 
 static int operator_halve(struct klr_operator *op, size_t budget,
@@ -122,8 +138,8 @@ static void operator_keep(struct klr_operator *op, enum klr_precision precision,
 
 static void operator_free(struct klr_operator *op)
 {
+    op->points = op->tiles.shared ? NULL : klr_points_free(op->points);
     tiles_free(&op->tiles, op->pool);
-    op->points = klr_points_free(op->points);
     op->row = klr_free(op->row);
     op->col = klr_free(op->col);
     op->met = klr_free(op->met);

@@ -10,11 +10,13 @@
  * which it was: so neither the budget nor what has been computed before changes
  * a result.
  *
- * A tile is filled by one thread before others read it; see operator.c.
+ * A tile is filled by one thread before others read it. Several operators may
+ * share tiles: what is filled by one is there for all.
  */
 #include "solver/internal.h"
 
 enum { TILE_AREA = KLR_TILE * KLR_TILE };
+enum fill { FILL_NONE, FILL_BEGUN, FILL_DONE };
 
 /* ---- tiles kept ---- */
 
@@ -45,7 +47,7 @@ static bool kept_create(struct kept *kept, enum klr_precision precision,
     *budget -= kept->stored * bytes;
     return !kept->stored ||
            ((kept->tile = klr_alloc(kept->stored, bytes, err)) &&
-            (kept->filled = klr_zalloc(kept->stored, 1, err)));
+            (kept->state = klr_zalloc(kept->stored, sizeof *kept->state, err)));
 }
 
 static void kept_forget(struct kept *kept, enum klr_precision precision,
@@ -53,7 +55,7 @@ static void kept_forget(struct kept *kept, enum klr_precision precision,
 {
     size_t bytes = TILE_AREA * klr_precision_bytes(precision);
     klr_pool_release(pool, kept->tile, kept->stored * bytes);
-    klr_free(kept->filled);
+    klr_free(kept->state);
     *kept = (struct kept){0};
 }
 
@@ -96,6 +98,19 @@ static void tiles_keep_only(struct tiles *tiles, enum klr_precision precision,
     }
 }
 
+static int tiles_work_create(struct tiles *tiles, size_t threads,
+                             struct klr_error *err)
+{
+    tiles->threads = threads;
+    tiles->work = klr_zalloc(threads, sizeof *tiles->work, err);
+    if (!tiles->work)
+        return KLR_E_MEMORY;
+    for (size_t t = 0; t < threads; t++)
+        if (!tile_work_create(&tiles->work[t], tiles->points, err))
+            return KLR_E_MEMORY;
+    return 0;
+}
+
 static int tiles_create(struct tiles *tiles, const struct klr_points *points,
                         size_t threads, size_t budget, struct klr_error *err)
 {
@@ -104,16 +119,20 @@ static int tiles_create(struct tiles *tiles, const struct klr_points *points,
         .points = points,
         .n = n,
         .blocks = blocks,
-        .threads = threads,
         .multiply = klr_tile_multiplier(),
     };
-    tiles->work = klr_zalloc(threads, sizeof *tiles->work, err);
-    if (!tiles->work)
+    int code = tiles_work_create(tiles, threads, err);
+    if (code || !(tiles->kept = klr_zalloc(3, sizeof *tiles->kept, err)))
         return KLR_E_MEMORY;
-    for (size_t t = 0; t < threads; t++)
-        if (!tile_work_create(&tiles->work[t], points, err))
-            return KLR_E_MEMORY;
     return tiles_keep(tiles, KLR_FLOAT, budget, err);
+}
+
+static int tiles_share(struct tiles *share, const struct tiles *tiles,
+                       size_t threads, struct klr_error *err)
+{
+    *share = *tiles;
+    share->shared = true;
+    return tiles_work_create(share, threads, err);
 }
 
 static void tiles_free(struct tiles *tiles, struct klr_pool *pool)
@@ -127,7 +146,11 @@ static void tiles_free(struct tiles *tiles, struct klr_pool *pool)
         klr_free(tiles->work[t].cols);
     }
     tiles->work = klr_free(tiles->work);
-    tiles_forget(tiles, pool);
+    if (tiles->kept && !tiles->shared) {
+        tiles_forget(tiles, pool);
+        klr_free(tiles->kept);
+    }
+    tiles->kept = NULL;
 }
 
 static size_t tile_number(size_t i, size_t j)
@@ -140,7 +163,9 @@ static bool tiles_filled(const struct tiles *tiles,
 {
     const struct kept *kept = &tiles->kept[precision];
     size_t number = tile_number(i, j);
-    return number < kept->stored && kept->filled[number];
+    return number < kept->stored &&
+           atomic_load_explicit(&kept->state[number], memory_order_acquire) ==
+               FILL_DONE;
 }
 
 /* Where the tile is, one that is kept. */
@@ -185,18 +210,30 @@ static void tiles_gram(const struct tiles *tiles, struct tile_work *work,
     }
 }
 
+/* Whether a tile is this thread's to fill; if not it is filled. */
+static bool fill_begin(atomic_uchar *state)
+{
+    unsigned char now = FILL_NONE;
+    if (atomic_compare_exchange_strong(state, &now, FILL_BEGUN))
+        return true;
+    while (atomic_load_explicit(state, memory_order_acquire) != FILL_DONE)
+        sched_yield();
+    return false;
+}
+
 static void tiles_fill(struct tiles *tiles, enum klr_precision precision,
                        size_t i, size_t j, size_t thread)
 {
     const struct kept *kept = &tiles->kept[precision];
     size_t number = tile_number(i, j);
-    if (number >= kept->stored || kept->filled[number])
+    if (number >= kept->stored || !fill_begin(&kept->state[number]))
         return;
     struct klr_range rows = block_range(tiles, i), cols = block_range(tiles, j);
     struct klr_set set = set_of(&cols, 1);
     tiles_gram(tiles, &tiles->work[thread], tiles->points, rows, set, precision,
                tiles_at(tiles, precision, i, j));
-    kept->filled[number] = 1;
+    atomic_store_explicit(&kept->state[number], FILL_DONE,
+                          memory_order_release);
 }
 
 /* ---- sets in blocks ---- */

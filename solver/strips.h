@@ -5,6 +5,7 @@
 #ifndef KLR_SOLVER_STRIPS_H
 #define KLR_SOLVER_STRIPS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -45,21 +46,25 @@ struct tile_work {
 /* The first tiles, which are kept once they have been computed. */
 struct kept {
     size_t stored;
-    char *tile;            /* (stored, KLR_TILE, KLR_TILE) entries */
-    unsigned char *filled; /* (stored) */
+    char *tile;          /* (stored, KLR_TILE, KLR_TILE) entries */
+    atomic_uchar *state; /* (stored) enum fill */
 };
 
 /* The lower triangle of K in square tiles of KLR_TILE positions, row by row. */
 struct tiles {
     const struct klr_points *points;
     size_t n, blocks, threads;
-    struct kept kept[3];    /* of each precision */
+    struct kept *kept;      /* (3) of each precision */
+    bool shared;            /* kept is another's */
     struct tile_work *work; /* (threads) */
     klr_tile_multiply *multiply;
 };
 
 static int tiles_create(struct tiles *tiles, const struct klr_points *points,
                         size_t threads, size_t budget, struct klr_error *err);
+/* The same tiles of K for other threads, while `tiles` lives. */
+static int tiles_share(struct tiles *share, const struct tiles *tiles,
+                       size_t threads, struct klr_error *err);
 /* The pool, or NULL, helps. */
 static void tiles_free(struct tiles *tiles, struct klr_pool *pool);
 /* Divide the budget anew, before any tile is filled: from tiles of `first` on
@@ -74,7 +79,8 @@ static void tiles_keep_only(struct tiles *tiles, enum klr_precision precision,
 static void tiles_divide(const struct tiles *tiles, struct klr_set set,
                          struct piece *piece);
 static size_t tiles_size(const struct tiles *tiles, size_t i, size_t j);
-/* Compute the tile of blocks i >= j, if it is one to be kept and is not yet. */
+/* Compute the tile of blocks i >= j, if it is one to be kept and is not yet, or
+ * wait for the thread that does. */
 static void tiles_fill(struct tiles *tiles, enum klr_precision precision,
                        size_t i, size_t j, size_t thread);
 /* The entries of row i in the columns, all of `block`, if their tile of that

@@ -75,7 +75,7 @@ static size_t filled(const struct klr_operator *op, enum klr_precision p)
 {
     size_t count = 0;
     for (size_t t = 0; t < op->tiles.kept[p].stored; t++)
-        count += op->tiles.kept[p].filled[t];
+        count += atomic_load(&op->tiles.kept[p].state[t]) == FILL_DONE;
     return count;
 }
 

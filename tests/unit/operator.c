@@ -378,6 +378,55 @@ static void test_fill(const struct klr_kernel *kernel,
     }
 }
 
+/* What several threads do with the same tiles, each through an operator of its
+ * own. */
+struct sharing {
+    const struct klr_operator *op;
+    atomic_size_t evaluations, wrong;
+};
+
+static void sharing_turn(void *context, size_t index, size_t thread)
+{
+    static const struct klr_range all = {0, N};
+    const struct klr_set set = {&all, 1, N};
+    struct sharing *s = context;
+    struct klr_operator share;
+    double product[N];
+    (void)thread;
+    if (operator_share(&share, s->op, NULL))
+        printf("Bail out! no memory\n");
+    operator_apply(&share, set, set, v, 1, index % 2 ? KLR_DOUBLE : coarsest(),
+                   product);
+    const double *right = index % 2 ? first + N : first;
+    atomic_fetch_add(&s->wrong, memcmp(product, right, sizeof product) != 0);
+    atomic_fetch_add(&s->evaluations, share.evaluations);
+    operator_free(&share);
+}
+
+/* They give the bits that one gives alone, and compute each tile that is kept
+ * once. */
+static void test_shared(const struct klr_kernel *kernel,
+                        const struct klr_features *features, bool halves)
+{
+    enum { TURNS = 12 };
+    static const struct klr_range all = {0, N};
+    const struct klr_set set = {&all, 1, N};
+    make_variants(kernel, features, halves);
+    for (size_t t = 0; t < VARIANTS; t += 3) {
+        struct sharing s = {.op = &variant[t]};
+        unsigned long long alone = variant[t + 1].evaluations;
+        operator_apply(&variant[t + 1], set, set, v, 1, coarsest(), first);
+        operator_apply(&variant[t + 1], set, set, v, 1, KLR_DOUBLE, first + N);
+        alone = variant[t + 1].evaluations - alone;
+        klr_pool_run(pool[2], TURNS, sharing_turn, &s);
+        size_t evaluations = atomic_load(&s.evaluations);
+        ok(atomic_load(&s.wrong) == 0, "products of tiles that are shared");
+        ok(t == 9 ? evaluations == alone : evaluations >= alone,
+           "%zu entries computed, %llu alone", evaluations, alone);
+    }
+    free_variants();
+}
+
 /* A set without its first positions. */
 static void test_after(void)
 {
@@ -528,6 +577,7 @@ static void test_kernel(enum klr_kernel_type type, bool sparse, bool halves)
         test_entries();
     }
     free_variants();
+    test_shared(&kernel, &features, halves);
 }
 
 int main(void)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Cross validation at every point of a grid of gammas, lambdas and values of C.
- * A gamma has one operator, which its lambdas, values of C, folds and machines
- * share. Where what several gammas need fits into the memory they are worked on
- * side by side, a thread each; else one after the other, by all threads. That
- * does not change a result.
+ * A gamma has one operator, whose tiles its lambdas, values of C, folds and
+ * machines share. What is done at once is a fold at one gamma and lambda, a
+ * cell, along all values of C. Where memory allows for that, threads have a
+ * fold each, the largest gammas first, which as a rule take longest; else one
+ * comes after the other, by all threads. That does not change a result.
  *
  * Within eps, a point depends on the path to it, and what a point needs to be
  * chosen is less than what it needs to be the answer. The best of several is
@@ -17,39 +18,55 @@
 
 #include <pthread.h>
 
-/* What failed at a gamma. */
+/* A gamma. */
 struct grid_row {
-    int code;
-    struct klr_error err;
+    struct klr_operator op;
+    bool made;
+    size_t left; /* folds of its cells that have not had their turn */
+};
+
+/* A gamma and lambda. */
+struct grid_cell {
+    double begin; /* of the first of its folds; 0: not yet */
+    size_t done;  /* folds */
 };
 
 struct grid {
     const struct klr_problem *problem;
     const struct klr_params *params; /* settled */
     const struct layout *layout;
-    double eps;              /* of points that are not the answer yet, or 0 */
-    struct klr_pool *pool;   /* of the operators; NULL: gammas side by side */
-    struct klr_params share; /* params with what memory a gamma may use */
-    struct klr_validation *out;
-    struct grid_row *row; /* (gammas) */
-    pthread_mutex_t lock; /* of what follows, and of progress */
+    struct klr_pool *pool;   /* of the operators; NULL: folds side by side */
+    struct klr_params share; /* params with the memory of a row */
+    size_t lambdas, costs, folds, cells;
+    size_t abreast;          /* rows that may have an operator at once */
+    struct grid_row *row;    /* (gammas) */
+    struct grid_cell *cell;  /* (cells) */
+    struct fold_point *part; /* (cells, folds, costs) */
+    struct klr_metric_values *values; /* (cells, costs) the caller's */
+    struct klr_report *report;        /* (cells, costs) the caller's */
+    struct klr_held_out *held_out;    /* the caller's, of one point, or NULL */
+    struct klr_metrics **metrics;     /* the same */
     double begin;
-    size_t cells, folds_done; /* of this run */
+    pthread_mutex_t lock; /* of the following, rows, cells and progress */
+    pthread_cond_t freed; /* an operator */
+    size_t rows_at_work;  /* which have one */
+    size_t folds_done;
     bool stopped;
+    int code; /* of the first failure */
+    struct klr_error err;
 };
 
-/* ---- Progress ---- */
+/* ---- progress ---- */
 
 static int grid_progress(const struct klr_progress *now, void *context)
 {
     struct grid *grid = context;
     const struct klr_params *params = grid->params;
     struct klr_progress all = *now;
-    size_t cells = grid->cells;
     pthread_mutex_lock(&grid->lock);
     all.seconds = klr_seconds() - grid->begin;
-    all.points = cells > 1 ? grid->out->count : 0;
-    all.done = (double)grid->folds_done / (double)(cells * grid->layout->folds);
+    all.points = grid->cells > 1 ? grid->cells * grid->costs : 0;
+    all.done = (double)grid->folds_done / (double)(grid->cells * grid->folds);
     if (!grid->stopped)
         grid->stopped = params->progress(&all, params->context);
     bool stopped = grid->stopped;
@@ -57,41 +74,8 @@ static int grid_progress(const struct klr_progress *now, void *context)
     return stopped;
 }
 
-static void grid_fold_done(void *context)
-{
-    struct grid *grid = context;
-    pthread_mutex_lock(&grid->lock);
-    grid->folds_done++;
-    pthread_mutex_unlock(&grid->lock);
-}
-
-/* ---- Rows ---- */
-
-/* The parameters of a cell, with the time that is left. */
-static struct klr_params grid_params(struct grid *grid, size_t point)
-{
-    struct klr_params params = klr_params_point(&grid->share, point);
-    params.cost = grid->params->cost;
-    if (params.progress) {
-        params.progress = grid_progress;
-        params.context = grid;
-    }
-    if (params.time_limit > 0)
-        params.time_limit =
-            fmax(params.time_limit - (klr_seconds() - grid->begin), 1e-9);
-    return params;
-}
-
-static bool grid_stopped(struct grid *grid)
-{
-    pthread_mutex_lock(&grid->lock);
-    bool stopped = grid->stopped;
-    pthread_mutex_unlock(&grid->lock);
-    return stopped;
-}
-
 /* Points that an interruption leaves out: metrics of no predictions at all. */
-static void grid_skip(struct grid *grid, size_t point)
+static void grid_skip(struct grid *grid, size_t cell)
 {
     static const struct klr_metric_values unknown = {.accuracy = NAN,
                                                      .balanced = NAN,
@@ -101,12 +85,31 @@ static void grid_skip(struct grid *grid, size_t point)
                                                      .f1 = NAN,
                                                      .mcc = NAN,
                                                      .ece = NAN};
-    for (size_t t = 0; t < grid->params->cost.count; t++) {
-        grid->out->values[point + t] = unknown;
-        report_start(&grid->out->report[point + t]);
-        grid->out->report[point + t].machines = KLR_INTERRUPTED;
-        grid->out->report[point + t].status = KLR_INTERRUPTED;
+    for (size_t t = 0; t < grid->costs; t++) {
+        struct klr_report *report = &grid->report[cell * grid->costs + t];
+        grid->values[cell * grid->costs + t] = unknown;
+        report_start(report);
+        report->machines = KLR_INTERRUPTED;
+        report->status = KLR_INTERRUPTED;
     }
+}
+
+/* ---- a fold of a cell ---- */
+
+/* The parameters of a cell, with the time that was left when it began. */
+static struct klr_params grid_params(struct grid *grid, size_t cell)
+{
+    struct klr_params params =
+        klr_params_point(&grid->share, cell * grid->costs);
+    params.cost = grid->params->cost;
+    if (params.progress) {
+        params.progress = grid_progress;
+        params.context = grid;
+    }
+    if (params.time_limit > 0)
+        params.time_limit = fmax(
+            params.time_limit - (grid->cell[cell].begin - grid->begin), 1e-9);
+    return params;
 }
 
 /* Leave-one-out's memory comes off what the operator may use. */
@@ -125,7 +128,7 @@ static int grid_set_aside(const struct grid *grid, struct klr_params *params,
     return 0;
 }
 
-/* Of one gamma, that of the parameters; to be freed in any case. */
+/* Of a row; to be freed in any case. */
 static int grid_operator(const struct grid *grid,
                          const struct klr_params *given,
                          struct klr_operator *op, struct klr_error *err)
@@ -138,112 +141,232 @@ static int grid_operator(const struct grid *grid,
                                    grid->layout, grid->pool, err);
 }
 
-static void grid_turn(void *context, size_t index, size_t thread)
+/* What the fold adds to the points of the cell. */
+static struct fold_point *grid_parts(const struct grid *grid, size_t cell,
+                                     size_t fold)
 {
-    struct grid *grid = context;
-    struct grid_row *row = &grid->row[index];
-    size_t cells = grid->params->lambda.count;
-    size_t first = index * cells, costs = grid->params->cost.count;
-    struct klr_params params = grid_params(grid, first * costs);
+    return grid->part + (cell * grid->folds + fold) * grid->costs;
+}
+
+static int grid_fold(struct grid *grid, size_t cell, size_t fold,
+                     struct klr_error *err)
+{
+    struct grid_row *row = &grid->row[cell / grid->lambdas];
+    struct klr_params params = grid_params(grid, cell);
     struct klr_operator op = {0};
-    (void)thread;
-    row->code = grid_operator(grid, &params, &op, &row->err);
-    for (size_t l = 0; l < cells && !row->code; l++) {
-        size_t point = (first + l) * costs;
-        params = grid_params(grid, point);
-        struct cell_result result = {.values = grid->out->values + point,
-                                     .report = grid->out->report + point};
-        if (first + l > 0 && grid_stopped(grid))
-            grid_skip(grid, point);
-        else
-            row->code = cell_validate(&op, grid->problem, &params, grid->layout,
-                                      grid_fold_done, grid, &result, &row->err);
-    }
-    operator_free(&op);
-}
-
-/* ---- The grid ---- */
-
-/* Threads that can have all that a gamma may use each, tiles and what its
- * solver allocates: so none of them goes without. Of a greedy solver, whose
- * model ends where its memory does, each gamma has all the memory there is. */
-static size_t grid_abreast(const struct klr_params *params,
-                           const struct layout *layout,
-                           const struct klr_pool *pool)
-{
-    double n = (double)layout->n;
-    double need = 0.5 * n * (n + KLR_TILE) * sizeof(float) +
-                  solver_bytes(params, layout->n, layout->k);
-    if (params->loo)
-        need += loo_bytes(params, layout, 1);
-    double room = (double)params_budget(params) / need;
-    size_t threads = klr_pool_size(pool), gammas = params->gamma.count;
-    threads = threads < gammas ? threads : gammas;
-    if (params->solver == KLR_SOLVER_GREEDY || room < (double)threads)
-        return 1;
-    return threads;
-}
-
-static int grid_run(struct grid *grid, struct klr_pool *pool,
-                    struct klr_error *err)
-{
-    size_t gammas = grid->params->gamma.count;
-    size_t abreast = grid_abreast(grid->params, grid->layout, pool);
-    grid->share = *grid->params;
-    grid->share.eps = fmax(grid->eps, grid->share.eps);
-    grid->share.cache_mb =
-        (double)params_budget(grid->params) / 1048576.0 / (double)abreast;
-    grid->pool = abreast > 1 ? NULL : pool;
-    grid->cells = gammas * grid->params->lambda.count;
-    klr_pool_run(abreast > 1 ? pool : NULL, gammas, grid_turn, grid);
-    for (size_t g = 0; g < gammas; g++)
-        if (grid->row[g].code) {
-            if (err)
-                *err = grid->row[g].err;
-            return grid->row[g].code;
-        }
-    grid->out->best = klr_best_values((enum klr_metric)grid->params->metric,
-                                      grid->out->values, grid->out->count);
-    return 0;
-}
-
-/* The point by itself, with time of its own: the answers, too, if they are
- * wanted. */
-static int grid_point(struct grid *grid, struct klr_pool *pool, size_t point,
-                      bool held_out, struct klr_error *err)
-{
-    struct klr_validation *out = grid->out;
-    struct klr_operator op = {0};
-    struct cell_result result = {.values = out->values + point,
-                                 .report = out->report + point,
-                                 .metrics = &out->metrics,
-                                 .held_out = held_out ? &out->held_out : NULL};
-    grid->share = *grid->params;
-    grid->pool = pool;
-    grid->cells = 1;
-    grid->folds_done = 0;
-    grid->begin = klr_seconds();
-    struct klr_params params = grid_params(grid, point);
-    params.cost = klr_reals_of(
-        grid->params->cost.value[point % grid->params->cost.count]);
-    int code = grid_operator(grid, &params, &op, err);
+    int code = operator_share(&op, &row->op, err);
     if (!code)
-        code = cell_validate(&op, grid->problem, &params, grid->layout,
-                             grid_fold_done, grid, &result, err);
+        code = fold_validate(&op, grid->problem, &params, grid->layout, fold,
+                             grid->cell[cell].begin,
+                             grid_parts(grid, cell, fold), grid->held_out, err);
     operator_free(&op);
     return code;
 }
 
+/* ---- turns ---- */
+
+/* The points of a cell from what its folds add, in their order. */
+static int grid_join(struct grid *grid, size_t cell, struct klr_error *err)
+{
+    struct fold_point *all = grid_parts(grid, cell, 0);
+    for (size_t f = 1; f < grid->folds; f++)
+        if (fold_join(all, grid_parts(grid, cell, f), grid->costs, err))
+            return KLR_E_MEMORY;
+    for (size_t t = 0; t < grid->costs; t++) {
+        size_t point = cell * grid->costs + t;
+        grid->report[point] = all[t].report;
+        klr_metrics_values(all[t].metrics, &grid->values[point]);
+        if (grid->metrics)
+            *grid->metrics = all[t].metrics;
+        else
+            klr_metrics_free(all[t].metrics);
+        all[t].metrics = NULL;
+    }
+    return 0;
+}
+
+/* Whether the fold is to be done: its cell has begun then, and its row has an
+ * operator. The first cell is finished in any case. */
+static bool grid_enter(struct grid *grid, size_t cell, bool first)
+{
+    struct grid_cell *c = &grid->cell[cell];
+    struct grid_row *row = &grid->row[cell / grid->lambdas];
+    pthread_mutex_lock(&grid->lock);
+    while (!row->made && grid->rows_at_work == grid->abreast)
+        pthread_cond_wait(&grid->freed, &grid->lock);
+    bool go = !grid->code && (first || !grid->stopped);
+    if (go && c->begin == 0)
+        c->begin = klr_seconds();
+    if (go && !row->made) {
+        struct klr_params params = grid_params(grid, cell);
+        grid->code = grid_operator(grid, &params, &row->op, &grid->err);
+        row->made = go = !grid->code;
+        grid->rows_at_work += row->made;
+    }
+    pthread_mutex_unlock(&grid->lock);
+    return go;
+}
+
+/* The first failure is kept. */
+static void grid_fail(struct grid *grid, int code, const struct klr_error *err)
+{
+    pthread_mutex_lock(&grid->lock);
+    if (code && !grid->code) {
+        grid->code = code;
+        grid->err = *err;
+    }
+    pthread_mutex_unlock(&grid->lock);
+}
+
+/* The last fold of a cell makes its points, the last of a row frees K. */
+static void grid_leave(struct grid *grid, size_t cell, bool done)
+{
+    struct grid_cell *c = &grid->cell[cell];
+    struct grid_row *row = &grid->row[cell / grid->lambdas];
+    struct klr_error err;
+    pthread_mutex_lock(&grid->lock);
+    grid->folds_done++;
+    c->done += done;
+    bool complete = done && c->done == grid->folds;
+    if (--row->left == 0) {
+        operator_free(&row->op);
+        grid->rows_at_work -= row->made;
+        pthread_cond_broadcast(&grid->freed);
+    }
+    pthread_mutex_unlock(&grid->lock);
+    if (complete)
+        grid_fail(grid, grid_join(grid, cell, &err), &err);
+}
+
+static void grid_turn(void *context, size_t index, size_t thread)
+{
+    struct grid *grid = context;
+    size_t cell = grid->cells - 1 - index / grid->folds;
+    size_t fold = index % grid->folds;
+    struct klr_error err;
+    int code = 0;
+    bool go = grid_enter(grid, cell, index < grid->folds);
+    (void)thread;
+    if (go && (code = grid_fold(grid, cell, fold, &err)))
+        grid_fail(grid, code, &err);
+    grid_leave(grid, cell, go && !code);
+}
+
+/* ---- the grid ---- */
+
+/* Threads have a fold each where they can have all that it may use, so that
+ * none goes without: what its solver allocates, and the tiles of as many gammas
+ * as folds at work can be of, a straggler's besides; or, of a solver that
+ * shares no tiles, a cache of that size. A greedy solver, whose model ends
+ * where its memory does, has all the memory there is. */
+static void grid_divide(struct grid *grid, struct klr_pool *pool)
+{
+    const struct klr_params *params = grid->params;
+    const struct layout *layout = grid->layout;
+    double n = (double)layout->n, budget = (double)params_budget(params);
+    double tiles = 0.5 * n * (n + KLR_TILE) * sizeof(float);
+    double solver = solver_bytes(params, layout->n, layout->k);
+    double loo = params->loo ? loo_bytes(params, layout, 1) : 0;
+    size_t turns = grid->cells * grid->folds, threads = klr_pool_size(pool);
+    threads = threads < turns ? threads : turns;
+    size_t rows = solver > 0 ? threads / grid->folds + 2 : threads;
+    grid->abreast = rows < threads ? rows : threads;
+    double each =
+        (budget - (double)threads * (solver + loo)) / (double)grid->abreast;
+    bool apart =
+        grid->cells > 1 && params->solver != KLR_SOLVER_GREEDY && each >= tiles;
+    grid->pool = apart ? NULL : pool;
+    grid->share = *params;
+    if (apart) /* the operator's takes off again what is not for tiles */
+        grid->share.cache_mb =
+            (each + loo + fmax(solver - params_beside, 0)) / 1048576;
+}
+
 static int grid_create(struct grid *grid, struct klr_error *err)
 {
-    struct klr_validation *out = grid->out;
     size_t gammas = grid->params->gamma.count;
-    out->count = klr_params_points(grid->params);
-    if (!(out->values = klr_zalloc(out->count, sizeof *out->values, err)) ||
-        !(out->report = klr_zalloc(out->count, sizeof *out->report, err)) ||
-        !(grid->row = klr_zalloc(gammas, sizeof *grid->row, err)))
+    size_t parts = grid->cells * grid->folds * grid->costs;
+    if (!(grid->row = klr_zalloc(gammas, sizeof *grid->row, err)) ||
+        !(grid->cell = klr_zalloc(grid->cells, sizeof *grid->cell, err)) ||
+        !(grid->part = klr_zalloc(parts, sizeof *grid->part, err)))
         return KLR_E_MEMORY;
+    for (size_t g = 0; g < gammas; g++)
+        grid->row[g].left = grid->lambdas * grid->folds;
     return 0;
+}
+
+static void grid_free(struct grid *grid)
+{
+    size_t parts = grid->cells * grid->folds * grid->costs;
+    for (size_t part = 0; grid->part && part < parts; part++)
+        klr_metrics_free(grid->part[part].metrics);
+    klr_free(grid->row);
+    klr_free(grid->cell);
+    klr_free(grid->part);
+}
+
+/* At every point of the parameters. */
+static int grid_run(struct grid *grid, struct klr_pool *pool,
+                    struct klr_error *err)
+{
+    grid->lambdas = grid->params->lambda.count;
+    grid->costs = grid->params->cost.count;
+    grid->folds = grid->layout->folds;
+    grid->cells = grid->params->gamma.count * grid->lambdas;
+    grid->folds_done = 0;
+    grid->begin = klr_seconds();
+    grid_divide(grid, pool);
+    int code = grid_create(grid, err);
+    if (!code) {
+        pthread_mutex_init(&grid->lock, NULL);
+        pthread_cond_init(&grid->freed, NULL);
+        klr_pool_run(grid->pool ? NULL : pool, grid->cells * grid->folds,
+                     grid_turn, grid);
+        pthread_cond_destroy(&grid->freed);
+        pthread_mutex_destroy(&grid->lock);
+        code = grid->code;
+        if (code && err)
+            *err = grid->err;
+    }
+    for (size_t c = 0; c < grid->cells && !code; c++)
+        if (grid->cell[c].done < grid->folds)
+            grid_skip(grid, c);
+    grid_free(grid);
+    return code;
+}
+
+/* Of several points, those that are not the answer yet, at a larger eps. */
+static int grid_choose(struct grid *grid, const struct klr_params *settled,
+                       double eps, struct klr_pool *pool,
+                       struct klr_validation *out, struct klr_error *err)
+{
+    struct klr_params params = *settled;
+    params.eps = fmax(eps, params.eps);
+    grid->params = &params;
+    grid->values = out->values;
+    grid->report = out->report;
+    int code = grid_run(grid, pool, err);
+    if (!code)
+        out->best = klr_best_values((enum klr_metric)params.metric, out->values,
+                                    out->count);
+    return code;
+}
+
+/* The best by itself, with time of its own. */
+static int grid_answer(struct grid *grid, const struct klr_params *settled,
+                       struct klr_pool *pool, struct klr_validation *out,
+                       bool held_out, struct klr_error *err)
+{
+    struct klr_params params = klr_params_point(settled, out->best);
+    grid->params = &params;
+    grid->values = out->values + out->best;
+    grid->report = out->report + out->best;
+    grid->metrics = &out->metrics;
+    grid->held_out = held_out ? &out->held_out : NULL;
+    int code = held_out
+                   ? held_out_create(&out->held_out, &params, grid->layout, err)
+                   : 0;
+    return code ? code : grid_run(grid, pool, err);
 }
 
 int klr_cross_validate(const struct klr_problem *problem,
@@ -262,26 +385,23 @@ int klr_cross_validate(const struct klr_problem *problem,
                         (uint64_t)params->seed, params->fold};
     struct layout layout = {0};
     struct klr_pool *pool = NULL;
-    struct grid grid = {.problem = problem,
-                        .params = params,
-                        .layout = &layout,
-                        .eps = params_grid_eps(given),
-                        .out = out,
-                        .begin = klr_seconds()};
-    pthread_mutex_init(&grid.lock, NULL);
+    struct grid grid = {.problem = problem, .layout = &layout};
+    out->count = klr_params_points(params);
     if ((code = layout_create(&layout, problem, params->positive, deal, err)) ||
         (code = metric_check((enum klr_metric)params->metric, layout.k,
                              params->link != KLR_LINK_NONE, err)) ||
-        (code = klr_pool_create(&pool, params->threads, err)) ||
-        (code = grid_create(&grid, err)))
+        (code = klr_pool_create(&pool, params->threads, err)))
         goto done;
-    if (out->count > 1)
-        code = grid_run(&grid, pool, err);
+    code = KLR_E_MEMORY;
+    if (!(out->values = klr_zalloc(out->count, sizeof *out->values, err)) ||
+        !(out->report = klr_zalloc(out->count, sizeof *out->report, err)))
+        goto done;
+    code = out->count > 1 ? grid_choose(&grid, params, params_grid_eps(given),
+                                        pool, out, err)
+                          : 0;
     if (!code && !grid.stopped)
-        code = grid_point(&grid, pool, out->best, held_out, err);
+        code = grid_answer(&grid, params, pool, out, held_out, err);
 done:
-    klr_free(grid.row);
-    pthread_mutex_destroy(&grid.lock);
     klr_pool_free(pool);
     layout_free(&layout);
     if (code)

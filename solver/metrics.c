@@ -111,14 +111,20 @@ static void bins_halve(struct klr_metrics *metrics)
     metrics->bins = half;
 }
 
+/* Room for one more. */
+static void bins_bound(struct klr_metrics *metrics)
+{
+    if (metrics->bins < METRICS_ARENA)
+        return;
+    bins_compact(metrics);
+    while (metrics->bins > METRICS_BINS)
+        bins_halve(metrics);
+}
+
 static int bins_append(struct klr_metrics *metrics, double score, bool positive,
                        struct klr_error *err)
 {
-    if (metrics->bins == METRICS_ARENA) {
-        bins_compact(metrics);
-        if (metrics->bins > METRICS_BINS)
-            bins_halve(metrics);
-    }
+    bins_bound(metrics);
     if (KLR_GROW(metrics->bin, metrics->capacity, metrics->bins + 1, err))
         return KLR_E_MEMORY;
     metrics->bin[metrics->bins++] = (struct bin){
@@ -188,6 +194,25 @@ int klr_metrics_add(struct klr_metrics *metrics, double truth, double predicted,
     if (probability)
         metrics_judge(metrics, c, answer, probability);
     return metrics->k == 2 ? bins_append(metrics, score, c == 0, err) : 0;
+}
+
+static int metrics_join(struct klr_metrics *metrics,
+                        const struct klr_metrics *more, struct klr_error *err)
+{
+    size_t k = metrics->k, bins = metrics->bins + more->bins;
+    if (KLR_GROW(metrics->bin, metrics->capacity, bins, err))
+        return KLR_E_MEMORY;
+    for (size_t b = 0; b < more->bins; b++)
+        metrics->bin[metrics->bins++] = more->bin[b];
+    bins_bound(metrics);
+    for (size_t cell = 0; cell < (k + 1) * k; cell++)
+        metrics->confusion[cell] += more->confusion[cell];
+    for (size_t step = 0; step < METRICS_STEPS; step++)
+        metrics->excess[step] += more->excess[step];
+    metrics->judged += more->judged;
+    metrics->log_loss += more->log_loss;
+    metrics->brier += more->brier;
+    return 0;
 }
 
 /* ---- Of the confusion matrix ---- */

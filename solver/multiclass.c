@@ -215,24 +215,42 @@ static void report_start(struct klr_report *report)
     report->lambda_bound = -INFINITY;
 }
 
+static void report_join(struct klr_report *report,
+                        const struct klr_report *more)
+{
+    report->solver = more->solver;
+    report->machines = gravest(report->machines, more->machines);
+    report->status = gravest(report->status, more->status);
+    report->primal += more->primal;
+    report->dual += more->dual;
+    report->iterations += more->iterations;
+    report->passes += more->passes;
+    report->precond_flops += more->precond_flops;
+    report->kernel_evals += more->kernel_evals;
+    report->lambda_bound = fmax(report->lambda_bound, more->lambda_bound);
+    report->seconds = fmax(report->seconds, more->seconds);
+    if (more->gap > report->gap || isnan(more->gap))
+        report->gap = more->gap;
+}
+
 /* With one class alone there is nothing to gain: both objectives are 0, and so
  * is the gap. */
 static void report_add(struct klr_report *report,
                        const struct solution *solution)
 {
-    double gap = solution->primal - solution->dual;
-    if (gap != 0)
-        gap /= fabs(solution->primal);
-    report->machines = gravest(report->machines, solution->status);
-    report->status = gravest(report->status, solution->link_status);
-    report->status = gravest(report->status, report->machines);
-    report->primal += solution->primal;
-    report->dual += solution->dual;
-    report->iterations += solution->iterations;
-    report->precond_flops += solution->flops;
-    report->lambda_bound = fmax(report->lambda_bound, solution->lambda_bound);
-    if (gap > report->gap || isnan(gap))
-        report->gap = gap;
+    struct klr_report more = {
+        .machines = solution->status,
+        .status = gravest(solution->status, solution->link_status),
+        .primal = solution->primal,
+        .dual = solution->dual,
+        .gap = solution->primal - solution->dual,
+        .iterations = solution->iterations,
+        .precond_flops = solution->flops,
+        .lambda_bound = solution->lambda_bound,
+    };
+    if (more.gap != 0)
+        more.gap /= fabs(more.primal);
+    report_join(report, &more);
 }
 
 /* What the report has besides the sums over the problems. */

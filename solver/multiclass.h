@@ -95,6 +95,9 @@ static int ensemble_train(struct ensemble *ensemble, struct training *training,
 
 static void report_start(struct klr_report *report);
 static void report_finish(struct klr_report *report, const struct training *);
+/* Of problems that were finished apart. */
+static void report_join(struct klr_report *report,
+                        const struct klr_report *more);
 
 /* ---- links fitted on decision values: see calibrate.c ---- */
 

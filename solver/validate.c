@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Stratified cross validation of a cell: one gamma, one lambda, all values of
- * C. All folds, machines and values of C work on one operator, whose positions
- * are sorted by class and fold, so that a training set is a few ranges.
- * Examples of a fold are predicted for all values of C in one product, whose
- * columns are the coefficients of all of them: some examples at a time, so that
- * the decision values of many classes take little memory.
+ * One fold of a stratified cross validation, at one gamma and lambda for all
+ * values of C. All folds, machines and values of C share the tiles of K, whose
+ * positions are sorted by class and fold, so that a training set is a few
+ * ranges. Examples of a fold are predicted for all values of C in one product,
+ * whose columns are the coefficients of all of them: some examples at a time,
+ * so that the decision values of many classes take little memory.
  *
  * Leave-one-out in closed form has all examples in one fold, which no training
  * is without; what each would change by without itself is added: see loo.c.
@@ -18,11 +18,12 @@
 
 enum { VALIDATE_BYTES = 8 << 20 }; /* of decision values, if a tile's do */
 
-struct cell {
+struct fold {
     struct training training;
-    struct ensemble ensemble; /* of one fold */
-    struct klr_model *model;  /* (count) labels, and rho and links of a fold */
-    struct klr_metrics **metrics;  /* (count) */
+    struct ensemble ensemble;
+    struct klr_model *model;       /* (count) labels, rho and links */
+    struct klr_report *report;     /* (count) */
+    struct fold_point *points;     /* (count) the caller's */
     struct klr_held_out *held_out; /* the caller's, or NULL */
     struct klr_range *held;        /* positions of the fold */
     size_t batch;                  /* examples predicted together, at most */
@@ -41,15 +42,16 @@ static size_t batch_size(size_t n, size_t values)
 }
 
 /* What is kept for each C. */
-static int cell_values(struct cell *v, struct klr_error *err)
+static int fold_models(struct fold *v, struct klr_error *err)
 {
     const struct layout *layout = v->training.layout;
     const struct ensemble *e = &v->ensemble;
     bool none = v->training.params->link == KLR_LINK_NONE;
     if (!(v->model = klr_zalloc(e->count, sizeof *v->model, err)) ||
-        !(v->metrics = klr_zalloc(e->count, sizeof *v->metrics, err)))
+        !(v->report = klr_alloc(e->count, sizeof *v->report, err)))
         return KLR_E_MEMORY;
     for (size_t t = 0; t < e->count; t++) {
+        report_start(&v->report[t]);
         v->model[t] = (struct klr_model){
             .type = (enum klr_model_type)v->training.params->model,
             .multiclass = v->training.multiclass,
@@ -60,13 +62,14 @@ static int cell_values(struct cell *v, struct klr_error *err)
             .rho = e->rho + t * e->machines,
             .link = none ? NULL : e->link + t * e->machines,
         };
-        if (klr_metrics_create(&v->metrics[t], layout->k, layout->label, err))
+        if (klr_metrics_create(&v->points[t].metrics, layout->k, layout->label,
+                               err))
             return KLR_E_MEMORY;
     }
     return 0;
 }
 
-static int cell_create(struct cell *v, struct klr_operator *op,
+static int fold_create(struct fold *v, struct klr_operator *op,
                        const struct klr_params *params,
                        const struct layout *layout, struct klr_error *err)
 {
@@ -74,10 +77,10 @@ static int cell_create(struct cell *v, struct klr_operator *op,
     int code = training_create(&v->training, op, params, layout, err);
     v->training.leave_out = params->loo;
     if (code || (code = ensemble_create(&v->ensemble, &v->training, err)) ||
-        (code = cell_values(v, err)))
+        (code = fold_models(v, err)))
         return code;
     size_t values = count * v->ensemble.machines;
-    v->batch = batch_size(layout->n, values);
+    v->batch = batch_size(layout->n / layout->folds + k, values);
     if (!(v->held = klr_alloc(k, (layout->folds + 1) * sizeof *v->held, err)) ||
         !(v->product = klr_alloc(v->batch * count,
                                  v->ensemble.columns * sizeof(double), err)) ||
@@ -88,14 +91,12 @@ static int cell_create(struct cell *v, struct klr_operator *op,
     return 0;
 }
 
-static void cell_free(struct cell *v)
+static void fold_free(struct fold *v)
 {
-    for (size_t t = 0; v->metrics && t < v->ensemble.count; t++)
-        klr_metrics_free(v->metrics[t]);
     training_free(&v->training);
     ensemble_free(&v->ensemble);
     klr_free(v->model);
-    klr_free(v->metrics);
+    klr_free(v->report);
     klr_free(v->held);
     klr_free(v->product);
     klr_free(v->decision);
@@ -105,7 +106,7 @@ static void cell_free(struct cell *v)
 
 /* What leaving them out changes the examples of fold_batch by: a range for each
  * class. */
-static void fold_leave_out(struct cell *v, struct klr_set held)
+static void fold_leave_out(struct fold *v, struct klr_set held)
 {
     const struct ensemble *e = &v->ensemble;
     double *decision = v->decision;
@@ -121,7 +122,7 @@ static void fold_leave_out(struct cell *v, struct klr_set held)
 /* Decision values of the positions `held`, by machines without fold f: class by
  * class, since an example has coefficients in the machines with its class only.
  */
-static void fold_decide(struct cell *v, size_t f, struct klr_set held)
+static void fold_decide(struct fold *v, size_t f, struct klr_set held)
 {
     const struct layout *layout = v->training.layout;
     const struct ensemble *e = &v->ensemble;
@@ -161,7 +162,7 @@ static void held_out_keep(struct klr_held_out *held_out, size_t row,
 
 /* Count the answers for one example, whose decision values (count, machines)
  * are given. */
-static int fold_answer(struct cell *v, const struct klr_problem *problem,
+static int fold_answer(struct fold *v, const struct klr_problem *problem,
                        size_t row, const double *decision,
                        struct klr_error *err)
 {
@@ -170,8 +171,8 @@ static int fold_answer(struct cell *v, const struct klr_problem *problem,
         const struct klr_model *model = &v->model[t];
         double *probability = model->link ? v->probability : NULL;
         double answer = model_answer(model, decision, probability, v->work);
-        code = klr_metrics_add(v->metrics[t], problem->label[row], answer,
-                               probability, decision[0], err);
+        code = klr_metrics_add(v->points[t].metrics, problem->label[row],
+                               answer, probability, decision[0], err);
         if (v->held_out)
             held_out_keep(v->held_out, row, answer, decision, probability);
         decision += model->machines;
@@ -180,7 +181,7 @@ static int fold_answer(struct cell *v, const struct klr_problem *problem,
 }
 
 /* Examples of fold f from its `first` on, as many as make a batch. */
-static struct klr_set fold_batch(struct cell *v, size_t f, size_t first)
+static struct klr_set fold_batch(struct fold *v, size_t f, size_t first)
 {
     const struct layout *layout = v->training.layout;
     size_t count = 0, left = v->batch;
@@ -198,7 +199,7 @@ static struct klr_set fold_batch(struct cell *v, size_t f, size_t first)
     return set_of(v->held, count);
 }
 
-static int fold_predict(struct cell *v, const struct klr_problem *problem,
+static int fold_predict(struct fold *v, const struct klr_problem *problem,
                         size_t f, struct klr_error *err)
 {
     const struct layout *layout = v->training.layout;
@@ -222,21 +223,21 @@ static int fold_predict(struct cell *v, const struct klr_problem *problem,
     return code;
 }
 
-static int held_out_create(struct klr_held_out *held_out, const struct cell *v,
-                           struct klr_error *err)
+static int held_out_create(struct klr_held_out *held_out,
+                           const struct klr_params *params,
+                           const struct layout *layout, struct klr_error *err)
 {
-    const struct klr_model *model = v->model;
-    size_t n = v->training.layout->n, size = sizeof(double);
+    size_t n = layout->n, k = layout->k, size = sizeof(double);
     *held_out = (struct klr_held_out){
         .n = n,
-        .classes = model->k,
-        .decisions = model->machines,
+        .classes = k,
+        .decisions = machine_count(multiclass_of(params, k), k),
     };
     if (!(held_out->fold = klr_alloc(n, sizeof *held_out->fold, err)) ||
         !(held_out->label = klr_alloc(n, size, err)) ||
-        !(held_out->decision = klr_alloc(n, model->machines * size, err)) ||
-        (model->link &&
-         !(held_out->probability = klr_alloc(n, model->k * size, err))))
+        !(held_out->decision = klr_alloc(n, held_out->decisions * size, err)) ||
+        (params->link != KLR_LINK_NONE &&
+         !(held_out->probability = klr_alloc(n, k * size, err))))
         return KLR_E_MEMORY;
     return 0;
 }
@@ -250,37 +251,49 @@ static void held_out_free(struct klr_held_out *held_out)
     *held_out = (struct klr_held_out){0};
 }
 
-static int cell_validate(struct klr_operator *op,
+/* The clock of all folds, at this one. */
+static void fold_clock(struct clock *clock, size_t fold, size_t folds,
+                       double begin)
+{
+    clock->begin = begin;
+    clock->problem = clock->problems / folds * fold;
+    clock->work = clock->total / (double)folds * (double)fold;
+}
+
+static int fold_validate(struct klr_operator *op,
                          const struct klr_problem *problem,
                          const struct klr_params *params,
-                         const struct layout *layout, void (*fold_done)(void *),
-                         void *context, struct cell_result *result,
-                         struct klr_error *err)
+                         const struct layout *layout, size_t fold, double begin,
+                         struct fold_point *points,
+                         struct klr_held_out *held_out, struct klr_error *err)
 {
-    struct cell v = {.held_out = result->held_out};
+    struct fold v = {.points = points, .held_out = held_out};
     size_t count = params->cost.count;
-    int code = cell_create(&v, op, params, layout, err);
-    for (size_t t = 0; t < count; t++)
-        report_start(&result->report[t]);
-    if (code || (v.held_out && (code = held_out_create(v.held_out, &v, err))))
-        goto done;
-    for (size_t f = 0; f < layout->folds && !code; f++) {
-        code = ensemble_train(&v.ensemble, &v.training,
-                              params->loo ? layout->folds : f, result->report,
-                              err);
-        if (!code)
-            code = fold_predict(&v, problem, f, err);
-        fold_done(context);
+    int code = fold_create(&v, op, params, layout, err);
+    if (!code) {
+        fold_clock(&v.training.clock, fold, layout->folds, begin);
+        code =
+            ensemble_train(&v.ensemble, &v.training,
+                           params->loo ? layout->folds : fold, v.report, err);
     }
+    if (!code)
+        code = fold_predict(&v, problem, fold, err);
     for (size_t t = 0; t < count && !code; t++) {
-        report_finish(&result->report[t], &v.training);
-        klr_metrics_values(v.metrics[t], &result->values[t]);
+        report_finish(&v.report[t], &v.training);
+        points[t].report = v.report[t];
     }
-    if (!code && result->metrics) {
-        *result->metrics = v.metrics[0];
-        v.metrics[0] = NULL;
-    }
-done:
-    cell_free(&v);
+    fold_free(&v);
     return code;
+}
+
+static int fold_join(struct fold_point *points, struct fold_point *more,
+                     size_t count, struct klr_error *err)
+{
+    for (size_t t = 0; t < count; t++) {
+        report_join(&points[t].report, &more[t].report);
+        if (metrics_join(points[t].metrics, more[t].metrics, err))
+            return KLR_E_MEMORY;
+        more[t].metrics = klr_metrics_free(more[t].metrics);
+    }
+    return 0;
 }

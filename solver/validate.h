@@ -7,24 +7,30 @@
 
 #include "solver/internal.h"
 
-/* ---- all C at one gamma and lambda: see validate.c ---- */
+/* ---- a fold, for all C at one gamma and lambda: see validate.c ---- */
 
-struct cell_result {
-    struct klr_metric_values *values; /* (cost.count) the caller's */
-    struct klr_report *report;        /* (cost.count) the caller's */
-    struct klr_metrics **metrics;  /* NULL: not wanted; else there is one C */
-    struct klr_held_out *held_out; /* as metrics */
+/* What it adds to a point. */
+struct fold_point {
+    struct klr_metrics *metrics; /* NULL at first; to be freed in any case */
+    struct klr_report report;
 };
 
-/* `params` are settled, with one gamma and lambda, those of the operator.
- * fold_done(context) is called after each fold. What result->metrics and
- * held_out become is the caller's to free in any case. */
-static int cell_validate(struct klr_operator *op,
+/* `params` are settled, with one gamma and lambda, those of the operator, whose
+ * folds began at `begin`. points (cost.count); held_out is that of all folds,
+ * or NULL: not wanted. */
+static int fold_validate(struct klr_operator *op,
                          const struct klr_problem *problem,
                          const struct klr_params *params,
-                         const struct layout *layout, void (*fold_done)(void *),
-                         void *context, struct cell_result *result,
-                         struct klr_error *err);
+                         const struct layout *layout, size_t fold, double begin,
+                         struct fold_point *points,
+                         struct klr_held_out *held_out, struct klr_error *err);
+/* points (count) get what another fold, which is emptied, adds to them. */
+static int fold_join(struct fold_point *points, struct fold_point *more,
+                     size_t count, struct klr_error *err);
+/* For the predictions of all folds; free it in any case. */
+static int held_out_create(struct klr_held_out *held_out,
+                           const struct klr_params *params,
+                           const struct layout *layout, struct klr_error *err);
 static void held_out_free(struct klr_held_out *held_out);
 
 /* ---- metrics: see metrics.c ---- */
@@ -33,5 +39,9 @@ static void held_out_free(struct klr_held_out *held_out);
  * no probabilities. */
 static int metric_check(enum klr_metric metric, size_t k, bool probable,
                         struct klr_error *err);
+
+/* Those of other examples, of the same classes, come on top. */
+static int metrics_join(struct klr_metrics *metrics,
+                        const struct klr_metrics *more, struct klr_error *err);
 
 #endif

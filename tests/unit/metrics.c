@@ -48,28 +48,34 @@ static void test_area(size_t n, int levels)
     free(positive);
 }
 
-/* Positive scores u^(1/2), negative ones u: P(positive > negative) = 2/3. Twice
- * as many scores as are kept exactly, in an order that a merge must not spoil;
- * scores from a regular grid give an exact area. */
-static void test_merging(void)
+/* Positive scores u^(1/2), negative ones u: P(positive > negative) = 2/3. More
+ * than twice as many scores as are kept exactly, in an order that a merge must
+ * not spoil, at once or in two halves; scores from a regular grid give an exact
+ * area. */
+static void test_merging(size_t parts)
 {
-    struct klr_metrics *metrics;
+    struct klr_metrics *metrics[2];
     struct klr_metric_values values;
     struct klr_error err;
     size_t n = 5u << 20, stride = 1999993; /* coprime to n */
     int code = 0;
-    klr_metrics_create(&metrics, 2, two, &err);
+    for (size_t part = 0; part < parts; part++)
+        klr_metrics_create(&metrics[part], 2, two, &err);
     for (size_t i = 0, j = 0; i < n; i++, j = (j + stride) % n) {
         double u = ((double)j + 0.5) / (double)n;
-        code |= klr_metrics_add(metrics, j % 2 ? 1 : -1, 1, NULL,
+        code |= klr_metrics_add(metrics[i * parts / n], j % 2 ? 1 : -1, 1, NULL,
                                 j % 2 ? sqrt(u) : u, &err);
     }
-    klr_metrics_values(metrics, &values);
+    if (parts > 1) {
+        code |= metrics_join(metrics[0], metrics[1], &err);
+        klr_metrics_free(metrics[1]);
+    }
+    ok(metrics[0]->bins <= METRICS_ARENA, "in %zu bins", metrics[0]->bins);
+    klr_metrics_values(metrics[0], &values);
     ok(!code && values.count == n, "%zu scores are taken", n);
-    ok(metrics->bins <= METRICS_ARENA, "in %zu bins", metrics->bins);
     ok(fabs(values.auc - 2.0 / 3) < 2e-6, "area off by %.1e after merging",
        values.auc - 2.0 / 3);
-    klr_metrics_free(metrics);
+    klr_metrics_free(metrics[0]);
 }
 
 /* More than the arena holds, but few distinct scores: nothing is merged. */
@@ -359,6 +365,44 @@ static void test_calibration(void)
        values.ece);
 }
 
+/* ---- Joined ---- */
+
+/* Examples in two parts have the metrics of all together. */
+static void test_join(size_t k, const double *labels)
+{
+    struct klr_metrics *all, *part[2];
+    struct klr_metric_values a, b;
+    struct klr_error err;
+    klr_metrics_create(&all, k, labels, &err);
+    klr_metrics_create(&part[0], k, labels, &err);
+    klr_metrics_create(&part[1], k, labels, &err);
+    for (size_t i = 0; i < 300; i++) {
+        double p[3], sum = 0, truth = i % 50 ? labels[i % k] : 77;
+        for (size_t c = 0; c < k; c++)
+            sum += p[c] = uniform();
+        for (size_t c = 0; c < k; c++)
+            p[c] /= sum;
+        double answer = labels[(size_t)(uniform() * (double)k)];
+        double score = floor(9 * uniform());
+        struct klr_metrics *its = part[i > 100];
+        klr_metrics_add(all, truth, answer, i % 7 ? p : NULL, score, &err);
+        klr_metrics_add(its, truth, answer, i % 7 ? p : NULL, score, &err);
+    }
+    ok(!metrics_join(part[0], part[1], &err) &&
+           all->judged == part[0]->judged &&
+           !memcmp(all->confusion, part[0]->confusion,
+                   k * (k + 1) * sizeof *all->confusion),
+       "two parts have the confusion of all, of %zu classes", k);
+    klr_metrics_values(all, &a);
+    klr_metrics_values(part[0], &b);
+    ok(near(a.log_loss, b.log_loss) && near(a.brier, b.brier) &&
+           near(a.ece, b.ece) && (k > 2 || a.auc == b.auc),
+       "and the log loss, %g, and what else is a sum", b.log_loss);
+    klr_metrics_free(all);
+    klr_metrics_free(part[0]);
+    klr_metrics_free(part[1]);
+}
+
 /* ---- The best ---- */
 
 static void best(const char *what, size_t expected, enum klr_metric metric,
@@ -407,6 +451,9 @@ int main(void)
     test_area(800, 20);
     test_area(700, 2);
     test_repeated();
-    test_merging();
+    test_merging(1);
+    test_merging(2);
+    test_join(2, two);
+    test_join(3, three);
     return done_testing();
 }

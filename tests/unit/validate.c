@@ -4,7 +4,14 @@
  * folds by hand, the batches of a fold, folds that lack a class, and the
  * probabilities of shifted losses.
  */
+#include <pthread.h>
+
+/* Waits, which a test looks into. */
+static int wait_for(pthread_cond_t *condition, pthread_mutex_t *lock);
+
+#define pthread_cond_wait wait_for
 #include "solver.c"
+#undef pthread_cond_wait
 
 #include "tests/sample.h"
 #include "tests/tap.h"
@@ -187,7 +194,7 @@ static void test_batches(const struct klr_problem *problem, size_t batch)
     if (layout_create(&layout, problem, NULL, (struct deal){FOLDS, 1, 1, NULL},
                       &err))
         printf("Bail out! %s\n", err.message);
-    struct cell v = {.training.layout = &layout, .held = held, .batch = batch};
+    struct fold v = {.training.layout = &layout, .held = held, .batch = batch};
     bool each = true, full = true;
     for (size_t f = 0; f < FOLDS; f++) {
         size_t first = 0, c = 0, p = layout.begin[f];
@@ -374,7 +381,8 @@ static int stop(const struct klr_progress *now, void *context)
     return 1;
 }
 
-/* What comes after the point where it is stopped is left out. */
+/* What comes after the cell where it is stopped, the last one being the first
+ * to come, is left out. */
 static void test_stopped_grid(const struct klr_problem *problem)
 {
     struct klr_error err;
@@ -387,11 +395,11 @@ static void test_stopped_grid(const struct klr_problem *problem)
     params.context = &calls;
     if (klr_cross_validate(problem, &params, false, &v, &err))
         printf("Bail out! %s\n", err.message);
-    ok(calls == 1 && !v.metrics && v.best < COSTS &&
-           v.report[COSTS].status == KLR_INTERRUPTED &&
-           v.report[3 * COSTS - 1].status == KLR_INTERRUPTED,
+    ok(calls == 1 && !v.metrics && v.best >= 2 * COSTS &&
+           v.report[2 * COSTS - 1].status == KLR_INTERRUPTED &&
+           v.report[0].status == KLR_INTERRUPTED,
        "a grid is stopped by one call");
-    const struct klr_metric_values *left = &v.values[3 * COSTS - 1];
+    const struct klr_metric_values *left = &v.values[2 * COSTS - 1];
     ok(!left->count && !left->correct && isnan(left->accuracy) &&
            isnan(left->balanced) && isnan(left->log_loss) &&
            isnan(left->brier) && isnan(left->auc) && isnan(left->f1) &&
@@ -400,19 +408,111 @@ static void test_stopped_grid(const struct klr_problem *problem)
     klr_validation_free(&v);
 }
 
-/* A cell has the time that those before it left, and never no limit. */
+/* Whether a grid is divided does not change a result: not among more threads
+ * than rows may be at work, and not where memory does for one fold. */
+static void test_apart(const struct klr_problem *problem, int model)
+{
+    enum { GAMMAS = 6, POINTS = GAMMAS * COSTS };
+    static const struct {
+        int threads;
+        double mb;
+    } run[] = {{1, 100}, {2, 100}, {8, 100}, {3, 0.3}};
+    struct klr_error err;
+    struct klr_params params = path_params(model, 1e-4);
+    struct klr_validation v[4];
+    params.gamma = (struct klr_reals){.count = GAMMAS,
+                                      .value = {0.01, 0.05, 0.2, 0.5, 1, 3}};
+    for (size_t r = 0; r < 4; r++) {
+        params.threads = run[r].threads;
+        params.cache_mb = run[r].mb;
+        if (klr_cross_validate(problem, &params, false, &v[r], &err))
+            printf("Bail out! %s\n", err.message);
+        ok(v[r].best == v->best &&
+               !memcmp(v->values, v[r].values, POINTS * sizeof *v->values),
+           "%s: %d threads, %g MB", klr_model_names[model], run[r].threads,
+           run[r].mb);
+    }
+    for (size_t r = 0; r < 4; r++)
+        klr_validation_free(&v[r]);
+}
+
+/* While a row waits, the one that is at work ends. */
+static struct grid *watched;
+static size_t waits;
+
+static int wait_for(pthread_cond_t *condition, pthread_mutex_t *lock)
+{
+    if (!watched)
+        return pthread_cond_wait(condition, lock);
+    waits++;
+    pthread_mutex_unlock(lock);
+    grid_leave(watched, 1, false);
+    pthread_mutex_lock(lock);
+    return 0;
+}
+
+/* Rows wait for memory, which rows that end leave to them. */
+static void test_rows(const struct klr_problem *problem)
+{
+    struct klr_error err;
+    struct klr_params params = path_params(KLR_MODEL_KLR, 1e-4);
+    struct layout layout;
+    struct klr_pool *pool;
+    params.gamma = (struct klr_reals){.count = 2, .value = {0.1, 1}};
+    params = params_settle(&params);
+    struct grid grid = {.problem = problem,
+                        .params = &params,
+                        .layout = &layout,
+                        .lambdas = 1,
+                        .costs = COSTS,
+                        .folds = FOLDS,
+                        .cells = 2,
+                        .lock = PTHREAD_MUTEX_INITIALIZER,
+                        .freed = PTHREAD_COND_INITIALIZER};
+    if (layout_create(&layout, problem, NULL, (struct deal){FOLDS, 1, 1, NULL},
+                      &err) ||
+        klr_pool_create(&pool, 3, &err) || grid_create(&grid, &err))
+        printf("Bail out! %s\n", err.message);
+    grid_divide(&grid, pool);
+    ok(!grid.pool && grid.abreast == 3,
+       "three threads, with three folds, have room for %zu rows", grid.abreast);
+    grid.abreast = 1;
+    watched = &grid;
+    grid.row[0].left = grid.row[1].left = 1;
+    ok(grid_enter(&grid, 1, true) && waits == 0 && grid.rows_at_work == 1,
+       "the first row is at work");
+    ok(grid_enter(&grid, 0, false) && waits == 1 && grid.rows_at_work == 1 &&
+           !grid.row[1].op.points && grid.row[0].op.points,
+       "the second one is when that is over");
+    watched = NULL;
+    grid_leave(&grid, 0, false);
+    ok(grid.rows_at_work == 0 && grid.folds_done == 2, "and ends");
+    grid_free(&grid);
+    klr_pool_free(pool);
+    layout_free(&layout);
+}
+
+/* A cell has the time that those before it left, and never no limit; a fold has
+ * its part of the problems and of their work. */
 static void test_time_left(void)
 {
     struct klr_params params;
     klr_params_init(&params);
     params.time_limit = 60;
-    struct grid grid = {
-        .params = &params, .share = params, .begin = klr_seconds() - 50};
+    struct grid_cell cell = {.begin = klr_seconds()};
+    struct grid grid = {.params = &params,
+                        .share = params,
+                        .cell = &cell,
+                        .begin = cell.begin - 50};
     double left = grid_params(&grid, 0).time_limit;
-    ok(left > 0 && left <= 10, "of 60 seconds 50 are over: %g left", left);
+    ok(fabs(left - 10) < 1e-6, "of 60 seconds 50 are over: %g left", left);
     grid.begin -= 50;
     left = grid_params(&grid, 0).time_limit;
     ok(left > 0 && left < 1e-6, "all of them: %g left", left);
+    struct clock clock = {.problems = 12, .total = 10};
+    fold_clock(&clock, 3, 4, 5.5);
+    ok(clock.begin == 5.5 && clock.problem == 9 && clock.work == 7.5,
+       "the clock of the last of four folds");
 }
 
 int main(void)
@@ -430,6 +530,9 @@ int main(void)
     test_shrunk_link(&s.problem);
     test_grid(&s.problem);
     test_stopped_grid(&s.problem);
+    for (int model = KLR_MODEL_KLR; model <= KLR_MODEL_SVM; model++)
+        test_apart(&s.problem, model);
+    test_rows(&s.problem);
     test_held_out(&s.problem, KLR_MODEL_KLR);
     test_held_out(&s.problem, KLR_MODEL_SVM);
     for (size_t i = 0; i < N; i++)

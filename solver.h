@@ -544,9 +544,10 @@ struct klr_held_out {
 struct klr_validation {
     size_t count, best;               /* points; the first best by the metric */
     struct klr_metric_values *values; /* (count) */
-    struct klr_report *report;        /* (count); what a gamma cost until then
-                                         is all its points', but for the best:
-                                         what it cost by itself */
+    struct klr_report *report;        /* (count); points of one gamma and lambda
+                                         have what these cost in all, in which
+                                         kernel_evals may depend on threads; but
+                                         the best: what it cost by itself */
     struct klr_metrics *metrics;      /* of the best point; NULL: stopped */
     struct klr_held_out held_out;     /* of the best point, if asked for */
 };

@@ -3,9 +3,10 @@
  * Cross validation at every point of a grid of gammas, lambdas and values of C.
  * A gamma has one operator, whose tiles its lambdas, values of C, folds and
  * machines share. What is done at once is a fold at one gamma and lambda, a
- * cell, along all values of C. Where memory allows for that, threads have a
- * fold each, the largest gammas first, which as a rule take longest; else one
- * comes after the other, by all threads. That does not change a result.
+ * cell, along all values of C. Where that pays, and memory allows for it,
+ * threads have a fold each, the largest gammas first, which as a rule take
+ * longest; else one comes after the other, by all threads. That does not change
+ * a result.
  *
  * Within eps, a point depends on the path to it, and what a point needs to be
  * chosen is less than what it needs to be the answer. The best of several is
@@ -254,11 +255,25 @@ static void grid_turn(void *context, size_t index, size_t thread)
 
 /* ---- the grid ---- */
 
-/* Threads have a fold each where they can have all that it may use, so that
- * none goes without: what its solver allocates, and the tiles of as many gammas
- * as folds at work can be of, a straggler's besides; or, of a solver that
- * shares no tiles, a cache of that size. A greedy solver, whose model ends
- * where its memory does, has all the memory there is. */
+/* Whether folds are to be divided among threads: where these have something to
+ * do for half of the time at least, or products so small that several threads
+ * gain nothing by them. A single point, the answer, is one thing that all work
+ * at: what is counted does not depend on who meets a tile first. A greedy
+ * solver, whose model ends where its memory does, has all the memory there is.
+ */
+static bool grid_divides(const struct grid *grid, size_t threads)
+{
+    const size_t small = (size_t)8 * KLR_TILE;
+    return grid->cells * grid->costs > 1 &&
+           (2 * grid->cells * grid->folds >= threads ||
+            grid->layout->n <= small) &&
+           grid->params->solver != KLR_SOLVER_GREEDY;
+}
+
+/* A thread's fold has all that it may use, so that none goes without: what its
+ * solver allocates, and the tiles of as many gammas as folds at work can be of,
+ * a straggler's besides; or, of a solver that shares no tiles, a cache of that
+ * size. */
 static void grid_divide(struct grid *grid, struct klr_pool *pool)
 {
     const struct klr_params *params = grid->params;
@@ -267,14 +282,13 @@ static void grid_divide(struct grid *grid, struct klr_pool *pool)
     double tiles = 0.5 * n * (n + KLR_TILE) * sizeof(float);
     double solver = solver_bytes(params, layout->n, layout->k);
     double loo = params->loo ? loo_bytes(params, layout, 1) : 0;
-    size_t turns = grid->cells * grid->folds, threads = klr_pool_size(pool);
-    threads = threads < turns ? threads : turns;
+    size_t turns = grid->cells * grid->folds, all = klr_pool_size(pool);
+    size_t threads = all < turns ? all : turns;
     size_t rows = solver > 0 ? threads / grid->folds + 2 : threads;
     grid->abreast = rows < threads ? rows : threads;
     double each =
         (budget - (double)threads * (solver + loo)) / (double)grid->abreast;
-    bool apart =
-        grid->cells > 1 && params->solver != KLR_SOLVER_GREEDY && each >= tiles;
+    bool apart = grid_divides(grid, all) && each >= tiles;
     grid->pool = apart ? NULL : pool;
     grid->share = *params;
     if (apart) /* the operator's takes off again what is not for tiles */

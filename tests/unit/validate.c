@@ -436,6 +436,33 @@ static void test_apart(const struct klr_problem *problem, int model)
         klr_validation_free(&v[r]);
 }
 
+/* Folds are divided where threads have enough of them, or are small, but those
+ * of one point are not. */
+static void test_divides(void)
+{
+    static const struct {
+        size_t n, cells, costs, threads;
+        bool divides;
+    } one[] = {{5000, 1, 1, 1, false}, {90, 1, 1, 4, false},
+               {5000, 1, 2, 10, true}, {5000, 1, 2, 11, false},
+               {2048, 1, 2, 99, true}, {5000, 2, 1, 20, true},
+               {5000, 2, 1, 21, false}};
+    for (size_t t = 0; t < sizeof one / sizeof *one; t++) {
+        struct klr_params params = path_params(KLR_MODEL_KLR, 1e-4);
+        struct layout layout = {.n = one[t].n};
+        struct grid grid = {.params = &params,
+                            .layout = &layout,
+                            .cells = one[t].cells,
+                            .costs = one[t].costs,
+                            .folds = 5};
+        ok(grid_divides(&grid, one[t].threads) == one[t].divides,
+           "%zu examples, %zu folds, %zu threads", one[t].n, 5 * one[t].cells,
+           one[t].threads);
+        params.solver = KLR_SOLVER_GREEDY;
+        ok(!grid_divides(&grid, one[t].threads), "not of a greedy solver");
+    }
+}
+
 /* While a row waits, the one that is at work ends. */
 static struct grid *watched;
 static size_t waits;
@@ -519,6 +546,7 @@ int main(void)
 {
     static struct sample s;
     test_time_left();
+    test_divides();
     sample_make(&s, N);
     test_path(&s);
     test_validation(&s.problem, "klr", path_params(KLR_MODEL_KLR, 1e-11));

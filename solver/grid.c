@@ -4,9 +4,8 @@
  * A gamma has one operator, whose tiles its lambdas, values of C, folds and
  * machines share. What is done at once is a fold at one gamma and lambda, a
  * cell, along all values of C. Where that pays, and memory allows for it,
- * threads have a fold each, the largest gammas first, which as a rule take
- * longest; else one comes after the other, by all threads. That does not change
- * a result.
+ * threads have a fold each; else one comes after the other, by all threads.
+ * That does not change a result.
  *
  * Within eps, a point depends on the path to it, and what a point needs to be
  * chosen is less than what it needs to be the answer. The best of several is
@@ -239,10 +238,17 @@ static void grid_leave(struct grid *grid, size_t cell, bool done)
         grid_fail(grid, grid_join(grid, cell, &err), &err);
 }
 
+/* The largest gammas first: as a rule they take longest, and threads end
+ * together. Where time is short they come last, so that others are done. */
+static size_t grid_order(const struct grid *grid, size_t index)
+{
+    return grid->params->time_limit > 0 ? index : grid->cells - 1 - index;
+}
+
 static void grid_turn(void *context, size_t index, size_t thread)
 {
     struct grid *grid = context;
-    size_t cell = grid->cells - 1 - index / grid->folds;
+    size_t cell = grid_order(grid, index / grid->folds);
     size_t fold = index % grid->folds;
     struct klr_error err;
     int code = 0;

@@ -519,8 +519,9 @@ static void test_rows(const struct klr_problem *problem)
     layout_free(&layout);
 }
 
-/* A cell has the time that those before it left, and never no limit; a fold has
- * its part of the problems and of their work. */
+/* A cell has the time that those before it left, the first one first, and never
+ * no limit: without one the last comes first. A fold has its part of the
+ * problems and of their work. */
 static void test_time_left(void)
 {
     struct klr_params params;
@@ -529,6 +530,7 @@ static void test_time_left(void)
     struct grid_cell cell = {.begin = klr_seconds()};
     struct grid grid = {.params = &params,
                         .share = params,
+                        .cells = 3,
                         .cell = &cell,
                         .begin = cell.begin - 50};
     double left = grid_params(&grid, 0).time_limit;
@@ -536,6 +538,10 @@ static void test_time_left(void)
     grid.begin -= 50;
     left = grid_params(&grid, 0).time_limit;
     ok(left > 0 && left < 1e-6, "all of them: %g left", left);
+    ok(grid_order(&grid, 0) == 0 && grid_order(&grid, 2) == 2, "in order");
+    params.time_limit = 0;
+    ok(grid_order(&grid, 0) == 2 && grid_order(&grid, 2) == 0,
+       "without a limit the other way round");
     struct clock clock = {.problems = 12, .total = 10};
     fold_clock(&clock, 3, 4, 5.5);
     ok(clock.begin == 5.5 && clock.problem == 9 && clock.work == 7.5,

@@ -27,8 +27,10 @@ struct grid_row {
 
 /* A gamma and lambda. */
 struct grid_cell {
-    double begin; /* of the first of its folds; 0: not yet */
-    size_t done;  /* folds */
+    double begin;             /* of the first of its folds; 0: not yet */
+    struct fold_point **fold; /* (folds, costs) what they add, once known: that
+                                 of the first has that of those joined */
+    size_t joined;            /* folds, the first ones */
 };
 
 struct grid {
@@ -38,6 +40,7 @@ struct grid {
     struct klr_pool *pool;   /* of the operators; NULL: folds side by side */
     struct klr_params share; /* params with the memory of a row */
     size_t lambdas, costs, folds, cells;
+    size_t threads;          /* which have folds side by side */
     size_t abreast;          /* rows that may have an operator at once */
     struct grid_row *row;    /* (gammas) */
     struct grid_cell *cell;  /* (cells) */
@@ -141,48 +144,65 @@ static int grid_operator(const struct grid *grid,
                                    grid->layout, grid->pool, err);
 }
 
-/* What the fold adds to the points of the cell. */
-static struct fold_point *grid_parts(const struct grid *grid, size_t cell,
-                                     size_t fold)
-{
-    return grid->part + (cell * grid->folds + fold) * grid->costs;
-}
-
+/* points (costs). By itself it works with the operator of its row. */
 static int grid_fold(struct grid *grid, size_t cell, size_t fold,
-                     struct klr_error *err)
+                     struct fold_point *points, struct klr_error *err)
 {
-    struct grid_row *row = &grid->row[cell / grid->lambdas];
+    struct klr_operator *op = &grid->row[cell / grid->lambdas].op;
     struct klr_params params = grid_params(grid, cell);
-    struct klr_operator op = {0};
-    int code = operator_share(&op, &row->op, err);
+    struct klr_operator share = {0};
+    struct fold_turn turn = {fold, grid->threads, grid->cell[cell].begin};
+    int code = 0;
+    if (!grid->pool) {
+        code = operator_share(&share, op, err);
+        op = &share;
+    }
+    op->passes = 0;
+    op->evaluations = 0;
     if (!code)
-        code = fold_validate(&op, grid->problem, &params, grid->layout, fold,
-                             grid->cell[cell].begin,
-                             grid_parts(grid, cell, fold), grid->held_out, err);
-    operator_free(&op);
+        code = fold_validate(op, grid->problem, &params, grid->layout, turn,
+                             points, grid->held_out, err);
+    operator_free(&share);
     return code;
 }
 
 /* ---- turns ---- */
 
-/* The points of a cell from what its folds add, in their order. */
-static int grid_join(struct grid *grid, size_t cell, struct klr_error *err)
+/* The points of a cell, whose folds are all joined. */
+static void grid_finish(struct grid *grid, size_t cell)
 {
-    struct fold_point *all = grid_parts(grid, cell, 0);
-    for (size_t f = 1; f < grid->folds; f++)
-        if (fold_join(all, grid_parts(grid, cell, f), grid->costs, err))
-            return KLR_E_MEMORY;
+    struct fold_point *all = grid->cell[cell].fold[0];
     for (size_t t = 0; t < grid->costs; t++) {
         size_t point = cell * grid->costs + t;
         grid->report[point] = all[t].report;
         klr_metrics_values(all[t].metrics, &grid->values[point]);
-        if (grid->metrics)
+        if (grid->metrics) {
             *grid->metrics = all[t].metrics;
-        else
-            klr_metrics_free(all[t].metrics);
-        all[t].metrics = NULL;
+            all[t].metrics = NULL;
+        }
     }
-    return 0;
+}
+
+/* Under the grid's lock: what folds add, in their order, as far as all before
+ * them are known. */
+static int grid_join(const struct grid *grid, struct grid_cell *c,
+                     struct klr_error *err)
+{
+    int code = 0;
+    for (; c->joined < grid->folds && c->fold[c->joined] && !code; c->joined++)
+        if (c->joined > 0) {
+            struct fold_point **more = &c->fold[c->joined];
+            code = fold_join(c->fold[0], *more, grid->costs, err);
+            *more = fold_points_free(*more, grid->costs);
+        }
+    return code;
+}
+
+static void grid_cell_free(const struct grid *grid, struct grid_cell *c)
+{
+    for (size_t f = 0; c->fold && f < grid->folds; f++)
+        fold_points_free(c->fold[f], grid->costs);
+    c->fold = klr_free(c->fold);
 }
 
 /* Whether the fold is to be done: its cell has begun then, and its row has an
@@ -195,8 +215,12 @@ static bool grid_enter(struct grid *grid, size_t cell, bool first)
     while (!row->made && grid->rows_at_work == grid->abreast)
         pthread_cond_wait(&grid->freed, &grid->lock);
     bool go = !grid->code && (first || !grid->stopped);
-    if (go && c->begin == 0)
+    if (go && !c->fold) {
         c->begin = klr_seconds();
+        c->fold = klr_zalloc(grid->folds, sizeof *c->fold, &grid->err);
+        grid->code = c->fold ? 0 : KLR_E_MEMORY;
+        go = c->fold != NULL;
+    }
     if (go && !row->made) {
         struct klr_params params = grid_params(grid, cell);
         grid->code = grid_operator(grid, &params, &row->op, &grid->err);
@@ -207,35 +231,36 @@ static bool grid_enter(struct grid *grid, size_t cell, bool first)
     return go;
 }
 
-/* The first failure is kept. */
-static void grid_fail(struct grid *grid, int code, const struct klr_error *err)
+/* The last fold of a cell makes its points, the last of a row frees K. The
+ * first failure is kept. */
+static void grid_leave(struct grid *grid, size_t cell, size_t fold,
+                       struct fold_point *points, int code,
+                       const struct klr_error *err)
 {
+    struct grid_cell *c = &grid->cell[cell];
+    struct grid_row *row = &grid->row[cell / grid->lambdas];
     pthread_mutex_lock(&grid->lock);
+    grid->folds_done++;
     if (code && !grid->code) {
         grid->code = code;
         grid->err = *err;
     }
-    pthread_mutex_unlock(&grid->lock);
-}
-
-/* The last fold of a cell makes its points, the last of a row frees K. */
-static void grid_leave(struct grid *grid, size_t cell, bool done)
-{
-    struct grid_cell *c = &grid->cell[cell];
-    struct grid_row *row = &grid->row[cell / grid->lambdas];
-    struct klr_error err;
-    pthread_mutex_lock(&grid->lock);
-    grid->folds_done++;
-    c->done += done;
-    bool complete = done && c->done == grid->folds;
+    if (points) {
+        c->fold[fold] = points;
+        if (!grid->code)
+            grid->code = grid_join(grid, c, &grid->err);
+    }
+    bool complete = points && !grid->code && c->joined == grid->folds;
     if (--row->left == 0) {
         operator_free(&row->op);
         grid->rows_at_work -= row->made;
         pthread_cond_broadcast(&grid->freed);
     }
     pthread_mutex_unlock(&grid->lock);
-    if (complete)
-        grid_fail(grid, grid_join(grid, cell, &err), &err);
+    if (complete) {
+        grid_finish(grid, cell);
+        grid_cell_free(grid, c);
+    }
 }
 
 /* The largest gammas first: as a rule they take longest, and threads end
@@ -250,13 +275,18 @@ static void grid_turn(void *context, size_t index, size_t thread)
     struct grid *grid = context;
     size_t cell = grid_order(grid, index / grid->folds);
     size_t fold = index % grid->folds;
+    struct fold_point *points = NULL;
     struct klr_error err;
     int code = 0;
-    bool go = grid_enter(grid, cell, index < grid->folds);
     (void)thread;
-    if (go && (code = grid_fold(grid, cell, fold, &err)))
-        grid_fail(grid, code, &err);
-    grid_leave(grid, cell, go && !code);
+    if (grid_enter(grid, cell, index < grid->folds)) {
+        points = klr_zalloc(grid->costs, sizeof *points, &err);
+        code =
+            points ? grid_fold(grid, cell, fold, points, &err) : KLR_E_MEMORY;
+        if (code)
+            points = fold_points_free(points, grid->costs);
+    }
+    grid_leave(grid, cell, fold, points, code, &err);
 }
 
 /* ---- the grid ---- */
@@ -265,15 +295,16 @@ static void grid_turn(void *context, size_t index, size_t thread)
  * do for half of the time at least, or products so small that several threads
  * gain nothing by them. A single point, the answer, is one thing that all work
  * at: what is counted does not depend on who meets a tile first. A greedy
- * solver, whose model ends where its memory does, has all the memory there is.
- */
+ * solver, whose model ends where its memory does, has all the memory there is,
+ * and the linear kernel one sum of features, which may be many. */
 static bool grid_divides(const struct grid *grid, size_t threads)
 {
     const size_t small = (size_t)8 * KLR_TILE;
     return grid->cells * grid->costs > 1 &&
            (2 * grid->cells * grid->folds >= threads ||
             grid->layout->n <= small) &&
-           grid->params->solver != KLR_SOLVER_GREEDY;
+           grid->params->solver != KLR_SOLVER_GREEDY &&
+           grid->params->kernel != KLR_LINEAR;
 }
 
 /* A thread's fold has all that it may use, so that none goes without: what its
@@ -288,13 +319,15 @@ static void grid_divide(struct grid *grid, struct klr_pool *pool)
     double tiles = 0.5 * n * (n + KLR_TILE) * sizeof(float);
     double solver = solver_bytes(params, layout->n, layout->k);
     double loo = params->loo ? loo_bytes(params, layout, 1) : 0;
+    double fold = fold_bytes(params, layout);
     size_t turns = grid->cells * grid->folds, all = klr_pool_size(pool);
     size_t threads = all < turns ? all : turns;
     size_t rows = solver > 0 ? threads / grid->folds + 2 : threads;
     grid->abreast = rows < threads ? rows : threads;
-    double each =
-        (budget - (double)threads * (solver + loo)) / (double)grid->abreast;
+    double each = (budget - (double)threads * (solver + loo + fold)) /
+                  (double)grid->abreast;
     bool apart = grid_divides(grid, all) && each >= tiles;
+    grid->threads = apart ? threads : 1;
     grid->pool = apart ? NULL : pool;
     grid->share = *params;
     if (apart) /* the operator's takes off again what is not for tiles */
@@ -305,10 +338,8 @@ static void grid_divide(struct grid *grid, struct klr_pool *pool)
 static int grid_create(struct grid *grid, struct klr_error *err)
 {
     size_t gammas = grid->params->gamma.count;
-    size_t parts = grid->cells * grid->folds * grid->costs;
     if (!(grid->row = klr_zalloc(gammas, sizeof *grid->row, err)) ||
-        !(grid->cell = klr_zalloc(grid->cells, sizeof *grid->cell, err)) ||
-        !(grid->part = klr_zalloc(parts, sizeof *grid->part, err)))
+        !(grid->cell = klr_zalloc(grid->cells, sizeof *grid->cell, err)))
         return KLR_E_MEMORY;
     for (size_t g = 0; g < gammas; g++)
         grid->row[g].left = grid->lambdas * grid->folds;
@@ -317,12 +348,10 @@ static int grid_create(struct grid *grid, struct klr_error *err)
 
 static void grid_free(struct grid *grid)
 {
-    size_t parts = grid->cells * grid->folds * grid->costs;
-    for (size_t part = 0; grid->part && part < parts; part++)
-        klr_metrics_free(grid->part[part].metrics);
-    klr_free(grid->row);
-    klr_free(grid->cell);
-    klr_free(grid->part);
+    for (size_t c = 0; grid->cell && c < grid->cells; c++)
+        grid_cell_free(grid, &grid->cell[c]);
+    grid->row = klr_free(grid->row);
+    grid->cell = klr_free(grid->cell);
 }
 
 /* At every point of the parameters. */
@@ -349,7 +378,7 @@ static int grid_run(struct grid *grid, struct klr_pool *pool,
             *err = grid->err;
     }
     for (size_t c = 0; c < grid->cells && !code; c++)
-        if (grid->cell[c].done < grid->folds)
+        if (grid->cell[c].joined < grid->folds)
             grid_skip(grid, c);
     grid_free(grid);
     return code;

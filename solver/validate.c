@@ -251,19 +251,23 @@ static void held_out_free(struct klr_held_out *held_out)
     *held_out = (struct klr_held_out){0};
 }
 
-/* The clock of all folds, at this one. */
-static void fold_clock(struct clock *clock, size_t fold, size_t folds,
-                       double begin)
+/* The clock of all folds, at this one. Of those side by side each has the time
+ * of all. */
+static void fold_clock(struct clock *clock, struct fold_turn turn, size_t folds)
 {
-    clock->begin = begin;
-    clock->problem = clock->problems / folds * fold;
-    clock->work = clock->total / (double)folds * (double)fold;
+    size_t rounds = (folds + turn.abreast - 1) / turn.abreast;
+    size_t round = turn.fold / turn.abreast;
+    clock->begin = turn.begin;
+    clock->problem = clock->problems / folds * turn.fold;
+    clock->total /= (double)folds;
+    clock->work = clock->total * (double)round;
+    clock->total *= (double)rounds;
 }
 
 static int fold_validate(struct klr_operator *op,
                          const struct klr_problem *problem,
                          const struct klr_params *params,
-                         const struct layout *layout, size_t fold, double begin,
+                         const struct layout *layout, struct fold_turn turn,
                          struct fold_point *points,
                          struct klr_held_out *held_out, struct klr_error *err)
 {
@@ -271,13 +275,13 @@ static int fold_validate(struct klr_operator *op,
     size_t count = params->cost.count;
     int code = fold_create(&v, op, params, layout, err);
     if (!code) {
-        fold_clock(&v.training.clock, fold, layout->folds, begin);
-        code =
-            ensemble_train(&v.ensemble, &v.training,
-                           params->loo ? layout->folds : fold, v.report, err);
+        fold_clock(&v.training.clock, turn, layout->folds);
+        code = ensemble_train(&v.ensemble, &v.training,
+                              params->loo ? layout->folds : turn.fold, v.report,
+                              err);
     }
     if (!code)
-        code = fold_predict(&v, problem, fold, err);
+        code = fold_predict(&v, problem, turn.fold, err);
     for (size_t t = 0; t < count && !code; t++) {
         report_finish(&v.report[t], &v.training);
         points[t].report = v.report[t];
@@ -286,14 +290,32 @@ static int fold_validate(struct klr_operator *op,
     return code;
 }
 
-static int fold_join(struct fold_point *points, struct fold_point *more,
+static int fold_join(struct fold_point *points, const struct fold_point *more,
                      size_t count, struct klr_error *err)
 {
     for (size_t t = 0; t < count; t++) {
         report_join(&points[t].report, &more[t].report);
         if (metrics_join(points[t].metrics, more[t].metrics, err))
             return KLR_E_MEMORY;
-        more[t].metrics = klr_metrics_free(more[t].metrics);
     }
     return 0;
+}
+
+static struct fold_point *fold_points_free(struct fold_point *points,
+                                           size_t count)
+{
+    for (size_t t = 0; points && t < count; t++)
+        klr_metrics_free(points[t].metrics);
+    return klr_free(points);
+}
+
+static double fold_bytes(const struct klr_params *params,
+                         const struct layout *layout)
+{
+    enum klr_multiclass multiclass = multiclass_of(params, layout->k);
+    size_t columns = machine_columns(multiclass, layout->k);
+    size_t machines = machines_are_classes(multiclass) ? layout->k : 1;
+    double solutions = (double)(params->cost.count * (columns + machines));
+    double found = (double)layout->n * solutions * (params->loo ? 2 : 1);
+    return found * sizeof(double) + 2 * VALIDATE_BYTES;
 }

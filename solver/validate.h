@@ -15,18 +15,30 @@ struct fold_point {
     struct klr_report report;
 };
 
-/* `params` are settled, with one gamma and lambda, those of the operator, whose
- * folds began at `begin`. points (cost.count); held_out is that of all folds,
- * or NULL: not wanted. */
+/* Which fold, how many are at work side by side, and when the first began. */
+struct fold_turn {
+    size_t fold, abreast;
+    double begin;
+};
+
+/* `params` are settled, with one gamma and lambda, those of the operator, which
+ * counts from 0. points (cost.count); held_out is that of all folds, or NULL:
+ * not wanted. */
 static int fold_validate(struct klr_operator *op,
                          const struct klr_problem *problem,
                          const struct klr_params *params,
-                         const struct layout *layout, size_t fold, double begin,
+                         const struct layout *layout, struct fold_turn turn,
                          struct fold_point *points,
                          struct klr_held_out *held_out, struct klr_error *err);
-/* points (count) get what another fold, which is emptied, adds to them. */
-static int fold_join(struct fold_point *points, struct fold_point *more,
+/* points (count) get what another fold adds to them. */
+static int fold_join(struct fold_point *points, const struct fold_point *more,
                      size_t count, struct klr_error *err);
+/* NULL, or what a fold adds to so many points; returns NULL. */
+static struct fold_point *fold_points_free(struct fold_point *points,
+                                           size_t count);
+/* What fold_validate allocates beside what its solver does. */
+static double fold_bytes(const struct klr_params *params,
+                         const struct layout *layout);
 /* For the predictions of all folds; free it in any case. */
 static int held_out_create(struct klr_held_out *held_out,
                            const struct klr_params *params,

@@ -473,7 +473,7 @@ static int wait_for(pthread_cond_t *condition, pthread_mutex_t *lock)
         return pthread_cond_wait(condition, lock);
     waits++;
     pthread_mutex_unlock(lock);
-    grid_leave(watched, 1, false);
+    grid_leave(watched, 1, 0, NULL, 0, NULL);
     pthread_mutex_lock(lock);
     return 0;
 }
@@ -512,7 +512,7 @@ static void test_rows(const struct klr_problem *problem)
            !grid.row[1].op.points && grid.row[0].op.points,
        "the second one is when that is over");
     watched = NULL;
-    grid_leave(&grid, 0, false);
+    grid_leave(&grid, 0, 0, NULL, 0, NULL);
     ok(grid.rows_at_work == 0 && grid.folds_done == 2, "and ends");
     grid_free(&grid);
     klr_pool_free(pool);
@@ -543,9 +543,14 @@ static void test_time_left(void)
     ok(grid_order(&grid, 0) == 2 && grid_order(&grid, 2) == 0,
        "without a limit the other way round");
     struct clock clock = {.problems = 12, .total = 10};
-    fold_clock(&clock, 3, 4, 5.5);
-    ok(clock.begin == 5.5 && clock.problem == 9 && clock.work == 7.5,
+    fold_clock(&clock, (struct fold_turn){3, 1, 5.5}, 4);
+    ok(clock.begin == 5.5 && clock.problem == 9 && clock.work == 7.5 &&
+           clock.total == 10,
        "the clock of the last of four folds");
+    clock = (struct clock){.problems = 12, .total = 10};
+    fold_clock(&clock, (struct fold_turn){3, 3, 5.5}, 4);
+    ok(clock.problem == 9 && clock.work == 2.5 && clock.total == 5,
+       "the same after three side by side");
 }
 
 int main(void)

@@ -313,9 +313,12 @@ static double fold_bytes(const struct klr_params *params,
                          const struct layout *layout)
 {
     enum klr_multiclass multiclass = multiclass_of(params, layout->k);
-    size_t columns = machine_columns(multiclass, layout->k);
-    size_t machines = machines_are_classes(multiclass) ? layout->k : 1;
-    double solutions = (double)(params->cost.count * (columns + machines));
-    double found = (double)layout->n * solutions * (params->loo ? 2 : 1);
-    return found * sizeof(double) + 2 * VALIDATE_BYTES;
+    size_t k = layout->k, count = params->cost.count;
+    size_t columns = machine_columns(multiclass, k);
+    size_t machines = machine_count(multiclass, k);
+    size_t group = machines_are_classes(multiclass) ? k : 1;
+    size_t batch = batch_size(layout->n / layout->folds + k, count * machines);
+    double found = (double)(count * (columns + group)) * (double)layout->n;
+    double decided = (double)(count * (columns + machines)) * (double)batch;
+    return sizeof(double) * (found * (params->loo ? 2 : 1) + decided);
 }

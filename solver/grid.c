@@ -362,7 +362,6 @@ static int grid_run(struct grid *grid, struct klr_pool *pool,
     grid->costs = grid->params->cost.count;
     grid->folds = grid->layout->folds;
     grid->cells = grid->params->gamma.count * grid->lambdas;
-    grid->folds_done = 0;
     grid->begin = klr_seconds();
     grid_divide(grid, pool);
     int code = grid_create(grid, err);
@@ -385,16 +384,21 @@ static int grid_run(struct grid *grid, struct klr_pool *pool,
 }
 
 /* Of several points, those that are not the answer yet, at a larger eps. */
-static int grid_choose(struct grid *grid, const struct klr_params *settled,
-                       double eps, struct klr_pool *pool,
-                       struct klr_validation *out, struct klr_error *err)
+static int grid_choose(const struct klr_problem *problem,
+                       const struct layout *layout,
+                       const struct klr_params *settled, double eps,
+                       struct klr_pool *pool, struct klr_validation *out,
+                       bool *stopped, struct klr_error *err)
 {
     struct klr_params params = *settled;
+    struct grid grid = {.problem = problem,
+                        .params = &params,
+                        .layout = layout,
+                        .values = out->values,
+                        .report = out->report};
     params.eps = fmax(eps, params.eps);
-    grid->params = &params;
-    grid->values = out->values;
-    grid->report = out->report;
-    int code = grid_run(grid, pool, err);
+    int code = grid_run(&grid, pool, err);
+    *stopped = grid.stopped;
     if (!code)
         out->best = klr_best_values((enum klr_metric)params.metric, out->values,
                                     out->count);
@@ -402,20 +406,23 @@ static int grid_choose(struct grid *grid, const struct klr_params *settled,
 }
 
 /* The best by itself, with time of its own. */
-static int grid_answer(struct grid *grid, const struct klr_params *settled,
-                       struct klr_pool *pool, struct klr_validation *out,
-                       bool held_out, struct klr_error *err)
+static int grid_answer(const struct klr_problem *problem,
+                       const struct layout *layout,
+                       const struct klr_params *settled, struct klr_pool *pool,
+                       struct klr_validation *out, bool held_out,
+                       struct klr_error *err)
 {
     struct klr_params params = klr_params_point(settled, out->best);
-    grid->params = &params;
-    grid->values = out->values + out->best;
-    grid->report = out->report + out->best;
-    grid->metrics = &out->metrics;
-    grid->held_out = held_out ? &out->held_out : NULL;
-    int code = held_out
-                   ? held_out_create(&out->held_out, &params, grid->layout, err)
-                   : 0;
-    return code ? code : grid_run(grid, pool, err);
+    struct grid grid = {.problem = problem,
+                        .params = &params,
+                        .layout = layout,
+                        .values = out->values + out->best,
+                        .report = out->report + out->best,
+                        .metrics = &out->metrics,
+                        .held_out = held_out ? &out->held_out : NULL};
+    int code =
+        held_out ? held_out_create(&out->held_out, &params, layout, err) : 0;
+    return code ? code : grid_run(&grid, pool, err);
 }
 
 int klr_cross_validate(const struct klr_problem *problem,
@@ -434,7 +441,7 @@ int klr_cross_validate(const struct klr_problem *problem,
                         (uint64_t)params->seed, params->fold};
     struct layout layout = {0};
     struct klr_pool *pool = NULL;
-    struct grid grid = {.problem = problem, .layout = &layout};
+    bool stopped = false;
     out->count = klr_params_points(params);
     if ((code = layout_create(&layout, problem, params->positive, deal, err)) ||
         (code = metric_check((enum klr_metric)params->metric, layout.k,
@@ -445,11 +452,12 @@ int klr_cross_validate(const struct klr_problem *problem,
     if (!(out->values = klr_zalloc(out->count, sizeof *out->values, err)) ||
         !(out->report = klr_zalloc(out->count, sizeof *out->report, err)))
         goto done;
-    code = out->count > 1 ? grid_choose(&grid, params, params_grid_eps(given),
-                                        pool, out, err)
-                          : 0;
-    if (!code && !grid.stopped)
-        code = grid_answer(&grid, params, pool, out, held_out, err);
+    code = out->count > 1
+               ? grid_choose(problem, &layout, params, params_grid_eps(given),
+                             pool, out, &stopped, err)
+               : 0;
+    if (!code && !stopped)
+        code = grid_answer(problem, &layout, params, pool, out, held_out, err);
 done:
     klr_pool_free(pool);
     layout_free(&layout);

@@ -27,9 +27,9 @@ struct grid_row {
 
 /* A gamma and lambda. */
 struct grid_cell {
-    double begin;             /* of the first of its folds; 0: not yet */
-    struct fold_point **fold; /* (folds, costs) what they add, once known: that
-                                 of the first has that of those joined */
+    double begin;             /* of the first of its folds */
+    struct fold_point **fold; /* (folds, costs) what they add, once known, and
+                                 to the first's those joined; NULL: not begun */
     size_t joined;            /* folds, the first ones */
 };
 
@@ -40,11 +40,10 @@ struct grid {
     struct klr_pool *pool;   /* of the operators; NULL: folds side by side */
     struct klr_params share; /* params with the memory of a row */
     size_t lambdas, costs, folds, cells;
-    size_t threads;          /* which have folds side by side */
-    size_t abreast;          /* rows that may have an operator at once */
-    struct grid_row *row;    /* (gammas) */
-    struct grid_cell *cell;  /* (cells) */
-    struct fold_point *part; /* (cells, folds, costs) */
+    size_t threads;                   /* which have folds side by side */
+    size_t rows_most;                 /* that may have an operator at once */
+    struct grid_row *row;             /* (gammas) */
+    struct grid_cell *cell;           /* (cells) */
     struct klr_metric_values *values; /* (cells, costs) the caller's */
     struct klr_report *report;        /* (cells, costs) the caller's */
     struct klr_held_out *held_out;    /* the caller's, of one point, or NULL */
@@ -212,7 +211,7 @@ static bool grid_enter(struct grid *grid, size_t cell, bool first)
     struct grid_cell *c = &grid->cell[cell];
     struct grid_row *row = &grid->row[cell / grid->lambdas];
     pthread_mutex_lock(&grid->lock);
-    while (!row->made && grid->rows_at_work == grid->abreast)
+    while (!row->made && grid->rows_at_work == grid->rows_most)
         pthread_cond_wait(&grid->freed, &grid->lock);
     bool go = !grid->code && (first || !grid->stopped);
     if (go && !c->fold) {
@@ -300,7 +299,7 @@ static void grid_turn(void *context, size_t index, size_t thread)
 static bool grid_divides(const struct grid *grid, size_t threads)
 {
     const size_t small = (size_t)8 * KLR_TILE;
-    return grid->cells * grid->costs > 1 &&
+    return threads > 1 && grid->cells * grid->costs > 1 &&
            (2 * grid->cells * grid->folds >= threads ||
             grid->layout->n <= small) &&
            grid->params->solver != KLR_SOLVER_GREEDY &&
@@ -323,9 +322,9 @@ static void grid_divide(struct grid *grid, struct klr_pool *pool)
     size_t turns = grid->cells * grid->folds, all = klr_pool_size(pool);
     size_t threads = all < turns ? all : turns;
     size_t rows = solver > 0 ? threads / grid->folds + 2 : threads;
-    grid->abreast = rows < threads ? rows : threads;
+    grid->rows_most = rows < threads ? rows : threads;
     double each = (budget - (double)threads * (solver + loo + fold)) /
-                  (double)grid->abreast;
+                  (double)grid->rows_most;
     bool apart = grid_divides(grid, all) && each >= tiles;
     grid->threads = apart ? threads : 1;
     grid->pool = apart ? NULL : pool;

@@ -410,7 +410,8 @@ static void test_stopped_grid(const struct klr_problem *problem)
 
 /* Whether a grid is divided does not change a result: not among more threads
  * than rows may be at work, and not where memory does for one fold. */
-static void test_apart(const struct klr_problem *problem, int model)
+static void test_apart(const struct klr_problem *problem, int model,
+                       int multiclass)
 {
     enum { GAMMAS = 6, POINTS = GAMMAS * COSTS };
     static const struct {
@@ -420,6 +421,7 @@ static void test_apart(const struct klr_problem *problem, int model)
     struct klr_error err;
     struct klr_params params = path_params(model, 1e-4);
     struct klr_validation v[4];
+    params.multiclass = multiclass;
     params.gamma = (struct klr_reals){.count = GAMMAS,
                                       .value = {0.01, 0.05, 0.2, 0.5, 1, 3}};
     for (size_t r = 0; r < 4; r++) {
@@ -443,7 +445,7 @@ static void test_divides(void)
     static const struct {
         size_t n, cells, costs, threads;
         bool divides;
-    } one[] = {{5000, 1, 1, 1, false}, {90, 1, 1, 4, false},
+    } one[] = {{5000, 2, 2, 1, false}, {90, 1, 1, 4, false},
                {5000, 1, 2, 10, true}, {5000, 1, 2, 11, false},
                {2048, 1, 2, 99, true}, {5000, 2, 1, 20, true},
                {5000, 2, 1, 21, false}};
@@ -460,6 +462,9 @@ static void test_divides(void)
            one[t].threads);
         params.solver = KLR_SOLVER_GREEDY;
         ok(!grid_divides(&grid, one[t].threads), "not of a greedy solver");
+        params.solver = KLR_SOLVER_NEWTON;
+        params.kernel = KLR_LINEAR;
+        ok(!grid_divides(&grid, one[t].threads), "nor of the linear kernel");
     }
 }
 
@@ -501,9 +506,20 @@ static void test_rows(const struct klr_problem *problem)
         klr_pool_create(&pool, 3, &err) || grid_create(&grid, &err))
         printf("Bail out! %s\n", err.message);
     grid_divide(&grid, pool);
-    ok(!grid.pool && grid.abreast == 3,
-       "three threads, with three folds, have room for %zu rows", grid.abreast);
-    grid.abreast = 1;
+    ok(!grid.pool && grid.rows_most == 3,
+       "three threads, with three folds, have room for %zu rows",
+       grid.rows_most);
+    double tiles = N * (N + KLR_TILE) * sizeof(float) / 2;
+    double each = tiles + solver_bytes(&params, N, layout.k);
+    params.cache_mb = 3 * (each + fold_bytes(&params, &layout)) / 1048576;
+    grid_divide(&grid, pool);
+    ok(!grid.pool, "%g MB will do", params.cache_mb);
+    params.cache_mb -= 1e-3;
+    grid_divide(&grid, pool);
+    ok(grid.pool == pool, "less will not");
+    params.cache_mb = 0;
+    grid_divide(&grid, pool);
+    grid.rows_most = 1;
     watched = &grid;
     grid.row[0].left = grid.row[1].left = 1;
     ok(grid_enter(&grid, 1, true) && waits == 0 && grid.rows_at_work == 1,
@@ -570,7 +586,7 @@ int main(void)
     test_grid(&s.problem);
     test_stopped_grid(&s.problem);
     for (int model = KLR_MODEL_KLR; model <= KLR_MODEL_SVM; model++)
-        test_apart(&s.problem, model);
+        test_apart(&s.problem, model, KLR_OVO);
     test_rows(&s.problem);
     test_held_out(&s.problem, KLR_MODEL_KLR);
     test_held_out(&s.problem, KLR_MODEL_SVM);
@@ -578,6 +594,8 @@ int main(void)
         s.label[i] = (double)(i % 3);
     test_validation(&s.problem, "three classes",
                     path_params(KLR_MODEL_KLR, 1e-11));
+    for (int multiclass = KLR_OVO; multiclass <= KLR_SOFTMAX; multiclass++)
+        test_apart(&s.problem, KLR_MODEL_KLR, multiclass);
     test_metric(&s.problem, KLR_MODEL_KLR, KLR_METRIC_AUC, KLR_E_USAGE);
     test_metric(&s.problem, KLR_MODEL_KLR, KLR_METRIC_ECE, 0);
     test_metric(&s.problem, KLR_MODEL_SVM, KLR_METRIC_ECE, KLR_E_USAGE);

@@ -17,6 +17,7 @@
 #include "solver/validate.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 /* A gamma. */
 struct grid_row {
@@ -40,7 +41,7 @@ struct grid {
     struct klr_pool *pool;   /* of the operators; NULL: folds side by side */
     struct klr_params share; /* params with the memory of a row */
     size_t lambdas, costs, folds, cells;
-    size_t threads;                   /* which have folds side by side */
+    size_t threads;                   /* at most, that have a fold each */
     size_t rows_most;                 /* that may have an operator at once */
     struct grid_row *row;             /* (gammas) */
     struct grid_cell *cell;           /* (cells) */
@@ -49,6 +50,7 @@ struct grid {
     struct klr_held_out *held_out;    /* the caller's, of one point, or NULL */
     struct klr_metrics **metrics;     /* the same */
     double begin;
+    atomic_size_t begun;  /* folds */
     pthread_mutex_t lock; /* of the following, rows, cells and progress */
     pthread_cond_t freed; /* an operator */
     size_t rows_at_work;  /* which have one */
@@ -269,15 +271,13 @@ static size_t grid_order(const struct grid *grid, size_t index)
     return grid->params->time_limit > 0 ? index : grid->cells - 1 - index;
 }
 
-static void grid_turn(void *context, size_t index, size_t thread)
+static void grid_turn(struct grid *grid, size_t index)
 {
-    struct grid *grid = context;
     size_t cell = grid_order(grid, index / grid->folds);
     size_t fold = index % grid->folds;
     struct fold_point *points = NULL;
     struct klr_error err;
     int code = 0;
-    (void)thread;
     if (grid_enter(grid, cell, index < grid->folds)) {
         points = klr_zalloc(grid->costs, sizeof *points, &err);
         code =
@@ -288,28 +288,51 @@ static void grid_turn(void *context, size_t index, size_t thread)
     grid_leave(grid, cell, fold, points, code, &err);
 }
 
+static size_t grid_turns(const struct grid *grid)
+{
+    return grid->cells * grid->folds;
+}
+
+/* What a thread does: the next fold, as long as there is one. */
+static void grid_work(void *context, size_t index, size_t thread)
+{
+    struct grid *grid = context;
+    size_t turn = 0;
+    while ((turn = atomic_fetch_add(&grid->begun, 1)) < grid_turns(grid))
+        grid_turn(grid, turn);
+    (void)index;
+    (void)thread;
+}
+
 /* ---- the grid ---- */
 
-/* Whether folds are to be divided among threads: where these have something to
- * do for half of the time at least, or products so small that several threads
- * gain nothing by them. A single point, the answer, is one thing that all work
- * at: what is counted does not depend on who meets a tile first. A greedy
- * solver, whose model ends where its memory does, has all the memory there is,
- * and the linear kernel one sum of features, which may be many. */
-static bool grid_divides(const struct grid *grid, size_t threads)
+/* Whether folds are to be divided among threads: where as many have one each as
+ * is half of all at least, or products are so small that several threads gain
+ * nothing by them. A single point, the answer, is one thing that all work at:
+ * what is counted does not depend on who meets a tile first. A greedy solver,
+ * whose model ends where its memory does, has all the memory there is, and the
+ * linear kernel one sum of features, which may be many. */
+static bool grid_divides(const struct grid *grid, size_t abreast,
+                         size_t threads)
 {
     const size_t small = (size_t)8 * KLR_TILE;
-    return threads > 1 && grid->cells * grid->costs > 1 &&
-           (2 * grid->cells * grid->folds >= threads ||
-            grid->layout->n <= small) &&
+    return abreast > 1 && grid->cells * grid->costs > 1 &&
+           (2 * abreast >= threads || grid->layout->n <= small) &&
            grid->params->solver != KLR_SOLVER_GREEDY &&
            grid->params->kernel != KLR_LINEAR;
 }
 
-/* A thread's fold has all that it may use, so that none goes without: what its
- * solver allocates, and the tiles of as many gammas as folds at work can be of,
- * a straggler's besides; or, of a solver that shares no tiles, a cache of that
- * size. */
+/* Gammas that folds of so many threads can be of, a straggler's besides; a
+ * solver that shares no tiles has a cache for each thread. */
+static size_t grid_rows(const struct grid *grid, size_t threads, double solver)
+{
+    size_t rows = solver > 0 ? threads / grid->folds + 2 : threads;
+    return rows < threads ? rows : threads;
+}
+
+/* To as many threads as memory does for. A thread's fold has all that it may
+ * use, so that none goes without: what its solver allocates, and the tiles of
+ * all gammas at work, or a cache of that size. */
 static void grid_divide(struct grid *grid, struct klr_pool *pool)
 {
     const struct klr_params *params = grid->params;
@@ -318,14 +341,17 @@ static void grid_divide(struct grid *grid, struct klr_pool *pool)
     double tiles = 0.5 * n * (n + KLR_TILE) * sizeof(float);
     double solver = solver_bytes(params, layout->n, layout->k);
     double loo = params->loo ? loo_bytes(params, layout, 1) : 0;
-    double fold = fold_bytes(params, layout);
-    size_t turns = grid->cells * grid->folds, all = klr_pool_size(pool);
-    size_t threads = all < turns ? all : turns;
-    size_t rows = solver > 0 ? threads / grid->folds + 2 : threads;
-    grid->rows_most = rows < threads ? rows : threads;
-    double each = (budget - (double)threads * (solver + loo + fold)) /
-                  (double)grid->rows_most;
-    bool apart = grid_divides(grid, all) && each >= tiles;
+    double own = solver + loo + fold_bytes(params, layout), each = 0;
+    size_t all = klr_pool_size(pool), threads = all;
+    if (threads > grid_turns(grid))
+        threads = grid_turns(grid);
+    for (;; threads--) {
+        grid->rows_most = grid_rows(grid, threads, solver);
+        each = (budget - (double)threads * own) / (double)grid->rows_most;
+        if (threads == 1 || each >= tiles)
+            break;
+    }
+    bool apart = grid_divides(grid, threads, all);
     grid->threads = apart ? threads : 1;
     grid->pool = apart ? NULL : pool;
     grid->share = *params;
@@ -367,8 +393,7 @@ static int grid_run(struct grid *grid, struct klr_pool *pool,
     if (!code) {
         pthread_mutex_init(&grid->lock, NULL);
         pthread_cond_init(&grid->freed, NULL);
-        klr_pool_run(grid->pool ? NULL : pool, grid->cells * grid->folds,
-                     grid_turn, grid);
+        klr_pool_run(pool, grid->threads, grid_work, grid);
         pthread_cond_destroy(&grid->freed);
         pthread_mutex_destroy(&grid->lock);
         code = grid->code;

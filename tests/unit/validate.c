@@ -438,17 +438,17 @@ static void test_apart(const struct klr_problem *problem, int model,
         klr_validation_free(&v[r]);
 }
 
-/* Folds are divided where threads have enough of them, or are small, but those
- * of one point are not. */
+/* Folds are divided where half of the threads have one, or where they are small,
+ * but those of one point are not. */
 static void test_divides(void)
 {
     static const struct {
-        size_t n, cells, costs, threads;
+        size_t n, cells, costs, abreast, threads;
         bool divides;
-    } one[] = {{5000, 2, 2, 1, false}, {90, 1, 1, 4, false},
-               {5000, 1, 2, 10, true}, {5000, 1, 2, 11, false},
-               {2048, 1, 2, 99, true}, {5000, 2, 1, 20, true},
-               {5000, 2, 1, 21, false}};
+    } one[] = {{5000, 2, 2, 1, 1, false}, {90, 1, 1, 4, 4, false},
+               {5000, 1, 2, 5, 10, true}, {5000, 1, 2, 5, 11, false},
+               {2048, 1, 2, 5, 99, true}, {5000, 2, 1, 8, 16, true},
+               {2048, 2, 2, 1, 2, false}};
     for (size_t t = 0; t < sizeof one / sizeof *one; t++) {
         struct klr_params params = path_params(KLR_MODEL_KLR, 1e-4);
         struct layout layout = {.n = one[t].n};
@@ -457,14 +457,17 @@ static void test_divides(void)
                             .cells = one[t].cells,
                             .costs = one[t].costs,
                             .folds = 5};
-        ok(grid_divides(&grid, one[t].threads) == one[t].divides,
-           "%zu examples, %zu folds, %zu threads", one[t].n, 5 * one[t].cells,
-           one[t].threads);
+        ok(grid_divides(&grid, one[t].abreast, one[t].threads) ==
+               one[t].divides,
+           "%zu examples, %zu folds at once, %zu threads", one[t].n,
+           one[t].abreast, one[t].threads);
         params.solver = KLR_SOLVER_GREEDY;
-        ok(!grid_divides(&grid, one[t].threads), "not of a greedy solver");
+        ok(!grid_divides(&grid, one[t].abreast, one[t].threads),
+           "not of a greedy solver");
         params.solver = KLR_SOLVER_NEWTON;
         params.kernel = KLR_LINEAR;
-        ok(!grid_divides(&grid, one[t].threads), "nor of the linear kernel");
+        ok(!grid_divides(&grid, one[t].abreast, one[t].threads),
+           "nor of the linear kernel");
     }
 }
 
@@ -506,17 +509,23 @@ static void test_rows(const struct klr_problem *problem)
         klr_pool_create(&pool, 3, &err) || grid_create(&grid, &err))
         printf("Bail out! %s\n", err.message);
     grid_divide(&grid, pool);
-    ok(!grid.pool && grid.rows_most == 3,
+    ok(!grid.pool && grid.threads == 3 && grid.rows_most == 3,
        "three threads, with three folds, have room for %zu rows",
        grid.rows_most);
     double tiles = N * (N + KLR_TILE) * sizeof(float) / 2;
     double each = tiles + solver_bytes(&params, N, layout.k);
-    params.cache_mb = 3 * (each + fold_bytes(&params, &layout)) / 1048576;
-    grid_divide(&grid, pool);
-    ok(!grid.pool, "%g MB will do", params.cache_mb);
-    params.cache_mb -= 1e-3;
-    grid_divide(&grid, pool);
-    ok(grid.pool == pool, "less will not");
+    double mb = (each + fold_bytes(&params, &layout)) / 1048576;
+    for (size_t threads = 3; threads > 0; threads--) {
+        params.cache_mb = (double)threads * mb;
+        grid_divide(&grid, pool);
+        ok(threads == 1 ? grid.pool == pool
+                        : !grid.pool && grid.threads == threads,
+           "%g MB will do for %zu folds", params.cache_mb, threads);
+        params.cache_mb -= 1e-3;
+        grid_divide(&grid, pool);
+        ok(threads > 2 ? grid.threads == threads - 1 : grid.pool == pool,
+           "less will not");
+    }
     params.cache_mb = 0;
     grid_divide(&grid, pool);
     grid.rows_most = 1;

@@ -53,13 +53,20 @@ static bool label_read(const struct klr_names *names, const char *text,
 
 /* ---- sums ---- */
 
-/* a'b (n), in order. */
+/* a'b (n), as four sums of every fourth term. */
 static inline double dot(size_t n, const double *a, const double *b)
 {
-    double sum = 0;
-    for (size_t i = 0; i < n; i++)
-        sum += a[i] * b[i];
-    return sum;
+    double sum[4] = {0};
+    size_t i = 0, whole = n - n % 4;
+    for (; i < whole; i += 4) {
+        sum[0] += a[i] * b[i];
+        sum[1] += a[i + 1] * b[i + 1];
+        sum[2] += a[i + 2] * b[i + 2];
+        sum[3] += a[i + 3] * b[i + 3];
+    }
+    for (; i < n; i++)
+        sum[0] += a[i] * b[i];
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
 /* ---- svmlight: tokens of lines, and the features in them ---- */

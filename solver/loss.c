@@ -239,23 +239,25 @@ static void rho_bracket(const struct loss *loss, size_t n, const double *y,
     *high += room;
 }
 
-/* By Newton's method kept inside the bracket. A step of d leaves d^2 / 2 at
- * most, since no logistic curvature changes faster than by its own size; only
- * the box can make that wrong. */
+/* By Newton's method. A step of d leaves d^2 / 2 at most, since no logistic
+ * curvature changes faster than by its own size; where d is larger than 1 it is
+ * kept inside the bracket, and where there is a box, which can make that wrong.
+ */
 static double best_rho(const struct loss *loss, size_t n, const double *y,
                        const double *cost, const double *u, double start)
 {
-    double low, high;
-    rho_bracket(loss, n, y, cost, u, &low, &high);
-    double rho = start > low && start < high ? start : 0.5 * (low + high);
+    double low = -INFINITY, high = INFINITY, rho = start;
     for (int step = 0; step < 200; step++) {
         double curvature;
         double slope = rho_slope(loss, n, y, cost, u, rho, &curvature);
-        if (slope > 0)
-            high = rho;
-        else
-            low = rho;
         double next = rho - slope / curvature, last = rho;
+        bool near = fabs(next - last) <= 1 && loss->box == 0;
+        if (isinf(low - high) && !near)
+            rho_bracket(loss, n, y, cost, u, &low, &high);
+        if (slope > 0)
+            high = fmin(high, rho);
+        else
+            low = fmax(low, rho);
         bool inside = next >= low && next <= high;
         rho = inside ? next : 0.5 * (low + high);
         double enough = 1e-15 * (1 + fabs(rho));

@@ -41,35 +41,34 @@ static void span_keep(struct newton *nt)
     nt->known[0] = last;
 }
 
-/* sum W_i x_i / sum W_i in a column; 0 without a bias. */
-static double span_mean(const struct newton *nt, const double *x, size_t column)
+/* out_i = W_i (x_i - m), with m = 0 without a bias. */
+static void span_weigh(const struct newton *nt, const double *x, double *out)
 {
-    double sum = 0, total = 0;
-    for (size_t i = column; i < nt->size && nt->bias; i += nt->columns) {
-        sum += nt->s[i] * nt->s[i] * x[i];
-        total += nt->s[i] * nt->s[i];
+    for (size_t c = 0; c < nt->columns; c++) {
+        double sum = 0, total = 0;
+        for (size_t i = c; i < nt->size; i += nt->columns) {
+            double w = nt->s[i] * nt->s[i];
+            out[i] = w * x[i];
+            sum += out[i];
+            total += w;
+        }
+        double mean = nt->bias && total > 0 ? sum / total : 0;
+        for (size_t i = c; i < nt->size; i += nt->columns)
+            out[i] -= mean * (nt->s[i] * nt->s[i]);
     }
-    return total > 0 ? sum / total : 0;
 }
 
 /* Slopes and H at the present point, whose gradient is known. */
 static void span_form(const struct newton *nt, struct span *span)
 {
+    double *weighted = nt->x;
     for (size_t a = 0; a < nt->known_count; a++) {
         const double *u = nt->known[a].u;
         span->slope[a] = dot(nt->size, u, nt->e);
+        span_weigh(nt, u, weighted);
         for (size_t b = 0; b <= a; b++)
-            span->h[b][a] = dot(nt->size, nt->known[b].beta, u);
-        for (size_t c = 0; c < nt->columns; c++) {
-            double mean = span_mean(nt, u, c);
-            for (size_t b = 0; b <= a; b++) {
-                double sum = 0;
-                for (size_t i = c; i < nt->size; i += nt->columns)
-                    sum +=
-                        nt->s[i] * nt->s[i] * (u[i] - mean) * nt->known[b].u[i];
-                span->h[b][a] += sum;
-            }
-        }
+            span->h[b][a] = dot(nt->size, nt->known[b].beta, u) +
+                            dot(nt->size, nt->known[b].u, weighted);
     }
 }
 

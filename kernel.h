@@ -155,7 +155,7 @@ typedef void klr_tile_multiply(const void *tile, enum klr_precision precision,
                                size_t pitch, size_t h, size_t w, size_t m,
                                const double *right, double *forward,
                                const double *left, double *backward);
-/* The fastest one here; all give the same bits. */
+/* The fastest one here. Last bits depend on whether it rounds products. */
 klr_tile_multiply *klr_tile_multiplier(void);
 
 /* X (n, width): the features in use of all examples, not for precomputed

@@ -134,9 +134,10 @@ struct klr_params;
 
 /* How examples lie by an RBF or Laplacian kernel with the gamma that params
  * leave open, 1 / dimension. Far: of 20 examples more than half have a kernel
- * below e^-5 with each of 1000 others. Near: these differ, but all such kernels
- * are above 1 - 1e-6. Then the features want scaling, or params another gamma.
- */
+ * below e^-5 with each of 1000 others, or of all if there are fewer. Near:
+ * these differ, but all such kernels are above 1 - 1e-6. Then the features want
+ * scaling, or params another gamma. Fewer examples than 20, other kernels, and
+ * a gamma that is given, are well. */
 enum klr_spread { KLR_SPREAD_WELL, KLR_SPREAD_FAR, KLR_SPREAD_NEAR };
 enum klr_spread klr_problem_spread(const struct klr_problem *problem,
                                    const struct klr_params *params);
@@ -232,12 +233,12 @@ struct klr_progress {
     double gap;               /* relative duality gap; NaN if not known */
     double objective;         /* primal; 0 if it is not known on the way */
     double seconds;           /* since training began */
-    size_t points;            /* of a grid, else 0 ... */
+    size_t points;            /* of several gammas or lambdas, else 0 ... */
     double done;              /* ... and the share of its work that is done */
 };
-/* Called at most some ten times a second, by one thread at a time, which in
- * klr_cross_validate need not be the caller's. Nonzero: stop with what there
- * is. */
+/* Called at most some ten times a second, in klr_cross_validate by each fold
+ * that is at work and whenever one begins; by one thread at a time, which there
+ * need not be the caller's. Nonzero: stop with what there is. */
 typedef int klr_progress_fn(const struct klr_progress *, void *context);
 
 /* Ranges and defaults of the numbers: klr_train_options. */
@@ -329,7 +330,8 @@ struct klr_model;
 
 /* What training did, summed over its binary problems; the objectives are sums,
  * `gap` is the largest relative duality gap (primal - dual) / |primal| of a
- * binary problem; NaN where no dual exists (kernels that are not PSD). Primal
+ * binary problem; NaN where there is none: lhalf, a greedy kfd of drawn
+ * candidates, kernels that are not PSD with the regularizer kernel. Primal
  * and dual are those of the maximised dual: primal >= dual; LIBSVM prints
  * obj = -dual. Of folds the objectives themselves, not the gap, may err by what
  * float entries leave open. */
@@ -348,8 +350,8 @@ struct klr_report {
     double lambda_bound; /* sklr, if asked for: Consolo (36), the largest of
                             its binary problems */
     double seconds; /* with several C, these, passes and kernel_evals are those
-                       of all of them together, and newton counts its
-                       iterations from the first C on */
+                       of all of them together; newton, cg and exact count
+                       iterations, and precond_flops, from the first C on */
 };
 
 /* Train on all of `problem`, a model for each C: model and report have
@@ -359,10 +361,11 @@ struct klr_report {
  * labels of params that no example has, and for weights of an example that are
  * out of range, or take C there; KLR_E_LIMIT for too small a cache_mb;
  * KLR_E_DATA for one class only, for labels that look like regression targets
- * (more than 1000 distinct ones, or more than n/3 when n > 30), and for kernels
- * that overflow, or turn out not to be PSD where the solver needs that. A model
- * refers to the problem's examples and text until it is freed: free the models
- * first. */
+ * (more than 1000 distinct ones, or more than n/3 when n > 30), for kernels
+ * that overflow, or turn out not to be PSD where the solver needs that, or, of
+ * a kfd, do not tell the means of the classes apart, and for precomputed ones
+ * as klr_points_create. A model refers to the problem's examples and text until
+ * it is freed: free the models first. */
 int klr_train(const struct klr_problem *problem, const struct klr_params *,
               struct klr_model **model, struct klr_report *report,
               struct klr_error *err);
@@ -456,8 +459,8 @@ struct klr_predictor *klr_predictor_free(struct klr_predictor *); /* NULL */
  * with probabilities answer with the most probable class, others by votes, by
  * the largest decision value, or by elimination; ties go to the class first in
  * the model. KLR_E_USAGE for probabilities of a model without; KLR_E_DATA with
- * the row of x, from 1, as its line where features or decision values
- * overflow. */
+ * the row of x, from 1, as its line where features or decision values overflow,
+ * a scaled value is out of range, or a precomputed row has no serial number. */
 int klr_predict(struct klr_predictor *predictor, const struct klr_features *x,
                 double *label,       /* (n) */
                 double *decision,    /* (n, machines), row-major */

@@ -10,8 +10,9 @@
  * two blocks of a tile. Elsewhere a thread has rows of the result to itself.
  * Either way sums run in an order that the sets alone determine.
  *
- * The linear kernel takes K V = X (X'V), unless there are more features than
- * examples; sums over examples are divided into a fixed number of groups.
+ * The linear kernel takes K V = X (X'V), unless to read X twice takes more than
+ * to read half of K; sums over examples are divided into a fixed number of
+ * groups.
  */
 #include "solver/internal.h"
 

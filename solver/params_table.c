@@ -139,8 +139,8 @@ const struct klr_option klr_train_options[] = {
      .argument = "LINK",
      .offset = KLR_PARAM(link),
      .choices = klr_link_names,
-     .help = "from decision values f to log-odds (default %s: klr sigma, "
-             "sklr fitted, kfd gaussian, svm none):\n"
+     .help = "from decision values f to log-odds (default %s: klr, ivm, "
+             "lhalf sigma, sklr fitted, kfd gaussian, svm none):\n"
              "none        no probabilities\n"
              "sigma       f\n"
              "shrunk      sklr: f / (1 + lambda/2)\n"
@@ -333,8 +333,8 @@ const struct klr_option klr_train_options[] = {
      .min = 1,
      .max = HUGE_VAL,
      .help = "iterations of a binary problem after which to stop (default: no "
-             "limit; trirls: 30; smo, smo1: 1e7 or, if that is more, 100 for "
-             "each example)"},
+             "limit, but of newton 100 Newton steps at one C; trirls: 30; smo, "
+             "smo1: 1e7 or, if that is more, 100 for each example)"},
     {.type = KLR_REAL,
      .name = "time-limit",
      .argument = "SECONDS",

@@ -438,8 +438,8 @@ static void test_apart(const struct klr_problem *problem, int model,
         klr_validation_free(&v[r]);
 }
 
-/* Folds are divided where half of the threads have one, or where they are small,
- * but those of one point are not. */
+/* Folds are divided where half of the threads have one, or where they are
+ * small, but those of one point are not. */
 static void test_divides(void)
 {
     static const struct {

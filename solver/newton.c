@@ -126,6 +126,7 @@ static bool newton_line_search(struct newton *nt)
         }
     }
     nt->fall = start - nt->primal;
+    nt->length = best;
     if (best == 0)
         return false;
     for (size_t i = 0; i < nt->size; i++) {
@@ -190,7 +191,8 @@ static enum klr_status newton_end(struct newton *nt, enum klr_status status)
  * it. From a subset's solution that spoke for all the residual is mostly that
  * of the other examples, and soon gone: it takes more to gain anything. Far
  * from the optimum, or where D = 0 does not tell how far it is, weights are
- * those of long steps, as long as these gain something. */
+ * those of long steps, as long as these gain something, and again where a step
+ * without them had to be cut short. */
 static void newton_plan(struct newton *nt, int step)
 {
     const double small = 1e-4;
@@ -209,7 +211,9 @@ static void newton_plan(struct newton *nt, int step)
     if (nt->spread)
         d->accuracy *= 0.3;
     nt->spread = false;
-    if (gap >= 1 && gap <= 0.5 * before && nt->functions->brace)
+    nt->braced = gap >= 1 && nt->functions->brace &&
+                 (gap <= 0.5 * before || (!nt->braced && nt->length < 1));
+    if (nt->braced)
         nt->functions->brace(nt);
 }
 
@@ -223,6 +227,8 @@ static enum klr_status newton_descend(struct newton *nt)
     nt->progress.violation = nt->before = INFINITY;
     nt->looks = KLR_HALF;
     nt->settled = 0;
+    nt->braced = false;
+    nt->length = 1;
     newton_keep_zero(nt);
     for (int step = 1;; step++) {
         newton_look(nt, step == 1);

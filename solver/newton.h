@@ -75,6 +75,8 @@ struct newton {
     bool spread;           /* beta is a subset's, which spoke for all */
     double before;         /* the gap before the last step */
     double fall;           /* of P in the last step */
+    double length;         /* of it, 1 to the Newton point */
+    bool braced;           /* with the weights of long steps */
     double accuracy;       /* of steps, unless one will be the last */
     int settled;           /* steps since the gap was reached: for g */
     struct klr_progress progress;

@@ -176,6 +176,13 @@ static void test_plan(struct newton *nt)
     bool unknown = plan(nt, 1, INFINITY); /* D = 0 */
     ok(far && unknown && !slow && !near,
        "weights of long steps far from the optimum, while these gain");
+    nt->braced = true;
+    nt->length = 1;
+    bool plain = plan(nt, 2, 3), whole = plan(nt, 2, 3);
+    nt->length = 0.5;
+    bool cut = plan(nt, 2, 3), gained = !plan(nt, 2, 3);
+    ok(!plain && !whole && cut && gained,
+       "and again after a step without them that was cut short");
     nt->spread = true;
     plan(nt, 1, INFINITY);
     ok(fabs(*accuracy - 0.03) < 1e-15 && nt->accuracy == 0.1 && !nt->spread,

@@ -434,7 +434,7 @@ static void lhalf_free(struct lhalf *l)
     klr_free(l->member);
 }
 
-/* At beta = 0. */
+/* At 0, whatever came before. */
 static void lhalf_start(struct lhalf *l, double c)
 {
     const struct binary *b = l->problem;
@@ -446,6 +446,7 @@ static void lhalf_start(struct lhalf *l, double c)
         l->cost[i] = c * b->weight[i];
         l->beta[i] = l->u[i] = 0;
     }
+    l->rho = 0;
     l->progress.objective = lhalf_objective(l, l->beta, l->u, &l->rho);
 }
 

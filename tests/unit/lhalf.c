@@ -158,6 +158,30 @@ static void test_stops(const struct sample *s)
        "interrupted, having told the objective");
 }
 
+/* What comes before a C does not change its model by a bit. */
+static void test_path(const struct sample *s)
+{
+    struct klr_params params = lhalf_params(30);
+    struct klr_model *alone, *path[2];
+    struct klr_report one, two[2];
+    struct klr_error err;
+    if (klr_train(&s->problem, &params, &alone, &one, &err))
+        printf("Bail out! %s\n", err.message);
+    params.cost = (struct klr_reals){.count = 2, .value = {1e-3, 30}};
+    if (klr_train(&s->problem, &params, path, two, &err))
+        printf("Bail out! %s\n", err.message);
+    ok(path[0]->n_sv == 0 && alone->n_sv > 0, "%zu coefficients",
+       path[1]->n_sv);
+    ok(one.iterations == two[1].iterations && one.primal == two[1].primal &&
+           *alone->rho == *path[1]->rho && alone->n_sv == path[1]->n_sv &&
+           !memcmp(alone->coef, path[1]->coef,
+                   alone->n_sv * sizeof *alone->coef),
+       "the same after a smaller C");
+    klr_model_free(alone);
+    klr_model_free(path[0]);
+    klr_model_free(path[1]);
+}
+
 int main(void)
 {
     static struct sample sample;
@@ -177,5 +201,6 @@ int main(void)
     test_fall(&sample);
     test_nothing(&sample);
     test_stops(&sample);
+    test_path(&sample);
     return done_testing();
 }

@@ -86,7 +86,8 @@ static void answer_votes(size_t k, const double *r, double *votes)
 /* The graph of Platt, Cristianini & Shawe-Taylor (2000): the first and the last
  * of the classes left are compared, and one of them is eliminated. A class has
  * the probability with which it is the one that is left; node (a, b) has that
- * of the classes a..b being left at some time. */
+ * of the classes a..b being left at some time. Their sum is 1 but for rounding,
+ * which must not leave one beyond 1. */
 static void answer_eliminate(size_t k, const double *r, double *p, double *node)
 {
     memset(node, 0, k * k * sizeof *node);
@@ -98,8 +99,11 @@ static void answer_eliminate(size_t k, const double *r, double *p, double *node)
             node[a * k + b - 1] += here * r[a * k + b];
             node[(a + 1) * k + b] += here * r[b * k + a];
         }
+    double sum = 0;
     for (size_t a = 0; a < k; a++)
-        p[a] = node[a * k + a];
+        sum += p[a] = node[a * k + a];
+    for (size_t a = 0; a < k; a++)
+        p[a] /= sum;
 }
 
 /* Of each class against the rest; their sum becomes 1. */

@@ -214,6 +214,33 @@ static void test_answers(void)
        "two classes: p = 1 / (1 + exp(a f + b)), and its label");
 }
 
+/* Probabilities of classes that eliminate each other: none is above 1, however
+ * sure the pairs are. */
+static void test_eliminate(void)
+{
+    enum { CLASSES = 4 };
+    double r[CLASSES * CLASSES], p[CLASSES], node[CLASSES * CLASSES];
+    double most = 0, off = 0;
+    for (int turn = 0; turn < 1000; turn++) {
+        for (size_t a = 0; a < CLASSES; a++)
+            for (size_t b = a + 1; b < CLASSES; b++) {
+                double z = 80 * (uniform() - 0.5);
+                r[a * CLASSES + b] = sigmoid(z);
+                r[b * CLASSES + a] = sigmoid(-z);
+            }
+        answer_eliminate(CLASSES, r, p, node);
+        double sum = 0;
+        for (size_t a = 0; a < CLASSES; a++) {
+            most = fmax(most, p[a]);
+            sum += p[a];
+        }
+        off = fmax(off, fabs(sum - 1));
+    }
+    ok(most <= 1 && most > 0.999 && off < 1e-15,
+       "classes that eliminate each other: 1 - %g at most, sums off by %g",
+       1 - most, off);
+}
+
 /* A row behind the first block that cannot be decided is named. */
 static void test_overflow(void)
 {
@@ -243,6 +270,7 @@ int main(void)
     test_model(KLR_POLYNOMIAL, 3, VECTORS, 100, KLR_DOUBLE);
     test_model(KLR_LINEAR, 3, VECTORS, 1, KLR_DOUBLE);
     test_answers();
+    test_eliminate();
     test_overflow();
     return done_testing();
 }

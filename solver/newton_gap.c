@@ -30,8 +30,9 @@ static void newton_product(struct newton *nt, const double *x,
     nt->progress.iterations++;
 }
 
-/* u = K beta once more, for sums of beta that are 0 to rounding, where they are
- * to be 0: those of steps for functions are anything. */
+/* u = K beta once more, for sums of beta that are 0, where they are to be 0:
+ * those of steps for functions are anything. Many conjugate gradients may lose
+ * that, and steps from beta keep what its sum is: P is not least there. */
 static void newton_refresh(struct newton *nt)
 {
     for (size_t c = 0; c < nt->columns && nt->bias; c++) {
@@ -40,8 +41,8 @@ static void newton_refresh(struct newton *nt)
             sum += nt->beta[i];
             size += fabs(nt->beta[i]);
         }
-        for (size_t i = c; i < nt->size && fabs(sum) < 1e-9 * size;
-             i += nt->columns)
+        bool anything = nt->columns > 1 && !(fabs(sum) < 1e-9 * size);
+        for (size_t i = c; i < nt->size && !anything; i += nt->columns)
             nt->beta[i] -= sum / (double)nt->n;
     }
     newton_product(nt, nt->beta, nt->precision, nt->u);

@@ -95,18 +95,26 @@ static void test_solution(const struct sample *s, double cost, int most)
        "C = %g: the same optimum as SMO's", cost);
 }
 
-/* P - D where beta is feasible in the dual, infinite where it is not. */
+/* P - D where beta is feasible in the dual, infinite where it is not. A new
+ * product is that of a beta whose sum is 0. */
 static void test_own_point(struct newton *nt)
 {
     const double *y = nt->problem->y;
-    double sum[2] = {0, 0}, dual = 0, worst = 0;
+    double sum[2] = {0, 0}, dual = 0, worst = 0, left = 0;
     for (size_t i = 0; i < MOST; i++) {
         nt->beta[i] = y[i] * (0.1 + uniform());
         sum[y[i] > 0] += fabs(nt->beta[i]);
     }
-    newton_refresh(nt);
+    newton_product(nt, nt->beta, nt->precision, nt->u);
+    newton_evaluate(nt);
     nt->functions->gradient(nt);
     ok(isinf(newton_excess(nt)), "the sum of beta is not 0");
+    memcpy(nt->x, nt->beta, sizeof(double) * MOST);
+    newton_refresh(nt);
+    for (size_t i = 0; i < MOST; i++)
+        left += nt->beta[i];
+    ok(fabs(left) < 1e-12 * MOST, "now it is %g", left);
+    memcpy(nt->beta, nt->x, sizeof(double) * MOST);
     for (size_t i = 0; i < MOST; i++)
         nt->beta[i] *= sum[0] / sum[y[i] > 0];
     newton_refresh(nt);

@@ -533,6 +533,7 @@ static int run(struct cli_train *train, const struct cli_program *program,
         status = read_data(train, program);
     if (status >= 0)
         return status;
+    klr_keep_freed();
     train->progress.name = program->name;
     train->progress.quiet = train->options.quiet;
     train->params.progress = cli_progress;
@@ -566,7 +567,6 @@ int main(int argc, char **argv)
         .context = &train,
         .examples = train_examples,
     };
-    klr_keep_freed();
     cli_catch_signals();
     klr_params_init(&train.params);
     int status = cli_parse(&program, argc, argv, operand);

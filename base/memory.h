@@ -30,7 +30,9 @@ int klr_grow(void *array, size_t *capacity, size_t need, size_t size,
 
 /* Keep up to 32 MB of what is freed for what is allocated next, where the C
  * library would give it back to the system: for programs that allocate the same
- * again and again, and would have each page of it cleared anew. */
+ * again and again, and would have each page of it cleared anew. Large arrays
+ * that grow are copied from then on, where the system could move their pages:
+ * what reads a file comes before. */
 void klr_keep_freed(void);
 
 /* Accepts NULL; returns NULL, so that `p = klr_free(p)` leaves no dangling. */

@@ -293,11 +293,13 @@ static double direction_slope(const struct direction *d)
     return slope;
 }
 
-/* Whether P falls along the step. Where the preconditioner is poor, a residual
- * that is small in its norm may still spoil that. */
-static bool direction_descends(const struct direction *d)
+/* Whether P falls along the step, and by much more than by what the step lacks.
+ * As M leaves out a part of S K S, r'M^-1 r is at least the energy of that, and
+ * where the start was far off, or M is poor, a small part of its first value is
+ * still much: steps would have to be cut short. */
+static bool direction_descends(const struct direction *d, double rz)
 {
-    return d->partial || direction_slope(d) < 0;
+    return d->partial || rz < -0.1 * direction_slope(d);
 }
 
 /* On the rows kept; rz is r'z or, for functions, about <r, z>. */
@@ -308,7 +310,7 @@ static enum klr_status direction_descend(struct direction *d)
     double rz = d->functions ? coupled_start(d) : direction_start(d);
     double goal = d->accuracy * d->accuracy * rz;
     for (d->steps = 0; d->steps < DIRECTION_STEPS; d->steps++) {
-        if (rz <= goal && (direction_descends(d) || rz <= tiny * goal))
+        if (rz <= goal && (direction_descends(d, rz) || rz <= tiny * goal))
             break;
         if (!direction_goes_on(d))
             break;

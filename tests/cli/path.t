@@ -330,4 +330,13 @@ my @long = split " ", "klr-train -a smo -c 1e-3,1e6 -g 0.01 -e 1e-9";
         . "results\n", 'it says so once');
 }
 
+# At a large C steps whose conjugate gradients ended too soon would have to be
+# cut short: 120 products and more.
+{
+    my $run = train("-q --json -g 0.05 -c 2^-5:2^15:x4 $dir/heart $dir/long");
+    my @costs = @{ decode_json($run->{out}) };
+    is(scalar @costs, 11, 'a path to a large C');
+    cmp_ok($costs[-1]{iterations}, '<=', 110, 'takes few products');
+}
+
 done_testing();

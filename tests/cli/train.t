@@ -247,7 +247,7 @@ for my $limit (['--max-iter 4', 'iteration', 'iterations'],
 # to is not given up for beta = 0 then.
 {
     my $run = train('--json -q -s sklr --keep-bounded --box 0.01 -t 1 -d 2'
-        . ' -g 100 --max-iter 60 heart l');
+        . ' -g 100 --max-iter 80 heart l');
     my $json = printed_json($run);
     is($json->{status}, 'iteration_limit', 'below 0: not optimal');
     cmp_ok($json->{objective}, '<', -100, 'but not where it began');

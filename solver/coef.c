@@ -227,8 +227,7 @@ static double coef_first_cost(struct coef *c, double cost)
     double most = 0, spread = 0, *row = c->x, *mean = c->kx;
     memset(mean, 0, n * sizeof *mean);
     for (size_t q = 0; q < rows; q++) {
-        operator_row(b->op, set_position(b->set, q * n / rows), b->set,
-                     KLR_DOUBLE, row);
+        operator_row(b->op, b->set, q * n / rows, row);
         spread += dot(n, row, row) / (double)rows;
         for (size_t i = 0; i < n; i++)
             mean[i] += row[i] / (double)rows;

@@ -279,8 +279,9 @@ static void operator_rows(struct klr_operator *op, const size_t *i,
                           size_t count, struct klr_set cols,
                           enum klr_precision precision, void *out,
                           size_t stride);
-static void operator_row(struct klr_operator *op, size_t i, struct klr_set cols,
-                         enum klr_precision precision, void *out);
+/* The row of the i-th of a set: out (|set|) = K[set_position(set, i), set]. */
+static void operator_row(struct klr_operator *op, struct klr_set set, size_t i,
+                         double *out);
 
 static void operator_diagonal(const struct klr_operator *op, struct klr_set set,
                               double *out);

@@ -386,7 +386,7 @@ static bool ivm_admit(struct ivm *ivm, size_t i)
     const struct binary *b = ivm->problem;
     double *v = ivm->basis + ivm->h.rank * ivm->h.pitch;
     double scale = 1 / sqrt(ivm->residual[i]);
-    operator_row(b->op, set_position(b->set, i), b->set, KLR_DOUBLE, v);
+    operator_row(b->op, b->set, i, v);
     for (size_t k = ivm->h.free; k < ivm->h.rank; k++) {
         const double *basis = ivm->basis + k * ivm->h.pitch;
         double part = basis[i];

@@ -235,8 +235,7 @@ static void lhalf_collect(struct lhalf *l)
         if (l->beta[i] != 0 && fabs(l->beta[i]) >= least)
             l->member[l->h.rank++] = i;
     for (size_t k = l->h.free; k < l->h.rank; k++)
-        operator_row(b->op, set_position(b->set, l->member[k]), b->set,
-                     KLR_DOUBLE, l->row + k * l->n);
+        operator_row(b->op, b->set, l->member[k], l->row + k * l->n);
 }
 
 /* knext = K next, which differs from beta on the functions of the fit. */

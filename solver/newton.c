@@ -269,8 +269,7 @@ static double newton_first_cost(const struct newton *nt, double cost,
         most = fmax(most, b->weight[i]);
     }
     for (size_t i = 0; i < rows; i++) {
-        operator_row(b->op, set_position(b->set, i * nt->n / rows), b->set,
-                     KLR_DOUBLE, row);
+        operator_row(b->op, b->set, i * nt->n / rows, row);
         for (size_t k = 0; k < nt->n; k++)
             off += row[k] / (double)(nt->n * rows);
     }

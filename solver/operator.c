@@ -641,10 +641,11 @@ static void operator_rows(struct klr_operator *op, const size_t *i,
     }
 }
 
-static void operator_row(struct klr_operator *op, size_t i, struct klr_set cols,
-                         enum klr_precision precision, void *out)
+static void operator_row(struct klr_operator *op, struct klr_set set, size_t i,
+                         double *out)
 {
-    operator_rows(op, &i, 1, cols, precision, out, cols.size);
+    size_t position = set_position(set, i);
+    operator_rows(op, &position, 1, set, KLR_DOUBLE, out, set.size);
 }
 
 static void operator_diagonal(const struct klr_operator *op, struct klr_set set,

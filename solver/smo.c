@@ -236,8 +236,7 @@ static double smo_size(const struct smo *smo, const double *diagonal,
     for (size_t k = 0; k < smo->n; k++)
         size = fmax(size, fabs(diagonal[k]));
     for (size_t q = 0; q < ROWS && !psd; q++) {
-        operator_row(b->op, set_position(b->set, q * smo->n / ROWS), b->set,
-                     KLR_DOUBLE, row);
+        operator_row(b->op, b->set, q * smo->n / ROWS, row);
         for (size_t k = 0; k < smo->n; k++)
             size = fmax(size, fabs(row[k]));
     }

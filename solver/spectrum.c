@@ -285,8 +285,7 @@ static void spectrum_estimate(struct spectrum *s)
     size_t n = s->op.n;
     double most = 0;
     for (size_t k = 0; k < ROWS; k++) {
-        operator_row(&s->op, k * n / ROWS, set_of(&s->all, 1), KLR_DOUBLE,
-                     s->w);
+        operator_row(&s->op, set_of(&s->all, 1), k * n / ROWS, s->w);
         for (size_t i = 0; i < n; i++)
             most = fmax(most, fabs(s->w[i]));
     }

@@ -460,9 +460,9 @@ static bool rows_right(struct klr_operator *op, struct klr_set set)
         for (size_t j = 0; j < set.size; j++)
             right = right && narrow[r * N + j] == single[row[r] * N + col[j]] &&
                     wide[r * N + j] == gram[row[r] * N + col[j]];
-    operator_row(op, 7, set, KLR_FLOAT, narrow);
+    operator_row(op, set, 7, wide);
     for (size_t j = 0; j < set.size; j++)
-        right = right && narrow[j] == single[7 * N + col[j]];
+        right = right && wide[j] == gram[col[7] * N + col[j]];
     operator_diagonal(op, set, out);
     for (size_t j = 0; j < set.size; j++)
         right = right && out[j] == gram[col[j] * (N + 1)];

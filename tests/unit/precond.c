@@ -114,7 +114,7 @@ static double residual_error(struct built *b)
     static float row[MOST];
     double worst = 0;
     for (size_t i = 0; i < m->n; i++) {
-        operator_row(&b->op, i, b->problem.set, KLR_FLOAT, row);
+        operator_rows(&b->op, &i, 1, b->problem.set, KLR_FLOAT, row, 0);
         for (size_t j = 0; j < m->n; j++) {
             double sum = root[i] * root[j] * (double)row[j];
             for (size_t k = 0; k < m->rank; k++)

@@ -138,11 +138,10 @@ static int grid_operator(const struct grid *grid,
                          struct klr_operator *op, struct klr_error *err)
 {
     struct klr_params params = *given;
-    struct klr_kernel kernel = params_kernel(given, grid->problem->dimension);
     int code = grid_set_aside(grid, &params, err);
     return code ? code
-                : problem_operator(op, grid->problem, &params, &kernel,
-                                   grid->layout, grid->pool, err);
+                : problem_operator(op, grid->problem, &params, grid->layout,
+                                   grid->pool, err);
 }
 
 /* points (costs). By itself it works with the operator of its row. */

@@ -432,7 +432,6 @@ static double solver_bytes(const struct klr_params *params, size_t n, size_t k);
 static int problem_operator(struct klr_operator *op,
                             const struct klr_problem *problem,
                             const struct klr_params *params,
-                            const struct klr_kernel *kernel,
                             const struct layout *layout, struct klr_pool *pool,
                             struct klr_error *err);
 

@@ -356,7 +356,6 @@ static int spectrum_find(const struct klr_problem *problem,
                          struct klr_spectrum *out, struct klr_error *err)
 {
     struct klr_params params = spectrum_settle(given);
-    struct klr_kernel kernel = params_kernel(&params, problem->dimension);
     struct spectrum s = {.all = {0, problem->n}, .params = &params, .out = out};
     struct klr_pool *pool = NULL;
     *out = (struct klr_spectrum){.n = problem->n,
@@ -367,8 +366,7 @@ static int spectrum_find(const struct klr_problem *problem,
     if (!code)
         code = klr_pool_create(&pool, params.threads, err);
     if (!code)
-        code =
-            problem_operator(&s.op, problem, &params, &kernel, NULL, pool, err);
+        code = problem_operator(&s.op, problem, &params, NULL, pool, err);
     if (!code)
         code = spectrum_alloc(&s, err);
     if (code)

@@ -181,15 +181,14 @@ enum { HALVES_LEAST = 32768 };
  * memory is short; and serve: their errors, of a deviation of 2^-16 / sqrt 12
  * each, have a norm of about 2 sqrt n times that, W_i <= C_i / 4 times which is
  * to be small against the 1 of I + S K S. */
-static bool halves_serve(const struct klr_params *params,
-                         const struct klr_kernel *kernel, size_t n, size_t k)
+static bool halves_serve(const struct klr_params *params, size_t n, size_t k)
 {
     double most = 0;
     for (size_t t = 0; t < params->cost.count; t++)
         most = fmax(most, params->cost.value[t]);
     double error = ldexp(2 / sqrt(12), -16) * sqrt((double)n);
     return n >= HALVES_LEAST && most / 4 * error <= 0.1 &&
-           (kernel->type == KLR_RBF || kernel->type == KLR_LAPLACIAN) &&
+           (params->kernel == KLR_RBF || params->kernel == KLR_LAPLACIAN) &&
            system_of(params, NULL)->solve == newton_solve &&
            multiclass_of(params, k) != KLR_SOFTMAX;
 }
@@ -197,18 +196,18 @@ static bool halves_serve(const struct klr_params *params,
 static int problem_operator(struct klr_operator *op,
                             const struct klr_problem *problem,
                             const struct klr_params *params,
-                            const struct klr_kernel *kernel,
                             const struct layout *layout, struct klr_pool *pool,
                             struct klr_error *err)
 {
     struct klr_features x = problem_features(problem);
+    struct klr_kernel kernel = params_kernel(params, problem->dimension);
     size_t budget;
     size_t k = layout ? layout->k : 0;
     int code = tile_budget(params, problem->n, k, &budget, err);
     if (!code)
-        code = operator_create(op, kernel, &x, layout ? layout->order : NULL,
+        code = operator_create(op, &kernel, &x, layout ? layout->order : NULL,
                                pool, budget, err);
-    if (!code && layout && halves_serve(params, kernel, problem->n, k))
+    if (!code && layout && halves_serve(params, problem->n, k))
         code = operator_halve(op, budget, err);
     if (code && err && err->line > 0 && problem->line)
         err->line = problem->line[err->line - 1];
@@ -228,7 +227,6 @@ int klr_train(const struct klr_problem *problem, const struct klr_params *given,
     if (code)
         return code;
     const struct klr_params settled = params_settle(given), *params = &settled;
-    struct klr_kernel kernel = params_kernel(params, problem->dimension);
     struct deal deal = {1, calibration_parts(params), (uint64_t)params->seed,
                         NULL};
     struct layout layout = {0};
@@ -238,8 +236,7 @@ int klr_train(const struct klr_problem *problem, const struct klr_params *given,
     struct ensemble ensemble = {0};
     if ((code = layout_create(&layout, problem, params->positive, deal, err)) ||
         (code = klr_pool_create(&pool, params->threads, err)) ||
-        (code = problem_operator(&op, problem, params, &kernel, &layout, pool,
-                                 err)) ||
+        (code = problem_operator(&op, problem, params, &layout, pool, err)) ||
         (code = training_create(&training, &op, params, &layout, err)) ||
         (code = ensemble_create(&ensemble, &training, err)))
         goto done;

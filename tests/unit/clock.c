@@ -60,7 +60,6 @@ static void test_total(struct sample *s, int multiclass, size_t folds, int link,
 {
     struct klr_error err;
     struct klr_params given, params;
-    struct klr_kernel kernel = {.type = KLR_RBF, .gamma = 0.5};
     struct klr_pool *pool = NULL;
     struct layout layout;
     struct klr_operator op;
@@ -71,13 +70,13 @@ static void test_total(struct sample *s, int multiclass, size_t folds, int link,
     given.link = link;
     given.calibration = calibration;
     given.eps = 0.1;
+    given.gamma = klr_reals_of(0.5);
     params = params_settle(&given);
     if (layout_create(&layout, &s->problem, NULL,
                       (struct deal){folds, calibration_parts(&params), 1, NULL},
                       &err) ||
         klr_pool_create(&pool, 1, &err) ||
-        problem_operator(&op, &s->problem, &params, &kernel, &layout, pool,
-                         &err) ||
+        problem_operator(&op, &s->problem, &params, &layout, pool, &err) ||
         training_create(&training, &op, &params, &layout, &err) ||
         train_folds(&training, &ensemble, &err))
         printf("Bail out! %s\n", err.message);

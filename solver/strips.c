@@ -321,7 +321,7 @@ static struct strip strip_gather(struct klr_set rows, struct klr_set cols,
                                  enum klr_precision precision, const char *tile,
                                  size_t row, size_t col, char *room)
 {
-    struct strip strip = {tile, precision, KLR_TILE, rows.size, cols.size};
+    struct strip strip = {tile, precision, rows.size, cols.size};
     size_t element = klr_precision_bytes(precision), pitch = KLR_TILE * element;
     if (rows.count == 1 && cols.count == 1) {
         strip.entry = tile + (rows.range[0].begin - row) * pitch +
@@ -356,8 +356,7 @@ static struct strip strip_compute(struct tiles *tiles, struct tile_work *work,
         tiles_gram(tiles, work, left, range, cols, precision, to);
         to += (range.end - range.begin) * KLR_TILE * element;
     }
-    return (struct strip){work->strip, precision, KLR_TILE, rows.size,
-                          cols.size};
+    return (struct strip){work->strip, precision, rows.size, cols.size};
 }
 
 static struct strip tiles_strip(struct tiles *tiles, size_t thread,
@@ -455,8 +454,8 @@ static void strip_multiply(const struct tiles *tiles, size_t thread,
             side_load(v + c, strip->cols, m, count, right);
         if (w)
             side_load(w + c, strip->rows, m, count, left);
-        tiles->multiply(strip->entry, strip->precision, strip->pitch,
-                        strip->rows, strip->cols, taken, v ? right : NULL,
+        tiles->multiply(strip->entry, strip->precision, KLR_TILE, strip->rows,
+                        strip->cols, taken, v ? right : NULL,
                         v ? left_sum : NULL, w ? left : NULL,
                         w ? right_sum : NULL);
         if (v)

@@ -25,11 +25,11 @@ struct piece {
     size_t size, range, begin, offset;
 };
 
-/* A part of K: entries of the precision, `pitch` apart from row to row. */
+/* A part of K: entries of the precision, KLR_TILE apart from row to row. */
 struct strip {
     const void *entry;
     enum klr_precision precision;
-    size_t pitch, rows, cols;
+    size_t rows, cols;
 };
 
 /* What one thread works with. */

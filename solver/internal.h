@@ -195,13 +195,11 @@ static size_t layout_size(const struct layout *layout, size_t c);
 
 /* Ranges of class `c` that a training without the hole has, or that the part
  * of the hole has, if it has one, else its fold, are appended to
- * range[*count]: at most folds + 1. Returns their size. */
-static size_t layout_kept(const struct layout *layout, size_t c,
-                          struct hole hole, struct klr_range *range,
-                          size_t *count);
-static size_t layout_held(const struct layout *layout, size_t c,
-                          struct hole hole, struct klr_range *range,
-                          size_t *count);
+ * range[*count]: at most folds + 1. */
+static void layout_kept(const struct layout *layout, size_t c, struct hole hole,
+                        struct klr_range *range, size_t *count);
+static void layout_held(const struct layout *layout, size_t c, struct hole hole,
+                        struct klr_range *range, size_t *count);
 
 /* For qsort: doubles, ascending. */
 static int compare_labels(const void *a, const void *b);

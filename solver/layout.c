@@ -244,35 +244,31 @@ static bool hole_has(const struct layout *layout, struct hole hole, size_t fold,
 
 /* Append the cells of class c inside or outside the hole; neighbours become
  * one range. */
-static size_t layout_cells(const struct layout *layout, size_t c,
-                           struct hole hole, bool inside,
-                           struct klr_range *range, size_t *count)
+static void layout_cells(const struct layout *layout, size_t c,
+                         struct hole hole, bool inside, struct klr_range *range,
+                         size_t *count)
 {
     const size_t *begin = layout->begin + c * layout->folds * layout->parts;
-    size_t size = 0, first = *count;
+    size_t first = *count;
     for (size_t f = 0; f < layout->folds; f++)
         for (size_t p = 0; p < layout->parts; p++, begin++) {
             bool within = hole_has(layout, hole, f, p);
             if (begin[0] == begin[1] || within != inside ||
                 (!inside && f == hole.fold))
                 continue;
-            size += begin[1] - begin[0];
             *count = first + set_append(range + first, *count - first,
                                         (struct klr_range){begin[0], begin[1]});
         }
-    return size;
 }
 
-static size_t layout_kept(const struct layout *layout, size_t c,
-                          struct hole hole, struct klr_range *range,
-                          size_t *count)
+static void layout_kept(const struct layout *layout, size_t c, struct hole hole,
+                        struct klr_range *range, size_t *count)
 {
-    return layout_cells(layout, c, hole, false, range, count);
+    layout_cells(layout, c, hole, false, range, count);
 }
 
-static size_t layout_held(const struct layout *layout, size_t c,
-                          struct hole hole, struct klr_range *range,
-                          size_t *count)
+static void layout_held(const struct layout *layout, size_t c, struct hole hole,
+                        struct klr_range *range, size_t *count)
 {
-    return layout_cells(layout, c, hole, true, range, count);
+    layout_cells(layout, c, hole, true, range, count);
 }

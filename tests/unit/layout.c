@@ -178,8 +178,9 @@ static void test_folds(void)
        "other seed, other folds");
     for (size_t leave = 0; leave <= a.folds; leave++) {
         struct klr_range range[6];
-        size_t count = 0, size = layout_kept(&a, 1, (struct hole){leave, 1},
-                                             range, &count);
+        size_t count = 0;
+        layout_kept(&a, 1, (struct hole){leave, 1}, range, &count);
+        size_t size = set_of(range, count).size;
         size_t whole = a.begin[2 * 5] - a.begin[5];
         size_t hole =
             leave < 5 ? a.begin[5 + leave + 1] - a.begin[5 + leave] : 0;

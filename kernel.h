@@ -232,11 +232,10 @@ int klr_cache_create(struct klr_cache **out, size_t keys, size_t length,
 
 struct klr_cache *klr_cache_free(struct klr_cache *cache); /* NULL */
 
-/* The row of `key`, which becomes the most recently used. *hit tells whether
- * it holds what was put there; else the caller fills its `length` elements.
- * The pointer stays valid until as many other keys have been asked for as there
- * is room for rows. */
-void *klr_cache_row(struct klr_cache *cache, size_t key, bool *hit);
+/* The row of `key`, which becomes the most recently used; the caller fills its
+ * `length` elements where it was not there. The pointer stays valid until as
+ * many other keys have been asked for as there is room for rows. */
+void *klr_cache_row(struct klr_cache *cache, size_t key);
 
 /* Whether the row of `key` is there: changes nothing. */
 bool klr_cache_holds(const struct klr_cache *cache, size_t key);

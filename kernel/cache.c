@@ -106,11 +106,10 @@ static void cache_append(struct klr_cache *cache, uint32_t slot)
     cache->most = slot;
 }
 
-void *klr_cache_row(struct klr_cache *cache, size_t key, bool *hit)
+void *klr_cache_row(struct klr_cache *cache, size_t key)
 {
     uint32_t slot = cache->slot_of[key];
-    *hit = slot != CACHE_NONE;
-    if (*hit) {
+    if (slot != CACHE_NONE) {
         cache_unlink(cache, slot);
     } else if (cache->used < cache->slots) {
         slot = cache->used++;

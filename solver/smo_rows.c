@@ -17,11 +17,10 @@ static void smo_put_rows(struct smo *smo, const size_t *index, size_t count)
 {
     size_t position[SMO_FETCH];
     void *row[SMO_FETCH];
-    bool hit;
     for (size_t q = 0; q < count; q++) {
         const struct smo_example *e = &smo->example[index[q]];
         position[q] = e->position;
-        row[q] = klr_cache_row(smo->cache, e->local, &hit);
+        row[q] = klr_cache_row(smo->cache, e->local);
     }
     operator_rows_to(smo->problem->op, position, count, smo->columns,
                      smo->precision, row);
@@ -94,10 +93,9 @@ static const void *smo_row(struct smo *smo, size_t i)
     if (i == smo->n)
         return smo->zero;
     size_t key = smo->example[i].local;
-    bool hit;
     if (!klr_cache_holds(smo->cache, key))
         smo_fetch(smo, i);
     smo->ahead.used += smo->unused[key];
     smo->unused[key] = 0;
-    return klr_cache_row(smo->cache, key, &hit);
+    return klr_cache_row(smo->cache, key);
 }

@@ -202,15 +202,8 @@ static void precond_back(const struct precond *m)
             w[j] -= row[j] * w[k];
     }
     for (size_t k = r; k-- > 0;) {
-        const double *row = m->factor + k * m->stride;
-        double sum[4] = {0, 0, 0, 0};
-        size_t j = k + 1;
-        for (; j + 4 <= r; j += 4)
-            for (size_t q = 0; q < 4; q++)
-                sum[q] += row[j + q] * w[j + q];
-        for (; j < r; j++)
-            sum[0] += row[j] * w[j];
-        w[k] = (w[k] - ((sum[0] + sum[1]) + (sum[2] + sum[3]))) / row[k];
+        const double *row = m->factor + k * m->stride + k;
+        w[k] = (w[k] - dot(r - k - 1, row + 1, w + k + 1)) / row[0];
     }
 }
 

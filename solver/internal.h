@@ -124,6 +124,7 @@ static double sigmoid(double z);  /* 1 / (1 + e^-z) */
 static double softplus(double z); /* log(1 + e^z) */
 /* p (k) = e^f / sum e^f; f may be p. Returns log sum e^f. */
 static double softmax(size_t k, const double *f, double *p);
+static void normalise(size_t k, double *p); /* to a sum of 1 */
 
 enum link_kind { LINK_LOGISTIC, LINK_CONSISTENT, LINK_GAUSSIAN };
 

@@ -45,6 +45,15 @@ static double softmax(size_t k, const double *f, double *p)
     return most + log1p(rest);
 }
 
+static void normalise(size_t k, double *p)
+{
+    double sum = 0;
+    for (size_t i = 0; i < k; i++)
+        sum += p[i];
+    for (size_t i = 0; i < k; i++)
+        p[i] /= sum;
+}
+
 static struct link link_neutral(int link)
 {
     enum link_kind kind = link == KLR_LINK_GAUSSIAN     ? LINK_GAUSSIAN
@@ -120,15 +129,6 @@ static void couple_system(size_t k, const double *r, double *a, double *b)
     b[k] = 1;
 }
 
-static void couple_normalise(size_t k, double *p)
-{
-    double sum = 0;
-    for (size_t i = 0; i < k; i++)
-        sum += p[i];
-    for (size_t i = 0; i < k; i++)
-        p[i] /= sum;
-}
-
 /* p'Qp, as a sum of squares. */
 static double couple_value(size_t k, const double *r, const double *p)
 {
@@ -157,7 +157,7 @@ static void couple_sweep(size_t k, const double *r, double *p)
         if (sum < 1e-3 * diagonal)
             p[i] = sum / diagonal;
     }
-    couple_normalise(k, p);
+    normalise(k, p);
 }
 
 /* Elimination leaves small components without their digits, and with signs; a
@@ -166,7 +166,7 @@ static void couple_polish(size_t k, const double *r, double *p)
 {
     for (size_t i = 0; i < k; i++)
         p[i] = fmax(p[i], 0);
-    couple_normalise(k, p);
+    normalise(k, p);
     for (int sweep = 0; sweep < 4; sweep++)
         couple_sweep(k, r, p);
 }

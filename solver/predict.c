@@ -99,26 +99,23 @@ static void answer_eliminate(size_t k, const double *r, double *p, double *node)
             node[a * k + b - 1] += here * r[a * k + b];
             node[(a + 1) * k + b] += here * r[b * k + a];
         }
-    double sum = 0;
     for (size_t a = 0; a < k; a++)
-        sum += p[a] = node[a * k + a];
-    for (size_t a = 0; a < k; a++)
-        p[a] /= sum;
+        p[a] = node[a * k + a];
+    normalise(k, p);
 }
 
 /* Of each class against the rest; their sum becomes 1. */
 static void answer_rest(const struct klr_model *model, const double *decision,
                         double *p)
 {
-    double most = -HUGE_VAL, sum = 0;
+    double most = -HUGE_VAL;
     for (size_t c = 0; c < model->k; c++) { /* log p, where p underflows */
         p[c] = -softplus(-link_log_odds(&model->link[c], decision[c]));
         most = fmax(most, p[c]);
     }
     for (size_t c = 0; c < model->k; c++)
-        sum += p[c] = exp(p[c] - most);
-    for (size_t c = 0; c < model->k; c++)
-        p[c] /= sum;
+        p[c] = exp(p[c] - most);
+    normalise(model->k, p);
 }
 
 /* Of all classes at once. */

@@ -43,6 +43,7 @@ static bool is_digit(char c)
 }
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define EIGHT_DIGITS
 static const uint32_t tens[9] = {1,      10,      100,      1000,     10000,
                                  100000, 1000000, 10000000, 100000000};
 
@@ -67,30 +68,24 @@ static const char *eight_digits(const char *text, uint64_t *mantissa)
     *mantissa = *mantissa * tens[count] + digits;
     return text + count;
 }
+#endif
 
 /* Appends digits to *mantissa, modulo 2^64; returns what follows them. */
 static const char *read_digits(const char *text, const char *end,
                                uint64_t *mantissa)
 {
+#ifdef EIGHT_DIGITS
     while (end - text >= 8) {
         const char *next = eight_digits(text, mantissa);
         if (next != text + 8)
             return next;
         text = next;
     }
-    for (; text < end && is_digit(*text); text++)
-        *mantissa = *mantissa * 10 + (uint64_t)(*text - '0');
-    return text;
-}
-#else
-static const char *read_digits(const char *text, const char *end,
-                               uint64_t *mantissa)
-{
-    for (; text < end && is_digit(*text); text++)
-        *mantissa = *mantissa * 10 + (uint64_t)(*text - '0');
-    return text;
-}
 #endif
+    for (; text < end && is_digit(*text); text++)
+        *mantissa = *mantissa * 10 + (uint64_t)(*text - '0');
+    return text;
+}
 
 /* "e" or "E", a sign and digits; otherwise `text` is the end of the number. */
 static const char *read_exponent(const char *text, const char *end,

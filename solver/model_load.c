@@ -357,20 +357,6 @@ static int load_record(struct loader *in)
 
 /* ---- The model ---- */
 
-static double *reals_take(struct reals *list)
-{
-    double *item = list->item;
-    list->item = NULL;
-    return item;
-}
-
-static size_t *counts_take(struct counts *list)
-{
-    size_t *item = list->item;
-    list->item = NULL;
-    return item;
-}
-
 static struct record load_take_record(const struct loader *in)
 {
     return (struct record){
@@ -434,8 +420,9 @@ static int load_build_labels(struct loader *in, struct klr_model *model)
     int code = 0;
     for (size_t c = 0; c < names_count(in->names) && !code; c++)
         code = reals_add(in, &in->label, (double)c);
-    model->label = reals_take(&in->label);
+    model->label = in->label.item;
     model->names = in->names;
+    in->label = (struct reals){0};
     in->names = NULL;
     return code;
 }
@@ -463,12 +450,14 @@ static int load_build(struct loader *in, struct klr_model *model)
     model->columns = rows;
     model->n_sv = n_sv;
     model->dimension = in->dimension;
-    model->rho = reals_take(&in->rho);
-    model->class_sv = counts_take(&in->nr_sv);
-    model->start = counts_take(&in->start);
-    model->sv_row = counts_take(&in->sv_indices);
+    model->rho = in->rho.item;
+    model->class_sv = in->nr_sv.item;
+    model->start = in->start.item;
+    model->sv_row = in->sv_indices.item;
     model->value = in->rows.value;
     model->index = in->rows.index;
+    in->rho = (struct reals){0};
+    in->nr_sv = in->start = in->sv_indices = (struct counts){0};
     in->rows = (struct rows){0};
     model->has_record = in->line_of[KEY_END] != 0;
     model->type =

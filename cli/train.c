@@ -21,7 +21,6 @@ static const char *point_prefix(const struct cli_train *train, size_t t,
     return prefix;
 }
 
-/* Of `count` reports; the first few in full. */
 void cli_train_warn(const struct cli_train *train,
                     const struct cli_program *program,
                     const struct klr_report *report, size_t count,
@@ -59,7 +58,6 @@ bool cli_train_unwanted(const char *path)
     return strcmp(path, "/dev/null") == 0;
 }
 
-/* One model in three lines, several in one each. */
 void cli_train_summary(const struct cli_train *train,
                        const struct cli_program *program)
 {
@@ -91,7 +89,6 @@ void cli_train_summary(const struct cli_train *train,
     }
 }
 
-/* What --lambda-bound asks for. */
 void cli_train_bounds(const struct cli_train *train)
 {
     for (size_t t = 0; t < train->models && train->params.lambda_bound; t++) {
@@ -140,7 +137,6 @@ void cli_train_json_end(const struct cli_train *train)
            train->seconds.read, train->seconds.train, train->seconds.write);
 }
 
-/* The t-th model; the caller closes the brace. */
 void cli_train_json_model(const struct cli_train *train, size_t t)
 {
     struct klr_params one = klr_params_point(&train->params, t);
@@ -152,7 +148,6 @@ void cli_train_json_model(const struct cli_train *train, size_t t)
     }
 }
 
-/* An object for each model; an array where there are several. */
 void cli_train_json_models(const struct cli_train *train)
 {
     for (size_t t = 0; t < train->models; t++) {

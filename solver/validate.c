@@ -53,11 +53,9 @@ static int fold_models(struct fold *v, struct klr_error *err)
     for (size_t t = 0; t < e->count; t++) {
         report_start(&v->report[t]);
         v->model[t] = (struct klr_model){
-            .type = (enum klr_model_type)v->training.params->model,
             .multiclass = v->training.multiclass,
             .k = layout->k,
             .machines = e->machines,
-            .columns = e->columns,
             .label = layout->label,
             .rho = e->rho + t * e->machines,
             .link = none ? NULL : e->link + t * e->machines,

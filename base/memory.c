@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -92,6 +94,18 @@ void klr_keep_freed(void)
 #ifdef M_TRIM_THRESHOLD
     if (mallopt(M_MMAP_THRESHOLD, LARGE)) /* 32 bits have no room for that */
         mallopt(M_TRIM_THRESHOLD, LARGE);
+#endif
+}
+
+void klr_make_ready(void *begin, size_t bytes)
+{
+#ifdef MADV_POPULATE_WRITE
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t before = (uintptr_t)begin % page;
+    madvise((char *)begin - before, before + bytes, MADV_POPULATE_WRITE);
+#else
+    (void)begin;
+    (void)bytes;
 #endif
 }
 

@@ -35,6 +35,12 @@ int klr_grow(void *array, size_t *capacity, size_t need, size_t size,
  * what reads a file comes before. */
 void klr_keep_freed(void);
 
+/* `bytes` bytes of a block are about to be written to, all of them: have the
+ * system make their pages ready together, rather than one by one as each is
+ * met. Changes nothing but the time that takes; does nothing where the system
+ * has no way of it. */
+void klr_make_ready(void *begin, size_t bytes);
+
 /* Accepts NULL; returns NULL, so that `p = klr_free(p)` leaves no dangling. */
 void *klr_free(void *block);
 

@@ -230,8 +230,11 @@ static void tiles_fill(struct tiles *tiles, enum klr_precision precision,
         return;
     struct klr_range rows = block_range(tiles, i), cols = block_range(tiles, j);
     struct klr_set set = set_of(&cols, 1);
+    char *tile = tiles_at(tiles, precision, i, j);
+    klr_make_ready(tile, (rows.end - rows.begin) * KLR_TILE *
+                             klr_precision_bytes(precision));
     tiles_gram(tiles, &tiles->work[thread], tiles->points, rows, set, precision,
-               tiles_at(tiles, precision, i, j));
+               tile);
     atomic_store_explicit(&kept->state[number], FILL_DONE,
                           memory_order_release);
 }

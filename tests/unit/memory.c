@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Blocks are aligned, and keep their contents when they grow. What is freed is
- * kept for what is allocated next: its pages come from the system once.
+ * kept for what is allocated next: its pages come from the system once, and all
+ * together where that is asked for.
  */
 #include "base/memory.h"
 
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 
 #include "tests/tap.h"
@@ -76,8 +78,45 @@ static void test_keep(void)
        "%ld pages are made ready, then %ld in %d rounds", first, later, ROUNDS);
 }
 
+/* Whether the system has a way of it. */
+static bool may_be_ready(char *block)
+{
+#ifdef MADV_POPULATE_WRITE
+    return !madvise(block - (uintptr_t)block % 65536 + 65536, 65536,
+                    MADV_POPULATE_WRITE);
+#else
+    (void)block;
+    return false;
+#endif
+}
+
+/* From within a page to within another; the system has to make the rest of the
+ * block ready page by page. */
+static void test_ready(void)
+{
+    const size_t size = BYTES / 2 + 100;
+    char *block = klr_alloc(4 * BYTES, 1, NULL); /* more than is kept */
+    if (!block) {
+        ok(false, "a block");
+        return;
+    }
+    block[1000] = 7;
+    klr_make_ready(block + 1000, size);
+    bool kept = block[1000] == 7, can = may_be_ready(block + 2 * BYTES);
+    long start = pages();
+    memset(block + 1000, 1, size);
+    long ready = pages() - start;
+    memset(block + 1000 + size, 1, BYTES);
+    long rest = pages() - start - ready;
+    ok(kept && (!can || (ready < 16 && rest > ready)),
+       "%ld pages of a part made ready are met, %ld of as much behind it",
+       ready, rest);
+    klr_free(block);
+}
+
 int main(void)
 {
+    test_ready();
     test_grow();
     test_keep();
     return done_testing();

@@ -381,41 +381,47 @@ static void group_succeed(struct group *group, size_t machine, double sign,
     }
 }
 
-/* The model of a sparse solution leaves out the examples at the lower end of
- * the box: Consolo, section 3. A primal point may be beyond that end, far from
- * 0: such examples stay. rho and the primal objective are then those of what is
- * left; the dual point stays. Entries are as before, so that terms of first
- * order cancel in the gap. u and cost (n) are workspace. */
+/* The model of a sparse solution leaves out the examples at the lower end of the
+ * box, which Newton steps come near: Consolo, section 3. A primal point may be
+ * beyond that end, far from 0: such examples stay. rho and the primal objective
+ * are then those of what is left; the dual point stays. Entries are as before,
+ * so that terms of first order cancel in the gap. Where these examples matter,
+ * if K is large or the box, all stay. room (3, n) is workspace. */
 static void solution_drop(const struct binary *binary, double c,
-                          struct solution *solution, double *u, double *cost)
+                          struct solution *solution, double *room)
 {
+    const double near = 1.001, much = 0.1;
+    const size_t n = binary->n;
     struct loss loss = loss_of(binary->params, c);
-    double *beta = solution->beta;
-    for (size_t i = 0; i < binary->n; i++) {
-        if (fabs(beta[i]) <= loss.box)
-            beta[i] = 0;
+    double *beta = room, *u = room + n, *cost = room + 2 * n;
+    double rho = solution->rho;
+    for (size_t i = 0; i < n; i++) {
+        bool ends = fabs(solution->beta[i]) <= near * loss.box;
+        beta[i] = ends ? 0 : solution->beta[i];
         cost[i] = c * binary->weight[i];
     }
     operator_apply(binary->op, binary->set, binary->set, beta, 1,
                    solution->precision, u);
     if (!binary->params->no_bias)
-        solution->rho =
-            best_rho(&loss, binary->n, binary->y, cost, u, solution->rho);
-    solution->primal =
-        primal_value(&loss, binary->n, binary->y, cost, beta, u, solution->rho);
+        rho = best_rho(&loss, n, binary->y, cost, u, rho);
+    double primal = primal_value(&loss, n, binary->y, cost, beta, u, rho);
+    if (!(primal - solution->primal <= much * fabs(solution->primal)))
+        return;
+    memcpy(solution->beta, beta, n * sizeof *beta);
+    solution->rho = rho;
+    solution->primal = primal;
 }
 
 static int solution_drop_all(const struct binary *binary,
                              struct solution *solution, struct klr_error *err)
 {
     const struct klr_reals *path = &binary->params->cost;
-    double *work = klr_alloc(2 * binary->n, sizeof *work, err);
-    if (!work)
+    double *room = klr_alloc(3 * binary->n, sizeof *room, err);
+    if (!room)
         return KLR_E_MEMORY;
     for (size_t t = 0; t < path->count; t++)
-        solution_drop(binary, path->value[t], &solution[t], work,
-                      work + binary->n);
-    klr_free(work);
+        solution_drop(binary, path->value[t], &solution[t], room);
+    klr_free(room);
     return 0;
 }
 

@@ -243,6 +243,26 @@ for my $limit (['--max-iter 4', 'iteration', 'iterations'],
     is($run->{exit}, 0, "$options: the model is usable");
 }
 
+# A sparse model leaves out what is at the lower end of the box but for
+# rounding, unless it is ruined by that: entries of K are large here, and so is
+# the box there.
+{
+    put("$dir/large", join '', map { sprintf "%d 1:%d 2:%d\n", $_ % 2 ? 1 : -1,
+            $_ * 7919 % 5000, ($_ % 2) * 8000 + $_ * 104729 % 3001 } 1 .. 60);
+    my $sparse = train('--json -q -s sklr --link sigma -g 0.05 -c 1000 heart l');
+    my ($vectors) = get("$dir/l") =~ /^SV\n(.*)/ms;
+    my @near = grep { $_ <= 1.001e-5 } map {abs} $vectors =~ /^(\S+) 1:/mg;
+    is(scalar @near, 0, 'a sparse model: none at the end of the box');
+    cmp_ok(printed_json($sparse)->{n_sv}, '<', 150, 'which are many');
+    for my $options ('-t linear large', '--box 0.2 -g 0.05 heart') {
+        my ($dropped, $kept) = map {
+            printed_json(train("--json -q -s sklr --link sigma $_ $options l"))
+        } '', '--keep-bounded';
+        cmp_ok($dropped->{gap}, '<=', 1e-6, "$options: not ruined");
+        is($dropped->{objective}, $kept->{objective}, "$options: all stay");
+    }
+}
+
 # The losses of a box have tails that fall below 0, and so may P: what steps led
 # to is not given up for beta = 0 then.
 {

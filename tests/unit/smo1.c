@@ -407,7 +407,7 @@ static void test_keep_bounded(const struct sample *s)
     double kept[MOST], beta[MOST], u[MOST], cost[MOST];
     size_t dropped = 0, wrong = 0;
     params.model = KLR_MODEL_SKLR;
-    params.box = 1;
+    params.box = 0.3;
     double rho = solve(s, &params, beta).rho, primal[3];
     const struct loss loss = loss_of(&params, 10);
     sample_product(s, &kernel, beta, u);

@@ -68,6 +68,7 @@
 #include "solver/multiclass.c" /* several classes as binary problems */
 #include "solver/calibrate.c"  /* links fitted on decision values */
 #include "solver/loo.c"        /* approximate leave-one-out */
+#include "solver/ensemble.c"   /* all machines of a model */
 #include "solver/train.c"      /* a model for each C */
 #include "solver/predict.c"    /* labels, decision values, probabilities */
 #include "solver/metrics.c"    /* accuracy, log loss, AUC and others */

@@ -227,6 +227,7 @@ struct klr_operator {
     size_t groups;           /* linear kernel: partial sums of X'V, else 0 */
     double *partial;         /* (groups, width, KLR_SLICE) */
     bool halves;             /* products of halves are to be preferred */
+    bool eager;              /* tiles are computed whole, to be kept */
 };
 
 /* Tiles are kept in at most `budget` bytes; neither that nor the pool, which
@@ -236,7 +237,7 @@ static int operator_create(struct klr_operator *op, const struct klr_kernel *,
                            struct klr_pool *pool, size_t budget,
                            struct klr_error *err);
 /* The same K, with its tiles, for products beside those of op, which is to
- * outlive it: free it in any case. */
+ * outlive it, by one thread: free it in any case. */
 static int operator_share(struct klr_operator *share,
                           const struct klr_operator *op, struct klr_error *err);
 /* Prefer halves, for entries in 0..1 and before any product; tiles are kept of

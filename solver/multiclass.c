@@ -381,12 +381,13 @@ static void group_succeed(struct group *group, size_t machine, double sign,
     }
 }
 
-/* The model of a sparse solution leaves out the examples at the lower end of the
- * box, which Newton steps come near: Consolo, section 3. A primal point may be
- * beyond that end, far from 0: such examples stay. rho and the primal objective
- * are then those of what is left; the dual point stays. Entries are as before,
- * so that terms of first order cancel in the gap. Where these examples matter,
- * if K is large or the box, all stay. room (3, n) is workspace. */
+/* The model of a sparse solution leaves out the examples at the lower end of
+ * the box, which Newton steps come near: Consolo, section 3. A primal point may
+ * be beyond that end, far from 0: such examples stay. rho and the primal
+ * objective are then those of what is left; the dual point stays. Entries are
+ * as before, so that terms of first order cancel in the gap. Where these
+ * examples matter, if K is large or the box, all stay. room (3, n) is
+ * workspace. */
 static void solution_drop(const struct binary *binary, double c,
                           struct solution *solution, double *room)
 {
@@ -495,101 +496,5 @@ static int group_solve(struct group *group, struct training *training,
 done:
     klr_free(binary);
     klr_free(solution);
-    return code;
-}
-
-/* ---- Ensembles: all machines of a model ---- */
-
-static int ensemble_create(struct ensemble *ensemble,
-                           const struct training *training,
-                           struct klr_error *err)
-{
-    const struct layout *layout = training->layout;
-    size_t count = training->params->cost.count;
-    memset(ensemble, 0, sizeof *ensemble);
-    ensemble->count = count;
-    ensemble->machines = machine_count(training->multiclass, layout->k);
-    ensemble->columns = machine_columns(training->multiclass, layout->k);
-    if (group_create(&ensemble->group, training, err) ||
-        !(ensemble->coef = klr_zalloc(
-              layout->n * count, ensemble->columns * sizeof(double), err)) ||
-        !(ensemble->rho =
-              klr_alloc(count, ensemble->machines * sizeof(double), err)) ||
-        !(ensemble->link = klr_alloc(
-              count, ensemble->machines * sizeof *ensemble->link, err)) ||
-        (training->leave_out &&
-         !(ensemble->shift = klr_zalloc(
-               layout->n * count, ensemble->columns * sizeof(double), err))))
-        return KLR_E_MEMORY;
-    return 0;
-}
-
-static void ensemble_free(struct ensemble *ensemble)
-{
-    group_free(&ensemble->group);
-    klr_free(ensemble->coef);
-    klr_free(ensemble->rho);
-    klr_free(ensemble->link);
-    klr_free(ensemble->shift);
-}
-
-/* The column of the coefficients of class c in a machine: of a pair that of the
- * other class among the k - 1 others. */
-static size_t machine_column(const struct group *group, size_t machine,
-                             size_t c)
-{
-    if (group->machines > 1)
-        return machine;
-    return c == group->class[0] ? group->class[1] - 1 : group->class[0];
-}
-
-static void ensemble_keep_one(struct ensemble *ensemble, size_t machine,
-                              size_t t, const struct training *training)
-{
-    const struct group *group = &ensemble->group;
-    const struct layout *layout = training->layout;
-    size_t s = machine * group->count + t;
-    const double *beta = group->solution[s].beta;
-    const double *shift =
-        group->shift ? group->shift + s * group->stride : NULL;
-    double scale = 0;
-    size_t c = 0;
-    for (size_t r = 0; r < group->set.count; r++) {
-        struct klr_range range = group->range[r];
-        while (layout_begin(layout, c + 1) <= range.begin)
-            c++;
-        size_t column = machine_column(group, machine, c);
-        for (size_t p = range.begin; p < range.end; p++, beta++) {
-            size_t at = (p * ensemble->count + t) * ensemble->columns + column;
-            ensemble->coef[at] = *beta;
-            if (shift)
-                ensemble->shift[at] = *shift++;
-            scale += *beta * *beta * fabs(training->diagonal[p]);
-        }
-    }
-    size_t at = t * ensemble->machines + group->first + machine;
-    ensemble->rho[at] = group->solution[s].rho;
-    ensemble->link[at] = group->link[s];
-    ensemble->scale = fmax(ensemble->scale, scale);
-}
-
-static int ensemble_train(struct ensemble *ensemble, struct training *training,
-                          size_t fold, struct klr_report *report,
-                          struct klr_error *err)
-{
-    struct group *group = &ensemble->group;
-    int code = 0;
-    ensemble->scale = 0;
-    for (size_t g = 0; g < group_count(training) && !code; g++) {
-        group_choose(group, training, g);
-        code = group_train(group, training, fold, err);
-        if (!code && training->leave_out)
-            code = group_leave_out(group, training, err);
-        for (size_t m = 0; m < group->machines && !code; m++)
-            for (size_t t = 0; t < group->count; t++) {
-                ensemble_keep_one(ensemble, m, t, training);
-                report_add(&report[t], &group->solution[m * group->count + t]);
-            }
-    }
     return code;
 }

@@ -45,7 +45,6 @@ struct group {
 /* All machines of a model for each C, by position of the examples. */
 struct ensemble {
     size_t count, machines, columns; /* values of C; as struct klr_model */
-    struct group group;              /* in work */
     double *coef;      /* (n, count, columns) as struct klr_model, transposed */
     double *rho;       /* (count, machines) */
     struct link *link; /* (count, machines) */
@@ -82,6 +81,16 @@ static void group_fill(struct group *group, const struct training *training,
 static int group_solve(struct group *group, struct training *training,
                        struct hole hole, struct klr_error *err);
 
+/* How many groups the machines make. Free one in any case; work on the g-th. */
+static size_t group_count(const struct training *training);
+static int group_create(struct group *group, const struct training *training,
+                        struct klr_error *err);
+static void group_free(struct group *group);
+static void group_choose(struct group *group, const struct training *training,
+                         size_t g);
+
+/* ---- ensembles: see ensemble.c ---- */
+
 /* Free it in any case. */
 static int ensemble_create(struct ensemble *ensemble,
                            const struct training *training,
@@ -94,6 +103,8 @@ static int ensemble_train(struct ensemble *ensemble, struct training *training,
                           struct klr_error *err);
 
 static void report_start(struct klr_report *report);
+static void report_add(struct klr_report *report,
+                       const struct solution *solution);
 static void report_finish(struct klr_report *report, const struct training *);
 /* Of problems that were finished apart. */
 static void report_join(struct klr_report *report,

@@ -116,11 +116,10 @@ static int operator_share(struct klr_operator *share,
     *share = (struct klr_operator){.kernel = op->kernel,
                                    .points = op->points,
                                    .n = op->n,
-                                   .pool = op->pool,
                                    .groups = op->groups,
-                                   .halves = op->halves};
-    int code =
-        tiles_share(&share->tiles, &op->tiles, klr_pool_size(op->pool), err);
+                                   .halves = op->halves,
+                                   .eager = op->eager};
+    int code = tiles_share(&share->tiles, &op->tiles, err);
     return code ? code : operator_allocate(share, err);
 }
 
@@ -177,12 +176,13 @@ struct product {
 };
 
 /* A tile is computed whole, to be kept, where at least an eighth of it is used:
- * as a rule, more products will come, and of other folds. */
+ * as a rule, more products will come, and of other folds. Where all of it will
+ * be used by and by, it does not matter who meets it first. */
 static void product_fill(const struct product *p, size_t i, size_t j,
                          size_t used, size_t thread)
 {
     struct tiles *tiles = &p->op->tiles;
-    if (used >= tiles_size(tiles, i, j) / 8)
+    if (p->op->eager || used >= tiles_size(tiles, i, j) / 8)
         tiles_fill(tiles, p->precision, i, j, thread);
 }
 
@@ -580,6 +580,23 @@ static struct klr_set rows_columns(const struct row_group *r, size_t turn,
     return cut_ranges(cut, tiles->work[thread].cols);
 }
 
+/* A row's part in a block of columns, from a tile that is kept. Where tiles are
+ * computed whole, so is this one, but of doubles, of which few rows are asked
+ * for, none is looked at: what is counted depends on no other problem. */
+static bool row_copy(const struct row_group *r, size_t i, size_t block,
+                     size_t thread, struct klr_set set, char *to)
+{
+    struct tiles *tiles = &r->op->tiles;
+    size_t own = i / KLR_TILE;
+    if (!tiles->kept[r->precision].stored ||
+        (r->op->eager && r->precision == KLR_DOUBLE))
+        return false;
+    if (r->op->eager)
+        tiles_fill(tiles, r->precision, own > block ? own : block,
+                   own > block ? block : own, thread);
+    return tiles_copy_row(tiles, r->precision, i, block, set, to);
+}
+
 /* Blocks of columns of all the rows: copied, or computed together. */
 static void rows_turn(void *context, size_t turn, size_t thread)
 {
@@ -592,8 +609,7 @@ static void rows_turn(void *context, size_t turn, size_t thread)
     struct klr_set set = rows_columns(r, turn, thread, &offset);
     for (size_t q = 0; q < r->count && set.size; q++) {
         char *row = (char *)r->out[q] + offset * element;
-        if (tiles->kept[r->precision].stored &&
-            tiles_copy_row(tiles, r->precision, r->i[q], turn, set, row))
+        if (row_copy(r, r->i[q], turn, thread, set, row))
             continue;
         missing[left] = r->i[q];
         to[left++] = row;

@@ -128,11 +128,20 @@ static int tiles_create(struct tiles *tiles, const struct klr_points *points,
 }
 
 static int tiles_share(struct tiles *share, const struct tiles *tiles,
-                       size_t threads, struct klr_error *err)
+                       struct klr_error *err)
 {
     *share = *tiles;
     share->shared = true;
-    return tiles_work_create(share, threads, err);
+    return tiles_work_create(share, 1, err);
+}
+
+static double tiles_bytes(const struct tiles *tiles)
+{
+    double bytes = 0;
+    for (int p = KLR_HALF; p <= KLR_DOUBLE; p++)
+        bytes += (double)tiles->kept[p].stored * TILE_AREA *
+                 (double)klr_precision_bytes((enum klr_precision)p);
+    return bytes;
 }
 
 static void tiles_free(struct tiles *tiles, struct klr_pool *pool)

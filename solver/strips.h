@@ -64,7 +64,9 @@ static int tiles_create(struct tiles *tiles, const struct klr_points *points,
                         size_t threads, size_t budget, struct klr_error *err);
 /* The same tiles of K for other threads, while `tiles` lives. */
 static int tiles_share(struct tiles *share, const struct tiles *tiles,
-                       size_t threads, struct klr_error *err);
+                       struct klr_error *err);
+/* What tiles that are kept may take. */
+static double tiles_bytes(const struct tiles *tiles);
 /* The pool, or NULL, helps. */
 static void tiles_free(struct tiles *tiles, struct klr_pool *pool);
 /* Divide the budget anew, before any tile is filled: from tiles of `first` on

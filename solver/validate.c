@@ -26,6 +26,7 @@ struct fold {
     struct fold_point *points;     /* (count) the caller's */
     struct klr_held_out *held_out; /* the caller's, or NULL */
     struct klr_range *held;        /* positions of the fold */
+    struct klr_range *kept;        /* of a class beside it */
     size_t batch;                  /* examples predicted together, at most */
     double *product;               /* (batch, count, columns) */
     double *decision;              /* (batch, count, machines) */
@@ -80,6 +81,7 @@ static int fold_create(struct fold *v, struct klr_operator *op,
     size_t values = count * v->ensemble.machines;
     v->batch = batch_size(layout->n / layout->folds + k, values);
     if (!(v->held = klr_alloc(k, (layout->folds + 1) * sizeof *v->held, err)) ||
+        !(v->kept = klr_alloc(layout->folds + 1, sizeof *v->kept, err)) ||
         !(v->product = klr_alloc(v->batch * count,
                                  v->ensemble.columns * sizeof(double), err)) ||
         !(v->decision = klr_alloc(v->batch, values * sizeof(double), err)) ||
@@ -96,6 +98,7 @@ static void fold_free(struct fold *v)
     klr_free(v->model);
     klr_free(v->report);
     klr_free(v->held);
+    klr_free(v->kept);
     klr_free(v->product);
     klr_free(v->decision);
     klr_free(v->probability);
@@ -132,7 +135,7 @@ static void fold_decide(struct fold *v, size_t f, struct klr_set held)
     for (size_t c = 0; c < layout->k; c++) {
         size_t count = 0;
         struct hole hole = {f, layout->parts};
-        struct klr_range *range = v->ensemble.group.range;
+        struct klr_range *range = v->kept;
         layout_kept(layout, c, hole, range, &count);
         for (size_t r = 0; r < count; r++) {
             operator_apply(v->training.op, held, set_of(&range[r], 1),

@@ -30,7 +30,8 @@ my @several = (
     '-s sklr --multiclass ova', '-s kfd --multiclass ova',
     '-s kfd -a greedy --multiclass ova', '-s ivm --max-basis 9',
     '-s kfd -a greedy --multiclass ova --candidates 0 --max-basis 20',
-    '-s lhalf --multiclass ova',
+    '-s lhalf --multiclass ova', '-s svm -b 1', '-s kfd', '-s lhalf',
+    '-s klr --regularizer coef -c 1,10', '-s sklr -c 10',
 );
 # An ivm wants 1 MB for its own.
 my @ways = ([ 1, 50 ], [ 2, 0.02 ], [ 3, 0.6 ]);
@@ -60,6 +61,21 @@ same($_, 'heart_scale') for @systems;
 same($_, $three) for @several;
 same('-v 2 -s kfd -g 0.05,0.2 -c 1,10', $three);
 same('-v 3 -s sklr --link sigma -g 0.05,0.1 -l 0,1 -c 10', 'heart_scale');
+
+# Threads have a pair each of many classes; what is counted does not tell.
+my $six = put("$dir/six",
+    clusters(seed => 6, labels => [ 1 .. 6 ], n => 900, d => 4));
+for my $options ('-s klr -c 1,1000', '-s sklr -c 10', '-s svm -b 1', '-s kfd',
+    '-v 3 -s klr')
+{
+    my @said = map {
+        my $run = run([ qw(klr-train -q --json -m 20 -j),
+            $_, split(' ', $options), $six, "$dir/model" ]);
+        $run->{out} =~ s/"seconds": \{.*?\}//gr;
+    } 1, 2, 3, 8;
+    like($said[0], qr/"kernel_evals": [1-9]/, "six classes, $options: counts");
+    is($said[$_], $said[0], "six classes, $options: the same") for 1 .. 3;
+}
 
 # Greedy models that the memory ends, not in proportion to threads.
 @ways = ([ 1, 1 ], [ 2, 1 ], [ 3, 1 ]);

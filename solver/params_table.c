@@ -369,7 +369,7 @@ const struct klr_option klr_train_options[] = {
      .argument = "METRIC",
      .offset = KLR_PARAM(metric),
      .choices = klr_metric_names,
-     .help = "by which the best of several costs is chosen: accuracy, "
+     .help = "by which the best of several points is chosen: accuracy, "
              "balanced, logloss, brier, auc, f1, mcc, ece, or auto: logloss "
              "where there are probabilities, else accuracy (default %s)"},
     {.name = NULL},

@@ -338,7 +338,7 @@ help:
 .PHONY: all demo check check-run check-asan check-ubsan check-sanitizers \
 	check-i386 check-valgrind check-oom check-long check-fuzz fuzz-run \
 	fuzz libfuzzer aflfuzz check-parts check-symbols format-check analyze \
-	bench papers install uninstall clean help
+	bench bench-passes bench-bars papers install uninstall clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 

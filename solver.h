@@ -357,15 +357,20 @@ struct klr_report {
 /* Train on all of `problem`, a model for each C: model and report have
  * cost.count elements. Along several C solvers go upwards, from each solution
  * to the next: a model is as exact as that of its C alone, but not the same to
- * the last bit. Errors as klr_params_check and klr_pool_create; KLR_E_USAGE for
- * labels of params that no example has, and for weights of an example that are
- * out of range, or take C there; KLR_E_LIMIT for too small a cache_mb;
- * KLR_E_DATA for one class only, for labels that look like regression targets
- * (more than 1000 distinct ones, or more than n/3 when n > 30), for kernels
- * that overflow, or turn out not to be PSD where the solver needs that, or, of
- * a kfd, do not tell the means of the classes apart, and for precomputed ones
- * as klr_points_create. A model refers to the problem's examples and text until
- * it is freed: free the models first. */
+ * the last bit. Of several gammas or lambdas, which klr_params_check lets pass
+ * where folds or loo are asked for, the first is taken.
+ *
+ * Errors as klr_params_check and klr_pool_create; KLR_E_USAGE for labels of
+ * params that no example has, and for weights of an example that are out of
+ * range, or take C there; KLR_E_LIMIT for too small a cache_mb; KLR_E_DATA for
+ * one class only, for labels that look like regression targets (more than 1000
+ * distinct ones, or more than n/3 when n > 30), for kernels that overflow, or
+ * turn out not to be PSD where the solver needs that, or, of a kfd, do not tell
+ * the means of the classes apart, and for precomputed ones as
+ * klr_points_create.
+ *
+ * A model refers to the problem's examples and text until it is freed: free the
+ * models first. */
 int klr_train(const struct klr_problem *problem, const struct klr_params *,
               struct klr_model **model, struct klr_report *report,
               struct klr_error *err);

@@ -126,7 +126,7 @@ bool klr_output_is_stdout(const char *path)
 struct place {
     char target[PATH_MAX];
     int descriptor; /* that is open, and its number; or -1 */
-    bool direct;    /* it, a pipe, a device: written as it is */
+    bool direct;    /* it, a pipe, a device, a mount: written as it is */
     bool exists;
     mode_t mode; /* permissions of what exists */
 };
@@ -170,6 +170,20 @@ static int descriptor_writable(int number)
     return (flags & O_ACCMODE) == O_RDONLY ? EBADF : 0;
 }
 
+/* A file that is mounted by itself, as containers have them: no other one can
+ * be renamed over it. */
+static bool is_mounted(const char *target)
+{
+#ifdef STATX_ATTR_MOUNT_ROOT
+    struct statx status;
+    return !statx(AT_FDCWD, target, 0, 0, &status) &&
+           (status.stx_attributes & STATX_ATTR_MOUNT_ROOT);
+#else
+    (void)target;
+    return false;
+#endif
+}
+
 /* 0 or the errno that says why `path` cannot be written. */
 static int place_find(struct place *place, const char *path)
 {
@@ -197,7 +211,8 @@ static int place_find(struct place *place, const char *path)
     if (access(place->target, W_OK))
         return errno;
     place->mode = status.st_mode & 07777;
-    place->direct = !S_ISREG(status.st_mode) || is_descriptor(place->target);
+    place->direct = !S_ISREG(status.st_mode) || is_descriptor(place->target) ||
+                    is_mounted(place->target);
     if (place->direct)
         return 0;
     fault = folder_writable(place->target);
@@ -299,7 +314,7 @@ static int open_place(struct klr_output *out, const struct place *place,
     if (place->direct) {
         out->fd = place->descriptor >= 0
                       ? fcntl(place->descriptor, F_DUPFD_CLOEXEC, 0)
-                      : open_retried(place->target, 0, 0);
+                      : open_retried(place->target, O_TRUNC, 0);
         fault = out->fd < 0 ? errno : 0;
     } else {
         out->target = klr_strdup(place->target, err);

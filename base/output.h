@@ -2,9 +2,9 @@
  *
  * Output that appears whole or not at all. A regular (or new) file is written
  * to a temporary file beside it, flushed to the disk and renamed over it,
- * through symbolic links and keeping the mode; pipes, devices, stdout ("-") and
- * what is open already (/dev/fd/3) are written directly. Errors stick: they are
- * reported once, by commit.
+ * through symbolic links and keeping the mode; pipes, devices, stdout ("-"),
+ * what is open already (/dev/fd/3) and files that are mounts are written
+ * directly. Errors stick: they are reported once, by commit.
  */
 #ifndef KLR_BASE_OUTPUT_H
 #define KLR_BASE_OUTPUT_H

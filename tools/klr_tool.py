@@ -3,8 +3,8 @@
 
 A file appears whole or not at all, as those of the programs do (base/output.c):
 it is written beside its place, under a name that stands in `unfinished` for as
-long as it exists, and renamed. Pipes, devices, and what is open already are
-written as they are.
+long as it exists, and renamed. Pipes, devices, what is open already and files
+that are mounts are written as they are.
 """
 import signal
 
@@ -134,10 +134,21 @@ def descriptor_of(path):
     return int(match[1]) if match else STREAMS.get(path)
 
 
+def is_mounted(path):
+    """As containers mount files: no other one can be renamed over it."""
+    name = re.sub(b"[ \t\n\\\\]", lambda match: b"\\%03o" % ord(match[0]),
+                  os.fsencode(os.path.realpath(path)))
+    with contextlib.suppress(OSError), \
+            open("/proc/self/mountinfo", "rb") as mounts:
+        return any(line.split()[4] == name for line in mounts)
+    return False
+
+
 def is_direct(path):
     """Whether it is written as it is: there is more than a name to it."""
     return path == "-" or descriptor_of(path) is not None or (
-        os.path.exists(path) and not os.path.isfile(path))
+        os.path.exists(path) and (not os.path.isfile(path)
+                                  or is_mounted(path)))
 
 
 @contextlib.contextmanager

@@ -286,6 +286,16 @@ SKIP: {
             "@$command on a full disk");
     }
 }
+SKIP: {
+    my @mounted = ('unshare', '-m', 'sh', '-c', 'mount --bind "$1" "$2" || exit'
+            . ' 77; shift 2; exec "$@"', 'sh', put("$dir/below", "x\n" x 99),
+        put("$dir/a \\ name", "hidden\n"));
+    skip 'no mount: not root', 2 if run([ @mounted, 'true' ])->{exit};
+    $run = run([ @mounted, 'tools/klr-subset', 'heart_scale', 90,
+            "$dir/a \\ name" ]);
+    is("$run->{exit} $run->{err}", '0 ', 'a file that is a mount');
+    is(get("$dir/below"), join('', @subset), 'is written as it is');
+}
 for my $tool (qw(klr-check klr-subset)) {
     $run = run([ "tools/$tool", '--help' ]);
     like("$run->{exit}$run->{out}", qr/\A0usage: $tool .*--help/s,

@@ -9,9 +9,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -255,6 +257,28 @@ static void test_direct(void)
     close(ends[1]);
 }
 
+/* A file upon another one, as containers have them. */
+static void test_mounted(void)
+{
+    int status;
+    spit("under", "old, and longer than what comes");
+    spit("mount", "hidden");
+    pid_t child = fork();
+    if (child == 0) {
+        if (unshare(CLONE_NEWNS) ||
+            mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+            mount("under", "mount", NULL, MS_BIND, NULL))
+            _exit(2);
+        _exit(klr_output_check("mount", NULL, 0, &err) || put("mount", "new"));
+    }
+    waitpid(child, &status, 0);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 2)
+        ok(true, "a mount # SKIP not root");
+    else
+        ok(!status && holds("under", "new") && holds("mount", "hidden"),
+           "a file that is a mount is written directly");
+}
+
 /* A reader slower than the writer of a pipe that does not block. */
 static void *read_slowly(void *context)
 {
@@ -333,6 +357,7 @@ int main(void)
     test_refusals();
     test_replaced();
     test_direct();
+    test_mounted();
     test_nonblocking();
     test_handler();
     test_formats();

@@ -261,6 +261,15 @@ for my $kind ([ 'roc', 'AUC', 0 ], [ 'pr', 'average precision', 1 ]) {
             qr/ = @{[(areas(0, $class == 2 ? 1 : -1, @chosen))[$which]]}\n\z/,
             "$area of decision values, class $class");
     }
+    my @chosen = map { [ ($_->[0] == 2 ? 1 : 2), $_->[1] ] } @two;
+    for my $least (9, -9) {
+        put("$dir/side", join '', "fold true label decision1\n", map {
+            my $value = $_->[1] - $least;
+            "1 $_->[0] " . ($value > 0 ? 2 : 1) . " $value\n" } @two);
+        like(plot($name, '--class', 2, "$dir/side")->{out},
+            qr/ class 2: $area = @{[(areas(0, 1, @chosen))[$which]]}\n\z/,
+            "$area where all values are on a side of 0");
+    }
 }
 my @option = ('--cv-out', "$dir/held", '-c', 1, '-g', 0.05);
 my ($auc) = validate(@option, 'heart_scale') =~ /^AUC = (\S+)/m;

@@ -114,6 +114,12 @@ for my $options ('-g 0.5,0.6 --metric f1', '-s svm --metric mcc') {
         "the end of the table of $options");
 }
 
+# Rows of a confusion matrix begin as tables do.
+put("$dir/named", join '', map { (qw(C D gamma))[ $_ % 3 ] . " 1:$_\n" } 1 .. 9);
+$run = grid(put("$dir/matrix", validate(qw(--string-labels --metrics -c 1:8:x8),
+    "$dir/named")));
+is("$run->{exit} $run->{err}", '0 ', 'classes of the names of parameters');
+
 my @parts = map { put("$dir/part$_", validate(qw(--json -c 0.1:10:x10 -g), $_,
         'heart_scale')) } qw(2^-3 2^-7 2^-5);
 is(grid(@parts)->{out}, $text =~ s/^json/grid/r, 'parts are the whole');

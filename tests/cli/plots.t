@@ -409,6 +409,7 @@ put("$dir/plain", "1\n-1\n");
 put("$dir/pairs", "1 2 3\n");
 put("$dir/three.json", qq({"values": 3}\n));
 put("$dir/words.json", qq({"values": [{"c": "a", "log_loss": 1}]}\n));
+my $number = 0;
 put("$dir/single", "fold true labels 1 -1\n1 1 1 0.5 0.5\n");
 for my $case (
     [ 'klr-grid',
@@ -423,6 +424,13 @@ for my $case (
     [ 'klr-grid',
         'the results have no mcc: klr-train --metrics prints all metrics',
         '--metric', 'mcc', "$dir/table" ],
+    map({ my ($options, $metric) = @$_;
+        [ 'klr-grid',
+            "the results have no $metric: the model has no probabilities",
+            '--metric', $metric,
+            put("$dir/svm" . ++$number, validate(split(' ', $options),
+                qw(-s svm -c 1:8:x8 heart_scale))) ]
+    } [ '', 'logloss' ], [ '--metrics', 'ece' ], [ '--json', 'brier' ]),
     [ 'klr-grid',
         'two results at C = 1: of other data or folds, or tables without '
         . 'gamma, which --json has',

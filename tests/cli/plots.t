@@ -156,6 +156,9 @@ is(last_line(grid(@train, split(' ',
 is(last_line(grid(@train, split(' ',
     '-v 2 -s svm -h 0 -t 0 -c 1,2 heart_scale')))
         =~ tr/ //, 1, 'no gamma where the kernel has none');
+is(last_line(grid(@train, split(' ',
+    '-v 2 -s svm -t 2 --kernel=0 -c 1,2 heart_scale')))
+        =~ tr/ //, 1, 'of several kernels the last one holds');
 is(run([ @python, 'tools/klr-grid', @train, '-v', 3, @whole[ 0 .. 3 ], '-' ],
     stdin_file => 'heart_scale')->{out}, $text =~ s/^json/stdin/r,
     'data by stdin');

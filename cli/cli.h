@@ -60,10 +60,10 @@ void cli_warn(const struct cli_program *program, const char *format, ...)
 /* What is no printable UTF-8, as names of files may have it, as \xNN. */
 void cli_print_visibly(FILE *out, const char *text);
 
-/* From now on SIGHUP, SIGINT and SIGTERM remove unfinished output files and
- * exit at once with 128 + their number; one ignored at the start stays so.
- * SIGPIPE and SIGXFSZ are ignored, so that a closed pipe and a file beyond the
- * limit of its size are errors of the write. */
+/* From now on signals that would end the program, SIGTERM as SIGXCPU, remove
+ * unfinished output files and exit at once with 128 + their number; one ignored
+ * at the start stays so. SIGPIPE and SIGXFSZ are ignored, so that a closed pipe
+ * and a file beyond the limit of its size are errors of the write. */
 void cli_catch_signals(void);
 /* From now on the first is only remembered, the second exits. */
 void cli_defer_signals(void);

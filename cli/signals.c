@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * SIGHUP, SIGINT and SIGTERM. The handler does only what a handler may: it sets
- * a flag, or removes unfinished files and leaves by _exit.
+ * Signals that end a program, but for those of a crash. The handler does only
+ * what a handler may: it sets a flag, or removes unfinished files and leaves by
+ * _exit.
  */
 #include "cli/cli.h"
 
@@ -9,7 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static const int signals_ending[] = {SIGHUP, SIGINT, SIGTERM};
+static const int signals_ending[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGUSR1,
+                                     SIGUSR2, SIGALRM, SIGTERM, SIGXCPU};
 static const int signals_failing[] = {SIGPIPE, SIGXFSZ}; /* of a write */
 enum {
     ENDING = sizeof signals_ending / sizeof *signals_ending,

@@ -37,7 +37,8 @@ FOREIGN_MARKS = [
                      (b"\xfd7zXZ\x00", "xz"), (b"\x28\xb5\x2f\xfd", "zstd"))
 ]
 NUMBER = "[+-]?(?:[0-9]+\\.?[0-9]*|\\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
-ENDING = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
+ENDING = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1,
+          signal.SIGUSR2, signal.SIGALRM, signal.SIGTERM, signal.SIGXCPU)
 
 serial = itertools.count()  # makes the names of temporary files unique
 unfinished = set()  # temporary files that are to go, however the tool ends

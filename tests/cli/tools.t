@@ -306,7 +306,9 @@ for my $tool (qw(klr-check klr-subset)) {
 
 # The rest goes into a pipe that nobody reads: the subset is open, and waits.
 mkfifo("$dir/pipe", 0600) or die "mkfifo: $!";
-for my $signal ([ 'HUP', 129 ], [ 'INT', 130 ], [ 'TERM', 143 ]) {
+for my $signal ([ 'HUP', 129 ], [ 'INT', 130 ], [ 'QUIT', 131 ],
+    [ 'ALRM', 142 ], [ 'TERM', 143 ])
+{
     my ($name, $exit) = @$signal;
     $run = start([ 'tools/klr-subset', 'heart_scale', 9, "$dir/old",
             "$dir/pipe" ]);

@@ -363,6 +363,18 @@ for my $signal (['HUP', 129], ['INT', 130], ['TERM', 143]) {
     $run = run(['klr-predict', "$dir/long", "$dir/$name.model", "$dir/o"]);
     is($run->{exit}, 0, "SIG$name: the model is usable");
 }
+mkfifo("$dir/rows", 0600) or die "mkfifo: $!";
+for my $name (qw(HUP INT QUIT USR1 USR2 ALRM TERM XCPU)) {
+    my $run = start(['klr-predict', '-', 'TERM.model', 'begun'], cwd => $dir,
+        stdin_file => "$dir/rows");
+    open my $rows, '>', "$dir/rows" or die "$dir/rows: $!";
+    ok(wait_until($run, sub { () = glob "$dir/.klr*" }),
+        "SIG$name: predictions are begun");
+    kill $name, $run->{pid};
+    finish($run);
+    is(join(' ', $run->{status} & 127, glob "$dir/.klr*"), '0',
+        "SIG$name: nothing is left");
+}
 {
     my $run = start([@long, '-v', '3'], cwd => $dir);
     ok(wait_for($run, $working), '-v: training shows progress');

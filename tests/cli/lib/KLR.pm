@@ -90,7 +90,7 @@ sub start
     $run{pid} = fork() // die "fork: $!";
     $running{ $run{pid} } = "@command";
     return \%run if $run{pid};
-    @SIG{qw(HUP INT TERM)} = ('DEFAULT') x 3; # ignored behind nohup, by a shell
+    @SIG{qw(HUP INT QUIT TERM)} = ('DEFAULT') x 4; # nohup, shells ignore some
     $SIG{$_} = 'IGNORE' for $option{ignored} // ();
     open(STDIN, '<', $in) && open(STDOUT, '>', $run{out_file})
         && open(STDERR, '>', $run{err_file}) || POSIX::_exit(127);

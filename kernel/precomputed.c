@@ -54,26 +54,69 @@ static bool matrix_is_bare(const struct klr_features *x)
     return x->n == 0 || x->start[x->n] - x->start[0] == x->n;
 }
 
-/* Relative to the larger one of both elements, or of their diagonal: what is
- * about 0 there may be anything. */
-static int matrix_check(const struct klr_points *points, const size_t *order,
-                        struct klr_error *err)
+/* Relative to the larger one of both elements, or of the diagonal of p and j:
+ * what is about 0 there may be anything. */
+static bool matrix_agree(const struct klr_points *points, size_t p, size_t j,
+                         double here, double there)
 {
     const double rounding = 1e-3, *m = points->matrix;
     size_t n = points->width;
+    double diagonal = fmax(fabs(m[p * n + p]), fabs(m[j * n + j]));
+    double size = fmax(fmax(fabs(here), fabs(there)), diagonal);
+    return !(fabs(here - there) > rounding * size);
+}
+
+/* A row of the serial number of row p that has another value at j, or n. */
+static size_t matrix_twin(const struct klr_points *points, size_t p, size_t j)
+{
+    const double *m = points->matrix;
+    size_t n = points->width, q = 0;
+    while (q < n && (points->serial[q] != points->serial[p] ||
+                     matrix_agree(points, p, j, m[p * n + j], m[q * n + j])))
+        q++;
+    return q;
+}
+
+static long matrix_line(const size_t *order, size_t p)
+{
+    return (long)(order ? order[p] : p) + 1;
+}
+
+/* Rows p and j are not symmetric, perhaps as one has the number of another. */
+static int matrix_refuse(const struct klr_points *points, const size_t *order,
+                         size_t p, size_t j, struct klr_error *err)
+{
+    const double *m = points->matrix;
+    const int *serial = points->serial;
+    size_t n = points->width, pair[] = {p, j, p};
+    for (int k = 0; k < 2; k++) {
+        size_t a = pair[k], b = pair[k + 1], q = matrix_twin(points, a, b);
+        long line = matrix_line(order, a);
+        if (q < n && matrix_line(order, q) > line)
+            line = matrix_line(order, q);
+        if (q < n)
+            return klr_fail_at(err, KLR_E_DATA, line, 0,
+                               "two rows have the serial number %d, with "
+                               "K(%d,%d) = %.6g and %.6g",
+                               serial[a], serial[a], serial[b], m[a * n + b],
+                               m[q * n + b]);
+    }
+    return klr_fail_at(err, KLR_E_DATA, matrix_line(order, p), 0,
+                       "the kernel matrix is not symmetric: K(%d,%d) = %.6g, "
+                       "but K(%d,%d) = %.6g",
+                       serial[p], serial[j], m[p * n + j], serial[j], serial[p],
+                       m[j * n + p]);
+}
+
+static int matrix_check(const struct klr_points *points, const size_t *order,
+                        struct klr_error *err)
+{
+    const double *m = points->matrix;
+    size_t n = points->width;
     for (size_t p = 0; p < n; p++)
-        for (size_t j = 0; j < p; j++) {
-            double here = m[p * n + j], there = m[j * n + p];
-            double diagonal = fmax(fabs(m[p * n + p]), fabs(m[j * n + j]));
-            double size = fmax(fmax(fabs(here), fabs(there)), diagonal);
-            if (fabs(here - there) > rounding * size)
-                return klr_fail_at(
-                    err, KLR_E_DATA, (long)(order ? order[p] : p) + 1, 0,
-                    "the kernel matrix is not symmetric: K(%d,%d) = %.6g, but "
-                    "K(%d,%d) = %.6g",
-                    points->serial[p], points->serial[j], here,
-                    points->serial[j], points->serial[p], there);
-        }
+        for (size_t j = 0; j < p; j++)
+            if (!matrix_agree(points, p, j, m[p * n + j], m[j * n + p]))
+                return matrix_refuse(points, order, p, j, err);
     return KLR_OK;
 }
 

@@ -150,6 +150,14 @@ refused('a precomputed kernel that is not symmetric',
     ['klr-train', '-t', '4', 'f'], { f => $matrix }, 1,
     'klr-train: f:3: the kernel matrix is not symmetric: K(3,1) = 0.2001, but '
         . 'K(1,3) = 0');
+for my $case ([ $matrix =~ s/0:3/0:2/r, 'K(2,1) = 0.2001 and 0.5' ],
+    [ "1 0:2 1:0.5 2:1\n-1 0:1 1:1 2:0.5\n# K\n1 0:2 1:0.5 2:0.4256\n",
+        'K(2,2) = 0.4256 and 1' ])
+{
+    refused('a precomputed kernel of a number twice',
+        ['klr-train', '-t', '4', 'f'], { f => $case->[0] }, 1,
+        "klr-train: f:4: two rows have the serial number 2, with $case->[1]");
+}
 my $rounded = put(scratch() . '/f', $matrix =~ s/0.5$/0.5 3:0.2/mr);
 is(run([ qw(klr-train -q -t 4), $rounded, "$rounded.model" ])->{exit}, 0,
     'but for rounding');

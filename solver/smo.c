@@ -196,6 +196,13 @@ static double smo_gap(void *solver)
     return (now.primal - now.dual) / fabs(now.primal);
 }
 
+/* Keerthi (3.13), where a gap is asked for */
+static bool smo_gap_reached(struct smo *smo)
+{
+    double gap = smo->problem->params->gap;
+    return gap > 0 && smo_gap(smo) <= gap;
+}
+
 static void smo_finish(struct smo *smo, struct solution *solution)
 {
     smo_objectives(smo, solution);
@@ -203,6 +210,8 @@ static void smo_finish(struct smo *smo, struct solution *solution)
         solution->beta[k] = smo->example[k].y * smo->example[k].alpha;
     solution->iterations = smo->progress.iterations;
     solution->precision = smo->precision;
+    if (solution->status == KLR_PRECISION_LIMIT && smo_gap_reached(smo))
+        solution->status = KLR_CONVERGED;
 }
 
 /* ---- start ---- */
@@ -388,21 +397,14 @@ static enum klr_status smo_clock(struct smo *smo)
                        smo);
 }
 
-/* Keerthi (3.13) */
-static bool smo_gap_reached(struct smo *smo)
-{
-    return smo_gap(smo) <= smo->problem->params->gap;
-}
-
 /* Where nothing violates by more than eps, with all in work: whether that is
  * the end. If it is the gap that counts, eps falls until that is reached. */
 static bool smo_settled(struct smo *smo, enum klr_status *status)
 {
-    bool by_gap = smo->problem->params->gap > 0;
-    if (by_gap && smo_gap_reached(smo))
+    if (smo_gap_reached(smo))
         return true;
     bool changed = smo->loops && smo_outer(smo, status);
-    if (!changed && by_gap) {
+    if (!changed && smo->problem->params->gap > 0) {
         smo_restore_rows(smo);
         smo->eps /= 10;
         changed = true;
@@ -418,7 +420,7 @@ static int smo_regroup(struct smo *smo, bool *resumed, bool *optimal,
                        struct klr_error *err)
 {
     const struct klr_params *params = smo->problem->params;
-    if (smo->active == smo->n && params->gap > 0)
+    if (smo->active == smo->n)
         *optimal = smo_gap_reached(smo);
     if (*optimal || smo->loss.model != KLR_MODEL_SVM || !params->shrinking)
         return 0;

@@ -77,6 +77,14 @@ for my $options ('-a smo', '-a smo1', '-a smo1 --no-bias', '-a newton',
     }
 }
 
+# Where a gap is reached that rounding decides about, no violation counts.
+for my $options ('-a smo', '-a smo1', '-s svm', '-s svm -h 0') {
+    my $json = printed_json(run([ qw(klr-train -q --json --gap 1e-20),
+        split(' ', $options), 'heart_scale', '/dev/null' ]));
+    is($json->{status}, $json->{gap} > 1e-20 ? 'precision_limit' : 'converged',
+        "$options: a gap of $json->{gap}");
+}
+
 # The one step there is leaves no violation at all, and a gap of rounding errors
 # or none.
 for my $case ([ 0.1, '-1 1:0.5', '1 1:-1 2:0.5' ],

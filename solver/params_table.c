@@ -267,7 +267,7 @@ const struct klr_option klr_train_options[] = {
      .offset = KLR_PARAM(gap),
      .preset = 0,
      KLR_ABOVE_0,
-     .help = "smo, smo1, newton, cg: stop at this relative duality gap "
+     .help = "smo, smo1, newton, cg, exact: stop at this relative duality gap "
              "instead"},
     {.type = KLR_CHOICE,
      .name = "selection",

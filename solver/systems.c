@@ -42,10 +42,10 @@ static const struct system systems[] = {
     {SYSTEM(IVM, GREEDY, KERNEL), .needs_psd = true, .bias = BIAS_EITHER,
      .eps = 1e-3, .solve = ivm_solve},
     {SYSTEM(KFD, EXACT, KERNEL), .needs_psd = true, .bias = BIAS_ALWAYS,
+     .gap = GAP_IS_EPS, .eps = 1e-14, .solve = fisher_solve,
+     .solve_all = fisher_solve_all, .bytes = fisher_bytes},
+    {SYSTEM(KFD, EXACT, COEF), .bias = BIAS_ALWAYS, .gap = GAP_IS_EPS,
      .eps = 1e-14, .solve = fisher_solve, .solve_all = fisher_solve_all,
-     .bytes = fisher_bytes},
-    {SYSTEM(KFD, EXACT, COEF), .bias = BIAS_ALWAYS, .eps = 1e-14,
-     .solve = fisher_solve, .solve_all = fisher_solve_all,
      .bytes = fisher_bytes},
     {SYSTEM(KFD, GREEDY, COEF), .bias = BIAS_ALWAYS, .eps = 1e-3,
      .solve = greedy_solve, .solve_all = greedy_solve_all},
@@ -187,12 +187,11 @@ static int system_refuse(const struct system *closest, enum demand demand,
                         "what takes any: %s",
                         solver, others);
     case DEMAND_GAP:
-        return klr_fail(err, KLR_E_USAGE,
-                        "option --gap: %s by %s has no dual bound%s; what has: "
-                        "%s",
+        return klr_fail(err, KLR_E_USAGE, "option --gap: %s by %s %s: %s",
                         model, solver,
-                        closest->gap == GAP_NONE ? " to stop at"
-                                                 : " with this kernel",
+                        closest->gap == GAP_NONE
+                            ? "does not stop at a gap; what does"
+                            : "has no dual bound with this kernel; what has",
                         others);
     default:
         return klr_fail(err, KLR_E_USAGE,

@@ -210,8 +210,10 @@ my @values = (
     ['-t sigmoid --gap 0.1', 'option --gap: klr by smo has no dual bound with '
         . 'this kernel; what has: newton --regularizer coef, '
         . 'cg --regularizer coef'],
-    ['-s ivm --gap 0.1', 'option --gap: ivm by greedy has no dual bound to '
-        . 'stop at; what has: none'],
+    ['-s ivm --gap 0.1', 'option --gap: ivm by greedy does not stop at a gap; '
+        . 'what does: none'],
+    ['-s kfd -a greedy --gap 0.1', 'option --gap: kfd by greedy does not stop '
+        . 'at a gap; what does: exact --regularizer kernel'],
     ['--keep-bounded', 'option --keep-bounded: only an sklr model has a box'],
     ['--lambda-bound',
         'option --lambda-bound: only an sklr model has a lambda'],

@@ -95,6 +95,8 @@ same('long names', '-c 2 -g 0.25', '--cost 2 --gamma=0.25');
 same('the last one holds', '-c 3 -w1 9 -w1 2', '-w1 2 -c 3');
 same('weights are by number', '-w1 2', '-w+1.0 2');
 same('-g 0 is the default', '-g 0', '');
+same("a gap is kfd's -e: $_", "-s kfd $_ --gap 1e-4", "-s kfd $_ -e 1e-4")
+    for '--regularizer kernel', '--regularizer coef';
 {
     my ($one, $other) = map {
         printed_json(train("--json -q -e 1e-6 $_ heart w")) }

@@ -233,7 +233,13 @@ my @values = (
     ['-d 2.5', "option -d: '2.5' is not an integer"],
     ['-r 1..2', "option -r: '1..2' is not a number"],
     ['-m -1', 'option -m: must be greater than 0, got -1'],
-    ['-v 1', 'option -v: must be at least 2, got 1'],
+    ['-v 1', 'option -v: must be at least 2 and at most 2147483647, got 1'],
+    # 2 and 1, where size_t has 32 bits
+    ['-v 4294967298', 'option -v: must be at least 2 and at most 2147483647, '
+        . 'got 4294967298'],
+    map({ ["--$_->[0] 4294967297", "option --$_->[0]: must be at least "
+            . "$_->[1] and at most 2147483647, got 4294967297"] }
+        ['max-basis', 1], ['candidates', 0], ['window', 1]),
     ['-v x', "option -v: 'x' is not an integer"],
     ['-s kl', "option -s: 'kl' is not one of $models (did you mean 'klr'?)"],
     ['-s 3', "option -s: '3' is not one of $models"],

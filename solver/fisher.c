@@ -19,9 +19,10 @@
  *
  *   t = 2 / (m+ - m-),  a = t e or t K e,  b = 1 - t m+
  *
- * keep all constraints. Each e with 1'e = 0 gives a lower bound of P as well,
- * by the dual point v = t e / c at its best l. With the residual r of e, and
- * r_y its mean over a class, weighted, the gap between them is
+ * keep all constraints: f is the sum of products, as what r tells of it has no
+ * digits where c K is tiny. Each e with 1'e = 0 gives a lower bound of P as
+ * well, by the dual point v = t e / c at its best l. With the residual r of e,
+ * and r_y its mean over a class, weighted, the gap between them is
  *
  *   P - D = t^2 / 2 sum_i w_i (r_i - r_y)^2
  *
@@ -39,7 +40,7 @@
 
 #include "solver/fisher_exact.h"
 
-enum { FISHER_VECTORS = 6 }; /* of a machine; four more where R = |a|^2 */
+enum { FISHER_VECTORS = 7 }; /* of a machine; four more where R = |a|^2 */
 
 /* ---- the path ---- */
 
@@ -110,24 +111,23 @@ static enum klr_status fisher_solve_one(struct fisher *f,
     }
 }
 
-/* From the solution at another c: the best multiple of e. The caller has put
- * Q e into q. */
+/* The best multiple of the e of another c. */
 static void exact_set(const struct fisher *f, struct exact *m)
 {
     double form = 0, along = 0;
     for (size_t i = 0; i < f->n; i++) {
-        m->q[i] += exact_penalty(f, m, i) * m->e[i];
+        m->q[i] = m->value[i] + exact_penalty(f, m, i) * m->e[i];
         form += m->e[i] * m->q[i];
         along += m->problem->y[i] > 0 ? m->e[i] : 0;
     }
     double t = form > 0 ? along / form : 1;
     for (size_t i = 0; i < f->n; i++) {
         m->e[i] *= t;
+        m->value[i] *= t;
         if (f->coef)
             m->ke[i] *= t;
         m->r[i] = (m->problem->y[i] > 0) - t * m->q[i];
     }
-    m->shift = 0;
     m->way *= t;
     m->way_e *= t;
     exact_judge(f, m);
@@ -135,9 +135,6 @@ static void exact_set(const struct fisher *f, struct exact *m)
 
 static void fisher_set(struct fisher *f, double c)
 {
-    for (size_t k = 0; k < f->machines; k++)
-        for (size_t i = 0; i < f->n; i++)
-            f->machine[k].q[i] = exact_value(f, &f->machine[k], i);
     f->c = c;
     for (size_t k = 0; k < f->machines; k++)
         exact_set(f, &f->machine[k]);
@@ -158,6 +155,13 @@ static int fisher_fail(const struct fisher *f, struct klr_error *err)
                     "two classes apart");
 }
 
+static int fisher_refuse(struct klr_error *err)
+{
+    return klr_fail(err, KLR_E_DATA,
+                    "the kernel matrix is not positive semidefinite to "
+                    "rounding: use --regularizer coef");
+}
+
 /* Where a kernel does not tell the classes apart, rounding alone parts the
  * means. */
 static int exact_finish(const struct fisher *f, const struct exact *m,
@@ -168,10 +172,12 @@ static int exact_finish(const struct fisher *f, const struct exact *m,
     for (size_t i = 0; i < f->n; i++) {
         sum += fabs(a[i]);
         solution->beta[i] = m->scale * a[i];
-        f->out[i] = m->scale * exact_value(f, m, i);
+        f->out[i] = m->scale * m->value[i];
     }
     if (!(m->scale > 0) || m->scale * sum * f->largest > 1e14)
         return fisher_fail(f, err);
+    if (m->form < 0)
+        return fisher_refuse(err);
     solution->rho = m->rho;
     solution->primal = m->primal;
     solution->dual = m->primal * (1 - exact_hidden(f, m)) - m->gap;
@@ -207,12 +213,8 @@ static int fisher_path(struct fisher *f, struct solution *const *solution,
             if (status != KLR_CONVERGED && t == 0)
                 exact_guess(&f->machine[k]);
         status = fisher_solve_one(f, status);
-        for (size_t k = 0; k < f->machines; k++)
-            f->indefinite = f->indefinite || f->machine[k].form < 0;
         if (f->indefinite)
-            return klr_fail(err, KLR_E_DATA,
-                            "the kernel matrix is not positive "
-                            "semidefinite to rounding: use --regularizer coef");
+            return fisher_refuse(err);
         for (size_t k = 0; k < f->machines && !code; k++) {
             code = exact_finish(f, &f->machine[k], &solution[k][t], err);
             solution[k][t].status = status;
@@ -247,8 +249,9 @@ static void exact_create(struct fisher *f, struct exact *m,
                         .r = store + n,
                         .p = store + 2 * n,
                         .q = store + 3 * n,
-                        .ke = f->coef ? store + 4 * n : NULL,
-                        .kp = f->coef ? store + 5 * n : NULL};
+                        .value = store + 4 * n,
+                        .ke = f->coef ? store + 5 * n : NULL,
+                        .kp = f->coef ? store + 6 * n : NULL};
     for (size_t i = 0; i < n; i++) {
         m->weight += problem->weight[i];
         m->r[i] = problem->y[i] > 0;

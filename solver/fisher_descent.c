@@ -44,7 +44,7 @@ static size_t exact_columns(const struct fisher *f, struct exact *m, double **x,
     for (size_t i = 0; i < f->n; i++)
         m->e[i] -= sum / (double)f->n;
     x[0] = m->e;
-    y[0] = m->q;
+    y[0] = m->value;
     if (!f->coef)
         return 1;
     x[1] = m->ke;
@@ -52,33 +52,32 @@ static size_t exact_columns(const struct fisher *f, struct exact *m, double **x,
     return 2;
 }
 
-/* K K e from K e, in q, and K ke: their difference p is small, so that floats
- * do for it where they do for steps. */
+/* K K e from K e, both in value, and K ke: their difference p is small, so that
+ * floats do for it where they do for steps. */
 static void fisher_square(struct fisher *f)
 {
-    double *p[FISHER_MACHINES], *q[FISHER_MACHINES];
+    double *p[FISHER_MACHINES], *value[FISHER_MACHINES];
     for (size_t k = 0; k < f->machines; k++) {
         struct exact *m = &f->machine[k];
         for (size_t i = 0; i < f->n; i++) {
-            m->p[i] = m->q[i] - m->ke[i];
-            m->ke[i] = m->q[i];
+            m->p[i] = m->value[i] - m->ke[i];
+            m->ke[i] = m->value[i];
         }
         p[k] = m->p;
-        q[k] = m->q;
+        value[k] = m->value;
     }
-    fisher_product(f, f->machines, p, q, f->precision);
+    fisher_product(f, f->machines, p, value, f->precision);
     for (size_t k = 0; k < f->machines; k++)
         for (size_t i = 0; i < f->n; i++)
-            f->machine[k].q[i] += f->machine[k].kp[i];
+            f->machine[k].value[i] += f->machine[k].kp[i];
 }
 
-/* r, from Q e in q. */
+/* r, from Q e. */
 static void exact_anchor(const struct fisher *f, struct exact *m)
 {
     for (size_t i = 0; i < f->n; i++)
-        m->r[i] =
-            (m->problem->y[i] > 0) - m->q[i] - exact_penalty(f, m, i) * m->e[i];
-    m->shift = 0;
+        m->r[i] = (m->problem->y[i] > 0) - m->value[i] -
+                  exact_penalty(f, m, i) * m->e[i];
     m->products += 1 + f->coef;
     exact_judge(f, m);
 }
@@ -106,10 +105,8 @@ static void fisher_anchor(struct fisher *f)
 static void exact_step(const struct fisher *f, struct exact *m)
 {
     double curvature = 0;
-    for (size_t i = 0; i < f->n; i++) {
-        m->q[i] += exact_penalty(f, m, i) * m->p[i];
-        curvature += m->p[i] * m->q[i];
-    }
+    for (size_t i = 0; i < f->n; i++)
+        curvature += m->p[i] * (m->q[i] + exact_penalty(f, m, i) * m->p[i]);
     m->products += 1 + f->coef;
     m->indefinite = curvature <= 0;
     if (m->indefinite)
@@ -117,7 +114,8 @@ static void exact_step(const struct fisher *f, struct exact *m)
     double a = m->rz / curvature;
     for (size_t i = 0; i < f->n; i++) {
         m->e[i] += a * m->p[i];
-        m->r[i] -= a * m->q[i];
+        m->value[i] += a * m->q[i];
+        m->r[i] -= a * (m->q[i] + exact_penalty(f, m, i) * m->p[i]);
     }
     for (size_t i = 0; i < f->n && f->coef; i++)
         m->ke[i] += a * m->kp[i];

@@ -19,11 +19,11 @@ struct exact {
     const struct binary *problem;
     double *e;          /* (n) sum 0: the solution up to its scale */
     double *ke;         /* (n) K e; of R = |a|^2 alone */
-    double *r;          /* (n) residual 1+ - shift - (Q + D) e */
+    double *value;      /* (n) f = Q e */
+    double *r;          /* (n) residual 1+ - (Q + D) e - mu 1, mu so far */
     double *p, *kp;     /* (n) direction, and K p */
     double *q;          /* (n) Q p; then the residual preconditioned, z */
     double weight;      /* of all examples */
-    double shift;       /* multiple of 1 taken out of r, which tends to mu */
     double rz, start;   /* r'z, and at the last anchor */
     double way, way_e;  /* from there, of what makes r: e, or ke; and of e
                            where that makes ke */
@@ -61,9 +61,6 @@ struct fisher {
 /* D_ii */
 static double exact_penalty(const struct fisher *f, const struct exact *m,
                             size_t i);
-/* (Q e)_i, which the residual tells. */
-static double exact_value(const struct fisher *f, const struct exact *m,
-                          size_t i);
 /* Scale, threshold and objectives. Where the means of Q e have not parted there
  * are none. */
 static void exact_judge(const struct fisher *f, struct exact *m);

@@ -14,13 +14,6 @@ static double exact_penalty(const struct fisher *f, const struct exact *m,
     return 1 / (f->c * m->problem->weight[i]);
 }
 
-static double exact_value(const struct fisher *f, const struct exact *m,
-                          size_t i)
-{
-    double positive = m->problem->y[i] > 0;
-    return positive - m->shift - m->r[i] - exact_penalty(f, m, i) * m->e[i];
-}
-
 /* The objectives for scale and threshold given; mean[y > 0] of the residual. */
 static void exact_objectives(const struct fisher *f, struct exact *m,
                              const double *mean)
@@ -28,7 +21,7 @@ static void exact_objectives(const struct fisher *f, struct exact *m,
     double errors = 0, form = 0, gap = 0;
     for (size_t i = 0; i < f->n; i++) {
         double y = m->problem->y[i], w = m->problem->weight[i];
-        double value = exact_value(f, m, i), off = m->r[i] - mean[y > 0];
+        double value = m->value[i], off = m->r[i] - mean[y > 0];
         double xi = m->scale * value - m->rho - y;
         errors += w * xi * xi;
         form += f->coef ? m->ke[i] * m->ke[i] : m->e[i] * value;
@@ -47,7 +40,7 @@ static void exact_judge(const struct fisher *f, struct exact *m)
         size_t class = m->problem->y[i] > 0;
         double w = m->problem->weight[i];
         weight[class] += w;
-        value[class] += w * exact_value(f, m, i);
+        value[class] += w * m->value[i];
         mean[class] += w * m->r[i];
     }
     for (size_t class = 0; class < 2; class ++) {

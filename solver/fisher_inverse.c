@@ -90,7 +90,6 @@ static void fisher_precondition(struct fisher *f, size_t count,
         double shift = dot(f->n, f->ones, m->r) / f->total;
         for (size_t i = 0; i < f->n; i++)
             m->q[i] = m->r[i] -= shift;
-        m->shift += shift;
         z[k] = m->q;
     }
     fisher_invert(f, count, z);

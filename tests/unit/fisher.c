@@ -287,14 +287,19 @@ static void test_threads(const struct sample *s)
     dense_free(&d);
 }
 
-/* A large c. */
-static void test_large(const struct sample *s)
+/* A large c, and one beside which K is nothing. */
+static void test_extremes(const struct sample *s)
 {
     struct klr_problem part = s->problem;
     part.n = 80;
     struct dense d = dense_create(&part, &rbf);
     for (int r = KLR_REGULARIZER_KERNEL; r <= KLR_REGULARIZER_COEF; r++)
-        check_at(&d, &part, &rbf, r, 1e6, "c = 1e6");
+        for (int i = -9; i < 7; i += 15) {
+            char name[64];
+            snprintf(name, sizeof name, "%s, c = 1e%d",
+                     klr_regularizer_names[r], i);
+            check_at(&d, &part, &rbf, r, pow(10, i), name);
+        }
     dense_free(&d);
 }
 
@@ -431,6 +436,40 @@ static void test_matrices(void)
     }
 }
 
+/* Classes of the same point: no rounding parts them, nor makes the kernel
+ * indefinite. */
+static void test_same(int positive, int negative, double at, double c)
+{
+    double label[9], value[9];
+    int index[9];
+    size_t start[10] = {0};
+    for (int i = 0; i < positive + negative; i++) {
+        label[i] = i < positive ? 1 : -1;
+        value[i] = at;
+        index[i] = 1;
+        start[i + 1] = (size_t)i + 1;
+    }
+    struct klr_problem problem = {.n = (size_t)(positive + negative),
+                                  .dimension = 1,
+                                  .label = label,
+                                  .start = start,
+                                  .index = index,
+                                  .value = value};
+    for (int r = KLR_REGULARIZER_KERNEL; r <= KLR_REGULARIZER_COEF; r++) {
+        struct klr_params params = fisher_params(r, c);
+        struct klr_model *model;
+        struct klr_report report;
+        struct klr_error err = {0};
+        params.kernel = KLR_LINEAR;
+        params.link = KLR_LINK_NONE;
+        int code = klr_train(&problem, &params, &model, &report, &err);
+        ok(code == KLR_E_DATA && strstr(err.message, "not tell"),
+           "%d and %d times %g, %s, c = %g: %s", positive, negative, at,
+           klr_regularizer_names[r], c, err.message);
+        klr_model_free(model);
+    }
+}
+
 /* Far from the origin, products are all digits that a double has. */
 static void test_far(const struct sample *s)
 {
@@ -462,12 +501,15 @@ int main(void)
     test_stops(&sample);
     test_factoring();
     test_threads(&sample);
-    test_large(&sample);
+    test_extremes(&sample);
     test_products(&sample);
     test_anchors(&sample);
     test_raise(&sample);
     test_sigmoid(&sample);
     test_matrices();
+    test_same(1, 3, 1, 0.1);
+    test_same(2, 7, 0.1, 1);
+    test_same(3, 6, 0.1, 0.1);
     test_far(&sample);
     return done_testing();
 }

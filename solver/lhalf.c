@@ -23,7 +23,8 @@
  * c_j = beta_j / d_j, d_j = 2^(1/2) |beta_j|^(3/4), where the regularizer has
  * the curvature -1/2, or, of the parabola in beta_j that touches it from above,
  * 1: whichever gives a direction that lowers P. Coefficients that would change
- * their sign become 0. P never rises. At the end
+ * their sign become 0, and then those that P does not tell from 0. P never
+ * rises. At the end
  *
  *   |1 + 2 |beta_j|^(1/2) sign(beta_j) (-K g)_j| <= eps   where beta_j != 0
  *
@@ -320,6 +321,15 @@ static bool lhalf_newton(struct lhalf *l, double shift)
     return lhalf_search(l);
 }
 
+/* Coefficients that shrink towards 0 become 0 where P cannot tell. */
+static void lhalf_drop(struct lhalf *l)
+{
+    const double rounding = 1e-15;
+    for (size_t i = 0; i < l->n; i++)
+        if (sqrt(fabs(l->beta[i])) < rounding * l->progress.objective)
+            l->beta[i] = 0;
+}
+
 /* Newton's method on the support. The slope is not up to date afterwards. */
 static void lhalf_fit(struct lhalf *l)
 {
@@ -332,6 +342,7 @@ static void lhalf_fit(struct lhalf *l)
             break;
         lhalf_compress(l);
     }
+    lhalf_drop(l);
 }
 
 /* ---- rounds ---- */

@@ -136,6 +136,29 @@ static void test_nothing(const struct sample *s)
        "at a small C no coefficient pays");
 }
 
+/* No coefficient is left on its way to 0. */
+static void test_remains(void)
+{
+    struct klr_problem problem;
+    struct klr_params params = lhalf_params(10);
+    struct klr_model *model;
+    struct klr_report report;
+    struct klr_error err;
+    double least = INFINITY;
+    params.gamma = klr_reals_of(0.01);
+    params.link = KLR_LINK_NONE;
+    if (klr_problem_read(&problem, "heart_scale", 0, 1, &err) ||
+        klr_train(&problem, &params, &model, &report, &err))
+        printf("Bail out! %s\n", err.message);
+    for (size_t i = 0; i < model->n_sv; i++)
+        least = fmin(least, fabs(model->coef[i]));
+    ok(report.status == KLR_CONVERGED && least > 1e-9,
+       "heart_scale: %s, coefficients from %g on",
+       klr_status_names[report.status], least);
+    klr_model_free(model);
+    klr_problem_free(&problem);
+}
+
 static void test_stops(const struct sample *s)
 {
     struct klr_params params = lhalf_params(10);
@@ -200,6 +223,7 @@ int main(void)
     test_solution(&sample, params);
     test_fall(&sample);
     test_nothing(&sample);
+    test_remains();
     test_stops(&sample);
     test_path(&sample);
     return done_testing();

@@ -299,7 +299,7 @@ static double direction_slope(const struct direction *d)
  * still much: steps would have to be cut short. */
 static bool direction_descends(const struct direction *d, double rz)
 {
-    return d->partial || rz < -0.1 * direction_slope(d);
+    return d->partial || rz < -0.05 * direction_slope(d);
 }
 
 /* On the rows kept; rz is r'z or, for functions, about <r, z>. */

@@ -95,7 +95,7 @@ static void newton_judge(struct newton *nt)
     nt->dual = -0.5 * dot(nt->size, nt->g, nt->kg) - nt->conjugate;
 }
 
-/* Float entries err by some 2^-23 sqrt(K_ii K_jj), halves by 2^-16,
+/* Float entries err by some 2^-23 sqrt(K_ii K_jj), halves by 2^-16 / sqrt 12,
  * independently of each other, hence (K g)_i by h_i with h_i^2 = 2^-46 K_ii
  * sum_j g_j^2 K_jj. Near the optimum the first-order terms of P and of D cancel
  * in the gap, which errs by 1/2 sum W_i h_i^2; the objectives themselves err by
@@ -105,15 +105,16 @@ static void newton_judge(struct newton *nt)
 static bool newton_blurred(const struct newton *nt,
                            enum klr_precision precision, double gap)
 {
-    const int digits = precision == KLR_HALF ? 16 : 23;
+    const double variance =
+        precision == KLR_HALF ? ldexp(1. / 12, -32) : ldexp(1, -46);
     double g = newton_scale(nt, nt->g), s = newton_scale(nt, nt->s);
     double size = fabs(nt->primal);
     gap = fmax(gap, nt->progress.target);
     return precision != KLR_DOUBLE &&
-           (!(0.5 * ldexp(g * s, -2 * digits) <= 0.1 * gap * size) ||
+           (!(0.5 * variance * g * s <= 0.1 * gap * size) ||
             (gap <= nt->eps &&
              (precision == KLR_HALF ||
-              (nt->problem->whole && ldexp(g, -digits) > nt->eps * size))));
+              (nt->problem->whole && ldexp(g, -23) > nt->eps * size))));
 }
 
 /* P(beta, rho) - D(|beta|), infinite where beta is no point of the dual: the

@@ -123,22 +123,6 @@ static int crew_progress(const struct klr_progress *now, void *context)
     return stopped;
 }
 
-/* Of the two largest classes. */
-static size_t largest_pair(const struct layout *layout)
-{
-    size_t first = 0, second = 0;
-    for (size_t c = 0; c < layout->k; c++) {
-        size_t size = layout_size(layout, c);
-        if (size > first) {
-            second = first;
-            first = size;
-        } else if (size > second) {
-            second = size;
-        }
-    }
-    return first + second;
-}
-
 /* What a pair takes beside the tiles that all share: its solver, or a cache of
  * all rows, and a group. */
 static double pair_bytes(const struct training *training, size_t n)
@@ -158,7 +142,7 @@ static size_t crew_size(const struct training *training, size_t groups)
 {
     const struct klr_operator *op = training->op;
     const size_t small = (size_t)8 * KLR_TILE;
-    size_t n = largest_pair(training->layout);
+    size_t n = group_largest(training->multiclass, training->layout);
     size_t threads = klr_pool_size(op->pool);
     double kept = tiles_bytes(&op->tiles);
     double room =

@@ -65,32 +65,15 @@ static double *loo_panel(const struct loo *l, size_t block)
 
 /* ---- start and end ---- */
 
-/* Examples of the largest group. */
-static size_t loo_most(const struct klr_params *params,
-                       const struct layout *layout)
-{
-    size_t most = 0, second = 0;
-    if (multiclass_of(params, layout->k) == KLR_OVA)
-        return layout->n;
-    for (size_t c = 0; c < layout->k; c++) {
-        size_t size = layout_size(layout, c);
-        if (size > most) {
-            second = most;
-            most = size;
-        } else if (size > second)
-            second = size;
-    }
-    return most + second;
-}
-
 static double loo_bytes(const struct klr_params *params,
                         const struct layout *layout, size_t threads)
 {
-    size_t n = loo_most(params, layout);
+    enum klr_multiclass multiclass = multiclass_of(params, layout->k);
+    size_t n = group_largest(multiclass, layout);
     double blocks = (double)loo_blocks(n);
     double areas = blocks * (blocks + 1) / 2 + (double)threads * blocks;
-    bool all = multiclass_of(params, layout->k) == KLR_OVA;
-    double outputs = (double)(params->cost.count * (all ? layout->k : 1));
+    double outputs =
+        (double)(params->cost.count * group_machines(multiclass, layout->k));
     return sizeof(double) * (areas * LOO_AREA + (KLR_BAND + 4) * (double)n +
                              2 * outputs * (double)layout->n);
 }

@@ -270,11 +270,35 @@ static void report_finish(struct klr_report *report,
 
 /* ---- Groups ---- */
 
+static size_t group_machines(enum klr_multiclass multiclass, size_t k)
+{
+    return machines_are_classes(multiclass) ? k : 1;
+}
+
+/* Of pairs that of the two largest classes. */
+static size_t group_largest(enum klr_multiclass multiclass,
+                            const struct layout *layout)
+{
+    size_t first = 0, second = 0;
+    if (machines_are_classes(multiclass))
+        return layout->n;
+    for (size_t c = 0; c < layout->k; c++) {
+        size_t size = layout_size(layout, c);
+        if (size > first) {
+            second = first;
+            first = size;
+        } else if (size > second) {
+            second = size;
+        }
+    }
+    return first + second;
+}
+
 static size_t group_count(const struct training *training)
 {
-    return machines_are_classes(training->multiclass)
-               ? 1
-               : machine_count(training->multiclass, training->layout->k);
+    size_t k = training->layout->k;
+    return machine_count(training->multiclass, k) /
+           group_machines(training->multiclass, k);
 }
 
 static int group_create(struct group *group, const struct training *training,
@@ -283,7 +307,7 @@ static int group_create(struct group *group, const struct training *training,
     const struct layout *layout = training->layout;
     size_t n = layout->n, k = layout->k;
     memset(group, 0, sizeof *group);
-    group->machines = machines_are_classes(training->multiclass) ? k : 1;
+    group->machines = group_machines(training->multiclass, k);
     group->count = training->params->cost.count;
     group->stride = n;
     size_t solutions = group->machines * group->count;

@@ -81,6 +81,10 @@ static void group_fill(struct group *group, const struct training *training,
 static int group_solve(struct group *group, struct training *training,
                        struct hole hole, struct klr_error *err);
 
+/* Machines of a group, and the examples of the largest one, over all folds. */
+static size_t group_machines(enum klr_multiclass multiclass, size_t k);
+static size_t group_largest(enum klr_multiclass multiclass,
+                            const struct layout *layout);
 /* How many groups the machines make. Free one in any case; work on the g-th. */
 static size_t group_count(const struct training *training);
 static int group_create(struct group *group, const struct training *training,

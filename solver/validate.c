@@ -317,7 +317,7 @@ static double fold_bytes(const struct klr_params *params,
     size_t k = layout->k, count = params->cost.count;
     size_t columns = machine_columns(multiclass, k);
     size_t machines = machine_count(multiclass, k);
-    size_t group = machines_are_classes(multiclass) ? k : 1;
+    size_t group = group_machines(multiclass, k);
     size_t batch = batch_size(layout->n / layout->folds + k, count * machines);
     double found = (double)(count * (columns + group)) * (double)layout->n;
     double decided = (double)(count * (columns + machines)) * (double)batch;

@@ -94,7 +94,7 @@ static int bench(const struct klr_problem *data,
         (code = operator_create(&op, &kernel, &x, layout.order, pool,
                                 params_budget(params), err)) ||
         (code = machines_create(&m, &layout, &shared, err)) ||
-        (code = fisher_solve_all(m.problem, m.count, m.list, err)))
+        (code = fisher_solve(m.problem, m.count, m.list, err)))
         goto done;
     *seconds = klr_seconds() - begin;
     cpu = cpu_seconds() - cpu;

@@ -105,7 +105,7 @@ static void bench_train(struct bench *b)
     struct klr_error err = {0};
     double sum = 0, begin = klr_seconds();
     clock_start(&b->clock, 1);
-    if (greedy_solve_all(b->problem, b->machines, b->solutions, &err))
+    if (greedy_solve(b->problem, b->machines, b->solutions, &err))
         give_up(&err);
     printf("%zu examples, %.3f s, kernels", b->data[0].n,
            klr_seconds() - begin);

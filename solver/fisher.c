@@ -294,9 +294,8 @@ static int fisher_create(struct fisher *f, const struct binary *problems,
     return 0;
 }
 
-static int fisher_solve_all(const struct binary *problems, size_t machines,
-                            struct solution *const *solution,
-                            struct klr_error *err)
+static int fisher_solve(const struct binary *problems, size_t machines,
+                        struct solution *const *solution, struct klr_error *err)
 {
     struct fisher f;
     int code = 0;
@@ -311,10 +310,4 @@ static int fisher_solve_all(const struct binary *problems, size_t machines,
         klr_free(f.store);
     }
     return code;
-}
-
-static int fisher_solve(const struct binary *problem, struct solution *solution,
-                        struct klr_error *err)
-{
-    return fisher_solve_all(problem, 1, &solution, err);
 }

@@ -634,9 +634,8 @@ static void greedy_free(struct greedy *g)
 }
 
 /* Each C begins anew: which kernels are worth taking depends on it. */
-static int greedy_solve_all(const struct binary *problems, size_t machines,
-                            struct solution *const *solution,
-                            struct klr_error *err)
+static int greedy_solve(const struct binary *problems, size_t machines,
+                        struct solution *const *solution, struct klr_error *err)
 {
     int code = 0;
     for (size_t t = 0; t < problems->params->cost.count && !code; t++) {
@@ -649,10 +648,4 @@ static int greedy_solve_all(const struct binary *problems, size_t machines,
         greedy_free(&g);
     }
     return code;
-}
-
-static int greedy_solve(const struct binary *problem, struct solution *solution,
-                        struct klr_error *err)
-{
-    return greedy_solve_all(problem, 1, &solution, err);
 }

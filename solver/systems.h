@@ -43,14 +43,12 @@ static double trirls_bytes(size_t n);
 /* Kernel Fisher discriminants; the objectives are those of Mika (3), with
  * weights: see fisher.c. KLR_E_DATA where K turns out to be indefinite and the
  * regularizer needs it not to be, or does not tell the classes apart. */
-static solve_fn fisher_solve;
-static solve_all_fn fisher_solve_all;
+static solve_all_fn fisher_solve;
 static double fisher_bytes(size_t n);
 /* The same in few kernels, see fisher_greedy.c, for any regularizer; KLR_E_DATA
  * where no kernel tells the classes apart, KLR_E_LIMIT where -m has no room for
  * the kernels that are taken. */
-static solve_fn greedy_solve;
-static solve_all_fn greedy_solve_all;
+static solve_all_fn greedy_solve;
 /* With the l1/2 regularizer, to a stationary point; dual is NaN. */
 static solve_fn lhalf_solve;
 static double lhalf_bytes(size_t n);
@@ -78,8 +76,8 @@ struct system {
                        positive semidefinite */
     double eps;      /* where -e is not given */
     double grid_eps; /* the same for the points of a grid, or 0: as eps */
+    /* One of them: machine by machine, or those of a group together. */
     solve_fn *solve;
-    /* NULL: nothing is gained by it. */
     solve_all_fn *solve_all;
     double (*bytes)(size_t n); /* allocated for n examples, beside tiles of K;
                                   NULL: works on a cache of its rows, or asks

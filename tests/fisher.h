@@ -190,9 +190,7 @@ static int fisher_run(const struct setting *s, const struct klr_problem *data,
                                      .weight = d[m].weight,
                                      .params = &s->params,
                                      .clock = &clock};
-    int code = machines == 1
-                   ? fisher_solve(problem, solution[0], err)
-                   : fisher_solve_all(problem, machines, solution, err);
+    int code = fisher_solve(problem, machines, solution, err);
     operator_free(&op);
     return code;
 }

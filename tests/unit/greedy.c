@@ -174,6 +174,12 @@ static long double kkt_violation(const struct dense *d,
  */
 enum { MOST_STEPS = MOST_ROWS + 2 };
 
+static int greedy_one(const struct binary *problem, struct solution *solution,
+                      struct klr_error *err)
+{
+    return greedy_solve(problem, 1, &solution, err);
+}
+
 static struct klr_params greedy_params(double cost, int regularizer,
                                        int selection, long long candidates)
 {
@@ -250,7 +256,7 @@ static void test_exact(struct dense *d, double cost, int regularizer,
     for (size_t i = 0; i < d->n; i++)
         kernel[i] = i;
     kkt_solve(d, &params, kernel, d->n, x);
-    if (greedy_solve(&binary, &solution, &err))
+    if (greedy_one(&binary, &solution, &err))
         printf("Bail out! %s\n", err.message);
     check_solution(d, &params, &solution,
                    kkt_objective(d, &params, kernel, d->n, x));
@@ -481,13 +487,13 @@ static void test_machines(struct dense *d, struct dense *threaded,
         for (size_t i = 0; i < d->n; i++)
             y[k % MACHINES][i] = i % MACHINES == k % MACHINES ? 1 : -1;
     }
-    greedy_solve_all(problem, MACHINES, all, &err);
-    greedy_solve_all(problem + MACHINES, MACHINES, all + MACHINES, &err);
+    greedy_solve(problem, MACHINES, all, &err);
+    greedy_solve(problem + MACHINES, MACHINES, all + MACHINES, &err);
     ok(memcmp(beta, beta + MACHINES, sizeof beta / 3) == 0 &&
            solution[0].primal != solution[1].primal,
        "%s: three machines, the same bits by three threads", name_of(&params));
     for (size_t k = 0; k < MACHINES; k++) {
-        greedy_solve(&problem[k], &solution[2 * MACHINES + k], &err);
+        greedy_one(&problem[k], &solution[2 * MACHINES + k], &err);
         double off = solution[2 * MACHINES + k].primal / solution[k].primal;
         /* drawn candidates are not the same ones */
         ok(fabs(off - 1) < (candidates < ALL ? 0.1 : 1e-10),
@@ -568,7 +574,7 @@ static void test_stops(struct dense *d)
     for (size_t k = 0; k < 4; k++) {
         params.selection = (int)(k / 2);
         params.eps = k % 2 ? 1e-3 : 1e-2;
-        greedy_solve(&binary, &s, &err);
+        greedy_one(&binary, &s, &err);
         count[k] = s.iterations;
     }
     ok(5 < count[0] && count[0] < count[1] && count[1] < (long long)d->n &&
@@ -576,13 +582,13 @@ static void test_stops(struct dense *d)
        "kernels by tolerance: %lld, %lld; %lld, %lld", count[0], count[1],
        count[2], count[3]);
     params.max_basis = 4;
-    greedy_solve(&binary, &s, &err);
+    greedy_one(&binary, &s, &err);
     ok(s.iterations == 4 && s.status == KLR_CONVERGED, "as many as asked for");
     params.max_iter = 3;
-    greedy_solve(&binary, &s, &err);
+    greedy_one(&binary, &s, &err);
     ok(s.iterations == 3 && s.status == KLR_ITERATION_LIMIT, "iteration limit");
     params.progress = stop_at_once;
-    greedy_solve(&binary, &s, &err);
+    greedy_one(&binary, &s, &err);
     ok(s.iterations == 1 && s.status == KLR_INTERRUPTED && s.primal > 0,
        "interrupted, with a usable solution");
 }

@@ -123,8 +123,8 @@ static int system_met(const struct system *system,
 
 enum { SOLVERS_SIZE = 192 };
 
-/* The solvers of the model that meet the demand: "smo, newton"; or "none".
- * Another regularizer, which nobody asked for, is told with them. */
+/* The solvers of the model that meet the demand: "smo, newton"; or "none". One
+ * with another regularizer than the default has the option for it beside it. */
 static const char *system_solvers(const struct klr_params *params,
                                   enum demand demand, char text[SOLVERS_SIZE])
 {
@@ -132,23 +132,20 @@ static const char *system_solvers(const struct klr_params *params,
     snprintf(text, SOLVERS_SIZE, "none");
     for (size_t i = 0, used = 0; i < SYSTEMS; i++) {
         const struct system *system = &systems[i];
-        bool same = system_meets(system, DEMAND_REGULARIZER, params);
+        bool other = demand > DEMAND_REGULARIZER &&
+                     !system_meets(system, DEMAND_REGULARIZER, params);
         if ((int)system->model != params->model || listed[system->solver] ||
             (demand > DEMAND_SOLVER && !system_meets(system, demand, params)) ||
             !system_meets(system, DEMAND_SOFTMAX, params) ||
             (demand > DEMAND_KERNEL &&
              !system_meets(system, DEMAND_KERNEL, params)) ||
-            (demand > DEMAND_REGULARIZER && !same &&
-             params->regularizer != KLR_REGULARIZER_AUTO))
+            (other && params->regularizer != KLR_REGULARIZER_AUTO))
             continue;
         listed[system->solver] = true;
         used += (size_t)snprintf(
             text + used, SOLVERS_SIZE - used, "%s%s%s%s", used ? ", " : "",
-            klr_solver_names[system->solver],
-            demand > DEMAND_REGULARIZER && !same ? " --regularizer " : "",
-            demand > DEMAND_REGULARIZER && !same
-                ? klr_regularizer_names[system->regularizer]
-                : "");
+            klr_solver_names[system->solver], other ? " --regularizer " : "",
+            other ? klr_regularizer_names[system->regularizer] : "");
     }
     return text;
 }

@@ -299,10 +299,36 @@ static int smo_set_cost(struct smo *smo, double c, bool *kept,
                             params_budget(problem->params), err);
 }
 
+/* The examples, with all but their costs and alpha. */
+static int smo_load(struct smo *smo, struct klr_error *err)
+{
+    const struct binary *problem = smo->problem;
+    const struct klr_set set = problem->set;
+    double *diagonal = smo->s;
+    size_t k = 0;
+    operator_diagonal(problem->op, set, diagonal);
+    for (size_t i = 0; i < smo->n; i++)
+        if (!isfinite(diagonal[i]))
+            return klr_fail(err, KLR_E_DATA,
+                            "the kernel overflows: scale the features");
+    smo->size = smo_size(smo, diagonal, smo->spare->s);
+    for (size_t r = 0; r < set.count; r++)
+        for (size_t p = set.range[r].begin; p < set.range[r].end; p++, k++) {
+            smo->position[k] = p;
+            smo->example[k] = (struct smo_example){
+                .local = k,
+                .position = p,
+                .y = problem->y[k],
+                .diagonal = diagonal[k],
+            };
+        }
+    return 0;
+}
+
 static int smo_create(struct smo *smo, struct smo *spare,
                       const struct binary *problem, struct klr_error *err)
 {
-    size_t n = problem->n, k = 0;
+    size_t n = problem->n;
     memset(smo, 0, sizeof *smo);
     memset(spare, 0, sizeof *spare);
     smo->problem = problem;
@@ -322,24 +348,7 @@ static int smo_create(struct smo *smo, struct smo *spare,
         !(smo->missing_row = klr_alloc(smo->fill * n, sizeof(double), err)) ||
         !(smo->zero = klr_zalloc(n, sizeof(double), err)))
         return KLR_E_MEMORY;
-    operator_diagonal(problem->op, problem->set, smo->s);
-    for (size_t i = 0; i < n; i++)
-        if (!isfinite(smo->s[i]))
-            return klr_fail(err, KLR_E_DATA,
-                            "the kernel overflows: scale the features");
-    smo->size = smo_size(smo, smo->s, spare->s);
-    for (size_t r = 0; r < problem->set.count; r++)
-        for (size_t p = problem->set.range[r].begin;
-             p < problem->set.range[r].end; p++, k++) {
-            smo->position[k] = p;
-            smo->example[k] = (struct smo_example){
-                .local = k,
-                .position = p,
-                .y = problem->y[k],
-                .diagonal = smo->s[k],
-            };
-        }
-    return 0;
+    return smo_load(smo, err);
 }
 
 static void smo_free(struct smo *smo)

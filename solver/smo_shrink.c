@@ -96,6 +96,19 @@ static void smo_shrink(struct smo *smo, double most, double least)
     smo_restrict(smo, smo->active, most, least);
 }
 
+/* All examples in their original order; column[k] is that of example k in the
+ * cached rows, if they have it. */
+static void smo_reorder(struct smo *smo)
+{
+    for (size_t k = 0; k < smo->n; k++) {
+        size_t local = smo->example[k].local;
+        smo->column[local] = k < smo->active ? k : KLR_NO_COLUMN;
+        smo_copy(smo, k, smo->spare, local);
+    }
+    smo_take_spare(smo, smo->n);
+    smo->active = smo->n;
+}
+
 static int smo_restore(struct smo *smo, struct klr_error *err)
 {
     size_t n = smo->n, missing = 0, support = 0;
@@ -105,13 +118,7 @@ static int smo_restore(struct smo *smo, struct klr_error *err)
     int code = from && beta && product ? 0 : KLR_E_MEMORY;
     if (code)
         goto done;
-    for (size_t k = 0; k < n; k++) {
-        size_t local = smo->example[k].local;
-        smo->column[local] = k < smo->active ? k : KLR_NO_COLUMN;
-        smo_copy(smo, k, smo->spare, local);
-    }
-    smo_take_spare(smo, n);
-    smo->active = n;
+    smo_reorder(smo);
     for (size_t k = 0; k < n; k++) {
         const struct smo_example *e = &smo->example[k];
         struct klr_range here = {e->position, e->position + 1};

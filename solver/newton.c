@@ -68,7 +68,7 @@ static void logistic_gradient(struct newton *nt)
  * concave in z^2 (Jaakkola & Jordan 2000); with z = lambda - y_i f_i > 0 its
  * curvature is
  *   (alpha(z) - alpha(-z)) / (2 z) = (2 alpha_i - C_i) / (2 z) */
-static void logistic_brace(struct newton *nt)
+static void logistic_majorise(struct newton *nt)
 {
     for (size_t i = 0; i < nt->n; i++) {
         double y = nt->problem->y[i];
@@ -80,7 +80,7 @@ static void logistic_brace(struct newton *nt)
 }
 
 static const struct newton_functions logistic_functions = {
-    logistic_primal, logistic_rho, logistic_gradient, logistic_brace};
+    logistic_primal, logistic_rho, logistic_gradient, logistic_majorise};
 
 /* ---- steps ---- */
 
@@ -183,16 +183,17 @@ static enum klr_status newton_end(struct newton *nt, enum klr_status status)
     return status;
 }
 
-/* What the next step is made with. Where steps take many of conjugate
- * gradients, the preconditioner is too weak for these to come near the Newton
- * point: more rank, and more accuracy; of that more, too, where a step near the
- * optimum gained little, and, where it gained much, no more than makes the next
- * the last one, and so much where the gap is small: it falls by the square of
- * it. From a subset's solution that spoke for all the residual is mostly that
- * of the other examples, and soon gone: it takes more to gain anything. Far
- * from the optimum, or where D = 0 does not tell how far it is, weights are
- * those of long steps, as long as these gain something, and again where a step
- * without them had to be cut short. */
+/* How the next step is made.
+ *   Rank of the preconditioner: more where the last step took many of conjugate
+ * gradients, and every few steps where the gap falls slowly.
+ *   Accuracy of conjugate gradients: more every few steps, and where the gap is
+ * below 0.1 and falls slowly. Where it falls fast, at most what makes this step
+ * the last one, since the gap falls by its square; just that where the gap is
+ * small. More from a subset's solution that spoke for all: the residual is
+ * mostly that of the other examples, and soon gone.
+ *   Weights: those of newton_functions.majorise where the gap is 1 or more, as
+ * after D = 0, while it is halved each time, and again after a step without
+ * them that had to be cut short. */
 static void newton_plan(struct newton *nt, int step)
 {
     const double small = 1e-4;
@@ -211,10 +212,10 @@ static void newton_plan(struct newton *nt, int step)
     if (nt->spread)
         d->accuracy *= 0.3;
     nt->spread = false;
-    nt->braced = gap >= 1 && nt->functions->brace &&
-                 (gap <= 0.5 * before || (!nt->braced && nt->length < 1));
-    if (nt->braced)
-        nt->functions->brace(nt);
+    nt->majorised = gap >= 1 && nt->functions->majorise &&
+                    (gap <= 0.5 * before || (!nt->majorised && nt->length < 1));
+    if (nt->majorised)
+        nt->functions->majorise(nt);
 }
 
 /* From an evaluated point: Newton steps at the present costs until the relative
@@ -227,7 +228,7 @@ static enum klr_status newton_descend(struct newton *nt)
     nt->progress.violation = nt->before = INFINITY;
     nt->looks = KLR_HALF;
     nt->settled = 0;
-    nt->braced = false;
+    nt->majorised = false;
     nt->length = 1;
     newton_keep_zero(nt);
     for (int step = 1;; step++) {

@@ -38,9 +38,9 @@ struct newton_functions {
     void (*best_rho)(const struct newton *, const double *u, double *rho);
     /* g, s, e and conjugate, at u and rho. */
     void (*gradient)(struct newton *);
-    /* Larger weights s, after gradient, for steps far from the optimum; NULL:
-     * there are none. */
-    void (*brace)(struct newton *);
+    /* After gradient, for steps far from the optimum: s of parabolas that touch
+     * the losses and are nowhere below them; NULL: there are none. */
+    void (*majorise)(struct newton *);
 };
 
 struct newton {
@@ -76,7 +76,7 @@ struct newton {
     double before;         /* the gap before the last step */
     double fall;           /* of P in the last step */
     double length;         /* of it, 1 to the Newton point */
-    bool braced;           /* with the weights of long steps */
+    bool majorised;        /* the last step was made with such s */
     double accuracy;       /* of steps, unless one will be the last */
     int settled;           /* steps since the gap was reached: for g */
     struct klr_progress progress;

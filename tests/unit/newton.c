@@ -137,7 +137,7 @@ static void test_own_point(struct newton *nt)
 
 /* The weights of long steps are those of parabolas that touch the losses and
  * are nowhere below them, for examples on the wrong side of the margin. */
-static void test_brace(struct newton *nt)
+static void test_majorise(struct newton *nt)
 {
     const double *y = nt->problem->y, rho = nt->rho[0] = 0.3;
     double lowest = INFINITY, changed = 0;
@@ -146,7 +146,7 @@ static void test_brace(struct newton *nt)
         nt->u[i] = 20 * (uniform() - 0.5);
     logistic_gradient(nt);
     memcpy(nt->x, nt->s, sizeof(double) * MOST);
-    logistic_brace(nt);
+    logistic_majorise(nt);
     for (size_t i = 0; i < MOST; i++) {
         double margin = y[i] * (nt->u[i] - rho), w = nt->s[i] * nt->s[i];
         double value = loss_value(&nt->loss, margin, nt->cost[i]);
@@ -184,7 +184,7 @@ static void test_plan(struct newton *nt)
     bool unknown = plan(nt, 1, INFINITY); /* D = 0 */
     ok(far && unknown && !slow && !near,
        "weights of long steps far from the optimum, while these gain");
-    nt->braced = true;
+    nt->majorised = true;
     nt->length = 1;
     bool plain = plan(nt, 2, 3), whole = plan(nt, 2, 3);
     nt->length = 0.5;
@@ -454,7 +454,7 @@ static void test_span(const struct sample *s)
         printf("Bail out! %s\n", err.message);
     newton_set(&nt, to.cost, &from, &to);
     test_own_point(&nt);
-    test_brace(&nt);
+    test_majorise(&nt);
     test_plan(&nt);
     test_return(&nt);
     test_line(&nt);

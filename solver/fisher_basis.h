@@ -28,7 +28,7 @@ struct candidates {
     float *row;              /* (CANDIDATES, n) */
     float shift[CANDIDATES]; /* the mean of each */
     float *column;           /* (panels, n, KLR_SLIM) rows less shift */
-    double *exact;           /* (CANDIDATES or machines, and one, n) */
+    double *exact;           /* (max(CANDIDATES, machines) + 1, n) */
 };
 
 /* *c is all zero; free it in any case. */
@@ -36,8 +36,8 @@ static int candidates_create(struct candidates *c, const struct binary *problem,
                              size_t machines, struct klr_error *err);
 static void candidates_free(struct candidates *c);
 static double candidates_bytes(size_t n);
-/* As floats, to be judged together, at most CANDIDATES; as doubles, into exact
- * rows from `row` on. */
+/* Compute the kernels index (count): as floats, at most CANDIDATES, to be
+ * judged together; as doubles, into exact rows from `row` on. */
 static void candidates_load(struct candidates *c, const size_t *index,
                             size_t count);
 static void candidates_load_exact(struct candidates *c, size_t row,
@@ -63,11 +63,11 @@ struct basis {
     float **band; /* (bands) U, strip by strip of examples: high and low parts
                      of the functions of the band, (2, KLR_BAND, strip) */
     float **met;  /* (bands) l of kernels that are judged, (n, KLR_BAND) of the
-                     functions of the band; NULL: not kept */
+                     functions of the band; empty unless recalls */
     double *coef; /* A by columns, the k-th of k + 1 elements */
-    double *line; /* (bands * KLR_BAND) less l of the kernel to be taken */
-    bool rough;   /* U and means of the last function are those of what is still
-                     to become it: scale (u + U rest), and `smooth` its means */
+    double *line; /* (bands * KLR_BAND) -l of the kernel to be taken, scaled */
+    bool rough;   /* the last function, u, is orthogonalised only once: it is to
+                     become scale (u + U rest), with the means `smooth` */
     double *rest; /* (bands * KLR_BAND) */
     double scale, smooth[2];
     size_t part_room, band_room, met_room, coef_room, line_room, rest_room;
@@ -75,13 +75,13 @@ struct basis {
     double sum;   /* S */
 };
 
-/* A kernel beside the first functions of a basis. */
+/* A kernel k against the first functions of a basis; all zero at first. */
 struct judgement {
-    double norm, residual; /* (k, k); what the functions leave of it */
+    double norm, residual; /* (k, k), and that less l'l */
     double gradient;       /* mean+ k - mean- k - l'z */
-    size_t count;          /* the functions */
-    bool known;            /* false at first, all else being 0 */
-    bool exact;            /* of doubles alone */
+    size_t count;          /* of the functions */
+    bool known;            /* the norm is, and the means in the gradient */
+    bool exact;            /* computed of doubles alone */
 };
 
 static void basis_create(struct basis *basis, const struct binary *problem,
@@ -112,7 +112,7 @@ struct moment {
     double sum[2][CANDIDATES], square[CANDIDATES];
 };
 
-/* All that is wanted of the functions of one basis. */
+/* What one scan through the functions of a basis is to do. */
 struct scan {
     struct basis *basis;
     const struct candidates *c;
@@ -122,15 +122,16 @@ struct scan {
     size_t kernel;
     double norm, mean[2]; /* (k, k); of its classes */
     double scale;         /* what it is multiplied by */
-    bool joins;           /* as the next function, less what line says */
-    double *sum; /* (groups, bands * KLR_BAND + 1) U'(u / w) and u'(u / w) of
-                    what is left of it; of all examples first */
+    bool joins;           /* with U line added, it is stored as the next one */
+    double *sum; /* (groups, bands * KLR_BAND + 1) U'v and u'v for what is left
+                    of it, u, and v = u / w; in the end the first group has the
+                    sums over all examples */
     /* candidates, all that are loaded; false: none */
     bool judges;
     size_t met[PANELS];    /* functions that all of a panel have met */
-    bool fresh[PANELS];    /* some of a panel have met none */
+    bool fresh[PANELS];    /* some of a panel are not known yet */
     double *product;       /* U'k by groups, bands and panels, */
-    struct moment *moment; /* (groups) and these; of all examples first */
+    struct moment *moment; /* (groups) and these; summed up likewise */
     size_t sum_room, product_room;
 };
 
@@ -145,7 +146,8 @@ static int scan_create(struct scan *s, struct basis *basis,
 static void scan_free(struct scan *s);
 /* Room for all that a scan gives. */
 static int scan_grow(struct scan *s, struct klr_error *err);
-/* Of exact row q of the candidates. */
+/* The next scan is of the kernel in exact row q of the candidates alone, and
+ * does not let it join. */
 static void scan_kernel(struct scan *s, size_t q, size_t kernel);
 /* Scans through several bases, for which there is room. A last function that
  * is rough becomes smooth first. */
@@ -156,8 +158,10 @@ static void scan_smooth(struct scan *s);
 /* Groups of examples that are summed over together. */
 static size_t scan_groups(size_t n);
 
-/* What the kernel that joins is multiplied by, and the line: false if that
- * wants the sums of a scan, which does not join, for basis_begin_exact. */
+/* Have the kernel of scan_kernel join in the next scan: line and scale are set.
+ * basis_begin recalls l from the judgement by floats; false if that was not
+ * kept or is too coarse: after a scan basis_begin_exact takes l from its sums.
+ */
 static bool basis_begin(struct scan *s);
 static void basis_begin_exact(struct scan *s);
 /* After the scan: the new function, which is rough; false if the kernel adds
@@ -170,18 +174,19 @@ static int basis_judge_exact(struct scan *s, size_t q, size_t kernel,
 
 /* ---- judgements ---- */
 
-/* The kernel, which has the product l = U'k with it, meets function k. */
+/* Function k is added to the judgement of the kernel, l being their product
+ * U_k'k. */
 static void judgement_meet(const struct basis *basis, size_t kernel, size_t k,
                            double l, struct judgement *j);
-/* judgement (n), of which those of the candidates loaded go on from where they
- * are, before a scan and after it; the fewest functions are asked for where
- * candidates that have met as many stand side by side. */
+/* Before a scan and after it: ask for what the judgements (n) of the candidates
+ * loaded lack, and add it to them. A panel asks for all that one of its
+ * candidates lacks: those that have met as many should stand side by side. */
 static void candidates_ask(struct scan *s, const struct judgement *judgement);
 static void candidates_judge(const struct scan *s, struct judgement *judgement);
 /* False if floats cannot tell enough. */
 static bool judgement_is_clear(const struct judgement *j);
-/* The same with the least residual and the steepest gradient that the kernel
- * may have if floats cannot tell. */
+/* The judgement with the least residual and the steepest gradient that the
+ * errors of floats leave possible. */
 static struct judgement judgement_promise(const struct basis *basis,
                                           const struct judgement *j);
 

@@ -3,11 +3,12 @@
  * Conjugate gradients for exact kernel Fisher discriminants, see fisher.c: all
  * machines step together, so that a pass over K serves them all.
  *
- * Products of conjugate gradients are of float entries, as a rule. The residual
- * is carried along in them, and formed anew from double ones, an anchor, before
- * what they spoil could be seen; that grows with the way that was gone. Where R
- * = |a|^2, K e is carried along as well: it is the solution, so that errors of
- * it are none, but that K e - ke adds |K e - ke|^2 t^2 / (2c) to the gap.
+ * Products of conjugate gradients are of float entries, as a rule. They update
+ * the residual, which is formed anew from double entries, at an anchor, before
+ * their errors can be seen; these grow with the length of the steps since the
+ * last anchor. Where R = |a|^2, they update K e as well, as ke: this is the
+ * solution itself, so that its errors only add |K e - ke|^2 t^2 / (2c) to the
+ * gap.
  */
 #include "solver/internal.h"
 
@@ -32,9 +33,8 @@ static void fisher_product(struct fisher *f, size_t count, double *const *x,
 
 /* ---- anchors ---- */
 
-/* e without a part that it must not have; what K is to be multiplied by, and
- * where to. Of R = |a|^2 that are e and what K e is so far, of which K knows
- * most already. */
+/* What an anchor multiplies K by, x, and where to, y: e, with sum 0 restored,
+ * and where R = |a|^2 also ke. Returns how many. */
 static size_t exact_columns(const struct fisher *f, struct exact *m, double **x,
                             double **y)
 {

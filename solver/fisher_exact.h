@@ -25,8 +25,8 @@ struct exact {
     double *q;          /* (n) Q p; then the residual preconditioned, z */
     double weight;      /* of all examples */
     double rz, start;   /* r'z, and at the last anchor */
-    double way, way_e;  /* from there, of what makes r: e, or ke; and of e
-                           where that makes ke */
+    double way, way_e;  /* lengths of the steps since then: of e or, where R =
+                           |a|^2, of ke; and of e there */
     double scale, rho;  /* t, -b */
     double primal, gap; /* of e */
     double form;        /* e'Q e */
@@ -61,20 +61,21 @@ struct fisher {
 /* D_ii */
 static double exact_penalty(const struct fisher *f, const struct exact *m,
                             size_t i);
-/* Scale, threshold and objectives. Where the means of Q e have not parted there
- * are none. */
+/* Scale, threshold and objectives, from value and r; 0 and infinite where the
+ * positive class has not the larger mean of Q e. */
 static void exact_judge(const struct fisher *f, struct exact *m);
 /* Relative; the largest one of a struct fisher, for the clock. */
 static double exact_gap(const struct exact *m);
 static double fisher_gap(void *solver);
-/* What products of a way from the anchor may have done to an element, in the
- * mean: entries err by some 2^-24 of the largest, independently of each other.
- */
+/* The error, in the mean, of an element of products with steps of that length
+ * in all: entries of K err by some 2^-24 of the largest, independently of each
+ * other. */
 static double exact_error(const struct fisher *f, const struct exact *m,
                           double way);
-/* The part of P that this hides from the gap: errors of decision values, and
- * K e - ke, which is not 0 any more. */
+/* The part of P that such errors hide from the gap: those of decision values,
+ * and K e - ke, which is not 0 any more. */
 static double exact_hidden(const struct fisher *f, const struct exact *m);
+
 /* ---- N^-1: see fisher_inverse.c ---- */
 
 /* At the present c; unusable where the status is to stop, which the clock is

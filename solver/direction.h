@@ -64,11 +64,11 @@ struct direction {
     double *diagonal;        /* (n) K_ii */
     const double *cost;      /* (n) C_i, the caller's */
     double *s;               /* S, the caller's: see direction_solve */
-    int steps;               /* of conjugate gradients, at last */
+    int steps;               /* of conjugate gradients, in the last solve */
     double *total;           /* (columns) sum W; infinite without bias */
     const double *e;         /* beta - g, the caller's */
     double *q;               /* K e, the caller's */
-    bool known;              /* it is; else 0, in kv, too */
+    bool known;              /* q is K e; else it is 0, and kv lacks it */
     bool partial;            /* rows of negligible weight are left out */
     bool functions;          /* the form of the last step: see coupled.c */
     double rz;               /* in that form, <r, z> of the last step */
@@ -90,19 +90,19 @@ static double direction_bytes(size_t n, size_t columns);
 /* More rank for the preconditioner from now on; its operations so far. */
 static void direction_raise(struct direction *d);
 static double direction_flops(const struct direction *d);
-/* d->v, the step from g, and d->kv. Of one column s (n) are the roots of the
- * weights, of several s (n, columns) those of C_i p_ic. It becomes 0 where rows
- * are left out. q = K e, or zeros if it is not known; it becomes K e where it
- * is needed, else kv is less by that much. Ends early with a status of the
- * clock, or with `indefinite`. */
+/* The step from g into d->v, and K times it into d->kv. Given s, for one column
+ * the roots (n) of the weights, for several those (n, columns) of C_i p_ic: it
+ * becomes 0 in rows that are left out; e (n, columns); and q = K e if that is
+ * known, else zeros: then q becomes K e where it is needed, otherwise kv lacks
+ * K e. Ends early with a status of the clock, or with `indefinite`. */
 static enum klr_status direction_solve(struct direction *d, double *s,
                                        const double *e, double *q, bool known);
 /* out = K x on the rows kept and 0 on the others, which x has 0 too; false
  * where the clock ends it, see d->status. */
 static bool direction_product(struct direction *d, const double *x,
                               double *out);
-/* As direction_start() and direction_step(), for functions: see coupled.c. Both
- * name about <r, z>. */
+/* As direction_start() and direction_step(), for functions: see coupled.c. What
+ * stands for r'z is about <r, z>. */
 static double coupled_start(struct direction *d);
 static bool coupled_step(struct direction *d, double *norm);
 

@@ -35,7 +35,7 @@ struct precond {
     const struct klr_dense *dense; /* products for this processor */
 };
 
-/* Of diagonal elements that matter, beside the 1 of I. */
+/* Diagonal elements of S K S that are less do not matter beside the 1 of I. */
 static const double precond_least = 1e-2;
 
 /* The largest rank that an L of 32 MB may have; of up to 64 MB, where that is
@@ -47,8 +47,9 @@ static int precond_create(struct precond *m, const struct binary *problem,
                           size_t most, struct klr_error *err);
 static void precond_free(struct precond *m);
 static double precond_bytes(size_t n, size_t most);
-/* Do not keep L. Was it built for the last weights, double the limit of the
- * rank for the builds to come; more of it pays then. */
+/* The next L is built anew. If this one was for the last weights, its rank was
+ * too low: from now on the limit is doubled, and products saved count for more.
+ */
 static void precond_raise(struct precond *m);
 /* For the roots s (n) of the weights, which must stay until the next build. */
 static void precond_build(struct precond *m, const struct binary *problem,
@@ -66,11 +67,11 @@ static bool precond_is_dear(const struct precond *m);
 static void precond_solve(struct precond *m, const double *in, double *out);
 /* out = the inverse of M, applied to in. */
 static void precond_invert(struct precond *m, const double *in, double *out);
-/* The same for functions, h = sum_i s_i x_i K(x_i, .): nearly the inverse of
- * I + sum_i w_i K(x_i, .) K(x_i, .)', W = S^2, or with a bias W - w w'/ s's,
- * takes h to the function with coefficients t (rank) more for the pivots, and
- * is the identity across their kernels. Returns what is about the product of
- * both functions. */
+/* The same for functions: nearly the inverse of I + sum_i w_i k_i k_i', where
+ * k_i = K(x_i, .) and W = S^2, with a bias W - w w'/ s's in its place. It takes
+ * h = sum_i s_i x_i k_i to h plus the combination with coefficients t (rank) of
+ * the pivots' kernels, and leaves what is orthogonal to these as it is. Returns
+ * about the inner product of both functions. */
 static double precond_function(struct precond *m, bool bias, const double *x,
                                double *t);
 

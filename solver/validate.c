@@ -25,8 +25,8 @@ struct fold {
     struct klr_report *report;     /* (count) */
     struct fold_point *points;     /* (count) the caller's */
     struct klr_held_out *held_out; /* the caller's, or NULL */
-    struct klr_range *held;        /* positions of the fold */
-    struct klr_range *kept;        /* of a class beside it */
+    struct klr_range *held;        /* (k) of a batch: positions by class */
+    struct klr_range *kept;        /* (folds + 1) of a class beside the fold */
     size_t batch;                  /* examples predicted together, at most */
     double *product;               /* (batch, count, columns) */
     double *decision;              /* (batch, count, machines) */
@@ -80,7 +80,7 @@ static int fold_create(struct fold *v, struct klr_operator *op,
         return code;
     size_t values = count * v->ensemble.machines;
     v->batch = batch_size(layout->n / layout->folds + k, values);
-    if (!(v->held = klr_alloc(k, (layout->folds + 1) * sizeof *v->held, err)) ||
+    if (!(v->held = klr_alloc(k, sizeof *v->held, err)) ||
         !(v->kept = klr_alloc(layout->folds + 1, sizeof *v->kept, err)) ||
         !(v->product = klr_alloc(v->batch * count,
                                  v->ensemble.columns * sizeof(double), err)) ||

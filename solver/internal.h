@@ -35,16 +35,16 @@
 
 static struct klr_names *names_free(struct klr_names *names); /* NULL */
 static size_t names_count(const struct klr_names *names); /* 0 of NULL, too */
-/* Its index, if it is known. */
+/* The index of a name; false if there is no such name. */
 static bool names_find(const struct klr_names *names, const char *text,
                        size_t length, size_t *index);
-/* The same; it becomes known, and the first one makes *at, which is NULL. */
+/* The same, of a name that is added if need be; *at is created where NULL. */
 static int names_add(struct klr_names **at, const char *text, size_t length,
                      size_t *index, struct klr_error *err);
-/* Names come into ascending order, byte by byte, and with them labels (n). */
+/* Sort the names, byte by byte; labels (n) become their new indices. */
 static int names_sort(struct klr_names *names, size_t n, double *label,
                       struct klr_error *err);
-/* Added to *out, NULL at first; to be freed in any case. */
+/* Into *out, NULL at first; to be freed in any case. */
 static int names_copy(struct klr_names **out, const struct klr_names *names,
                       struct klr_error *err);
 /* The label that a text names; `names` may be NULL, for numbers. */
@@ -194,9 +194,9 @@ static int layout_find(const struct layout *layout, const char *option,
 static size_t layout_begin(const struct layout *layout, size_t c);
 static size_t layout_size(const struct layout *layout, size_t c);
 
-/* Ranges of class `c` that a training without the hole has, or that the part
- * of the hole has, if it has one, else its fold, are appended to
- * range[*count]: at most folds + 1. */
+/* Append to range[*count] the ranges, at most folds + 1, of the examples of
+ * class c that a training without the hole has; or of those in the hole's part,
+ * or in its fold where it has no part. */
 static void layout_kept(const struct layout *layout, size_t c, struct hole hole,
                         struct klr_range *range, size_t *count);
 static void layout_held(const struct layout *layout, size_t c, struct hole hole,
@@ -206,8 +206,8 @@ static void layout_held(const struct layout *layout, size_t c, struct hole hole,
 static int compare_labels(const void *a, const void *b);
 /* splitmix64 */
 static uint64_t random_next(uint64_t *state);
-/* The first of the items become a random choice of them: how many, at most
- * `wanted`. */
+/* Bring a random choice of the items to their front; returns how many these
+ * are: `wanted`, or all if there are fewer. */
 static size_t random_choose(uint64_t *state, size_t *item, size_t count,
                             size_t wanted);
 
@@ -257,9 +257,9 @@ static void operator_apply(struct klr_operator *op, struct klr_set rows,
                            struct klr_set cols, const double *v, size_t m,
                            enum klr_precision precision, double *out);
 
-/* The same of one set, while goes_on(context) says so, which the caller's
- * thread asks before each tile: false, and out is of no use, where it did
- * not. */
+/* The same with rows = cols = set. Before each tile the caller's thread asks
+ * goes_on(context): once that says no, the product ends, out is of no use, and
+ * false is returned. */
 static bool operator_try(struct klr_operator *op, struct klr_set set,
                          const double *v, size_t m,
                          enum klr_precision precision, bool (*goes_on)(void *),
@@ -293,8 +293,8 @@ static void operator_cross(struct klr_operator *op, const struct klr_points *x,
                            enum klr_precision precision, double *out);
 
 static struct klr_set set_of(const struct klr_range *range, size_t count);
-/* Puts `more` behind range (count), or lengthens the last where it adjoins; how
- * many ranges there are then. */
+/* Append `more` to range (count), or lengthen the last one where that adjoins;
+ * returns how many there are then. */
 static size_t set_append(struct klr_range *range, size_t count,
                          struct klr_range more);
 /* A set without its first i, whose ranges are put into range (set.count). */
@@ -343,9 +343,9 @@ static void clock_start(struct clock *clock, size_t problems);
 /* Of two reasons to stop: the last in their order stands for both. */
 static enum klr_status gravest(enum klr_status a, enum klr_status b);
 /* Begin so many problems, each of n examples. Where the total is known, they
- * end when a quarter of the limit of time is over, and of the rest their part
- * and that of the problems before: those that are still to come have time
- * left. */
+ * have a quarter of the limit of time, and of the rest the share that they and
+ * the problems before have in the work, so that those to come have time left.
+ */
 static void clock_next(struct clock *clock, size_t problems, size_t n);
 /* Of all problems: KLR_TIME_LIMIT, KLR_INTERRUPTED, or to go on. */
 static enum klr_status clock_status(const struct clock *clock,

@@ -363,7 +363,8 @@ static void ivm_shorten(struct ivm *ivm)
     ivm->candidates = kept;
 }
 
-/* Function v, behind the others, becomes one of them. */
+/* Function v, behind the others, becomes one of them, with coefficient 0; false
+ * as hessian_extend. */
 static bool ivm_extend(struct ivm *ivm, const double *v)
 {
     size_t r = ivm->h.rank;
@@ -379,8 +380,8 @@ static bool ivm_extend(struct ivm *ivm, const double *v)
     return hessian_extend(&ivm->h, square);
 }
 
-/* S and i, a step of the partial Cholesky factorisation of K, and its fit; as
- * that. */
+/* Example i joins S: a step of the partial Cholesky factorisation of K, and the
+ * fit. False where the Hessian's factor has no digits left. */
 static bool ivm_admit(struct ivm *ivm, size_t i)
 {
     const struct binary *b = ivm->problem;

@@ -10,10 +10,10 @@
 enum { MODEL_FORMAT = 1 }; /* version of our own section of the file */
 
 /* Support vectors are grouped by class, and have a coefficient for each machine
- * in which their class takes part. One against the rest: that is a coefficient
- * for each machine, in their order. Pairs, in LIBSVM's arrangement: that of
- * class a's vectors in the problem of classes (a, b) stands in row b - 1 if
- * a < b, in row b if a > b. */
+ * in which their class takes part. Where machines are classes, these are all of
+ * them, in their order. Of pairs, in LIBSVM's arrangement, that of class a's
+ * vectors in the problem of classes (a, b) stands in row b - 1 if a < b, in row
+ * b if a > b. */
 struct klr_model {
     enum klr_model_type type;
     enum klr_multiclass multiclass; /* KLR_OVO for two classes */

@@ -56,9 +56,9 @@ static size_t model_answer_work(size_t k)
     return k + k * k + (k + 1) * (k + 2);
 }
 
-/* r_ab (k, k): the probability of a, of the classes a and b; without
- * probabilities 1 for the one that the decision value is for, at 0 the second
- * one. */
+/* r_ab (k, k): the probability of class a against class b; without
+ * probabilities 1 for the one that wins, at a decision value of 0 the second,
+ * and 0 for the other. */
 static void answer_pairs(const struct klr_model *model, const double *decision,
                          double *r)
 {

@@ -93,8 +93,8 @@ static size_t smo_element(const struct smo *smo); /* bytes of an entry */
  * row but one has been asked for. */
 static const void *smo_row(struct smo *smo, size_t i);
 
-/* The rows of examples that have none in the cache, no more than there is room
- * for; those of the last ones stay longest. */
+/* Compute rows together, into the cache, which has none of them: at most
+ * SMO_FETCH, and no more than it has room for. The last ones stay longest. */
 static void smo_put_rows(struct smo *smo, const size_t *index, size_t count);
 
 /* ---- loops over a row: see smo_sweep.c ---- */

@@ -213,7 +213,7 @@ struct klr_weight {
     double weight;     /* > 0: C of that class is cost * weight */
 };
 
-/* Of several binary problems, that of theirs which comes last here. */
+/* Why training ended; of several binary problems, what comes last here. */
 enum klr_status {
     KLR_CONVERGED,
     KLR_PRECISION_LIMIT, /* eps is below what rounding allows */
@@ -317,9 +317,9 @@ struct klr_params {
     void *context;
 };
 
-/* Every numeric parameter with its letter, name, range, default and help, as
- * klr_params_init, klr_params_check and the command line read them. Ends with
- * an entry whose name is NULL. */
+/* The parameters that are a number, a choice, a flag or a string, each with its
+ * letter, name, range, default and help, as klr_params_init, klr_params_check
+ * and the command line read them. Ends with an entry whose name is NULL. */
 extern const struct klr_option klr_train_options[];
 
 void klr_params_init(struct klr_params *params);

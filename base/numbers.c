@@ -143,8 +143,8 @@ static int bit_length(wide x)
                 : 64 - __builtin_clzll((uint64_t)x | 1);
 }
 
-/* x 2^power + (a bit of less, if `sticky`), rounded; x > 0 has 55 bits if
- * sticky. The result is a normal number. */
+/* x 2^power rounded, where, if `sticky`, something less than 1 was cut off from
+ * x; x > 0 has at least 55 bits then. The result is a normal number. */
 static double round_wide(wide x, int power, bool sticky)
 {
     int drop = bit_length(x) - 53;

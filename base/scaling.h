@@ -26,9 +26,9 @@ struct klr_scaling_feature {
     size_t count;           /* rows that have it */
     double min, max;        /* over those rows */
     double unit;            /* a power of 2: all |values| are below 2 of it */
-    double mean, deviation; /* until all is seen in units, which neither
-                               overflow nor underflow, and deviation is the sum
-                               of squares */
+    double mean, deviation; /* while rows are being seen in units, lest they
+                               overflow or underflow, and deviation is the sum
+                               of squared distances from the mean */
     size_t column;          /* its place from 1; 0: it has none */
 };
 

@@ -110,8 +110,8 @@ void cli_write_answer(struct klr_output *out, const struct cli_answers *answers,
 struct cli_values {
     size_t size;      /* of a value, in bytes */
     const char *what; /* a line must be: "a number above 0" */
-    /* The end of a value that is the whole of text .. end, in which there are
-     * no blanks at the ends; something else: it is none. */
+    /* Reads text .. end, which has no blanks at its ends, into *value; returns
+     * `end` if all of it is a value, anything else if it is none. */
     const char *(*parse)(const char *text, const char *end, void *value);
     size_t n;
     void *value; /* (n) */

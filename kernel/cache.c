@@ -48,7 +48,7 @@ int klr_cache_create(struct klr_cache **out, size_t keys, size_t length,
     struct klr_cache *cache = klr_zalloc(1, sizeof *cache, err);
     if (!cache)
         goto done;
-    /* A cache of one key still needs two rows: that is the promise's size. */
+    /* two rows are promised, even to a cache of one key */
     double row = (double)length * (double)element;
     double table = 4.0 * sizeof(uint32_t) * (double)keys;
     if (keys >= CACHE_NONE || (double)bytes < table + 2 * row) {

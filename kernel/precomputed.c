@@ -54,8 +54,9 @@ static bool matrix_is_bare(const struct klr_features *x)
     return x->n == 0 || x->start[x->n] - x->start[0] == x->n;
 }
 
-/* Relative to the larger one of both elements, or of the diagonal of p and j:
- * what is about 0 there may be anything. */
+/* Whether two values of K_pj are equal up to rounding, relative to the largest
+ * of them, K_pp and K_jj: beside these a small one may have any relative error.
+ */
 static bool matrix_agree(const struct klr_points *points, size_t p, size_t j,
                          double here, double there)
 {

@@ -450,37 +450,45 @@ static int solution_drop_all(const struct binary *binary,
     return 0;
 }
 
-/* `count` binary problems with their solutions for each C. */
-static int system_solve(const struct training *training, struct binary *binary,
-                        struct solution **solution, size_t count,
-                        struct klr_error *err)
+/* What the solutions of a problem, for each C, want besides: the bound of
+ * lambda, examples dropped; and whether they are finite. */
+static int system_finish(const struct training *training,
+                         const struct binary *binary, struct solution *solution,
+                         struct klr_error *err)
 {
     const struct klr_params *params = training->params;
+    const struct system *system = training->system;
+    int code = 0;
+    if (params->lambda_bound && binary->whole)
+        code = lambda_bound(binary, system->solve, solution, err);
+    if (!code && system->model == KLR_MODEL_SKLR && !params->keep_bounded)
+        code = solution_drop_all(binary, solution, err);
+    for (size_t t = 0; !code && t < params->cost.count; t++)
+        if (!isfinite(solution[t].primal) || !isfinite(solution[t].rho))
+            code = klr_fail(err, KLR_E_DATA,
+                            "the objective overflows: scale the "
+                            "features, or choose a smaller -c or smaller "
+                            "weights");
+    return code;
+}
+
+/* `count` binary problems on the same examples, for each C. */
+static int system_solve(const struct training *training,
+                        const struct binary *binary, struct solution **solution,
+                        size_t count, struct klr_error *err)
+{
     const struct system *system = training->system;
     solve_all_fn *solve_all = training->multiclass == KLR_SOFTMAX
                                   ? system->softmax
                                   : system->solve_all;
+    size_t together = solve_all ? count : 1;
     int code = 0;
-    if (solve_all && count > 0) {
-        clock_next(binary->clock, count, binary->n);
-        code = solve_all(binary, count, solution, err);
-    }
-    for (size_t m = 0; m < count && !code; m++) {
-        if (!solve_all) {
-            clock_next(binary[m].clock, 1, binary[m].n);
-            code = system->solve(&binary[m], solution[m], err);
-        }
-        if (!code && params->lambda_bound && binary[m].whole)
-            code = lambda_bound(&binary[m], system->solve, solution[m], err);
-        if (!code && system->model == KLR_MODEL_SKLR && !params->keep_bounded)
-            code = solution_drop_all(&binary[m], solution[m], err);
-        for (size_t t = 0; !code && t < params->cost.count; t++)
-            if (!isfinite(solution[m][t].primal) ||
-                !isfinite(solution[m][t].rho))
-                code = klr_fail(err, KLR_E_DATA,
-                                "the objective overflows: scale the "
-                                "features, or choose a smaller -c or smaller "
-                                "weights");
+    for (size_t m = 0; m < count && !code; m += together) {
+        clock_next(binary->clock, together, binary->n);
+        code = solve_all ? solve_all(binary, count, solution, err)
+                         : system->solve(&binary[m], solution[m], err);
+        for (size_t i = m; i < m + together && !code; i++)
+            code = system_finish(training, &binary[i], solution[i], err);
     }
     return code;
 }

@@ -9,13 +9,12 @@
 #include <stddef.h>
 
 enum klr_code {
-    KLR_OK = 0,
-    KLR_E_USAGE,  /* an option value or a call that cannot be honoured */
-    KLR_E_MEMORY, /* an allocation failed, or a size overflowed */
-    KLR_E_LIMIT,  /* too little memory (-m), or time, for the problem */
-    KLR_E_IO,     /* a file cannot be opened, read or written */
-    KLR_E_DATA,   /* a data or range file is malformed */
-    KLR_E_MODEL,  /* a model file is malformed */
+    KLR_E_USAGE = 1, /* an option value or a call that cannot be honoured */
+    KLR_E_MEMORY,    /* an allocation failed, or a size overflowed */
+    KLR_E_LIMIT,     /* too little memory (-m), or time, for the problem */
+    KLR_E_IO,        /* a file cannot be opened, read or written */
+    KLR_E_DATA,      /* a data or range file is malformed */
+    KLR_E_MODEL,     /* a model file is malformed */
 };
 
 /* `message` is one line without file name and without final newline; it is

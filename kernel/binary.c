@@ -52,7 +52,7 @@ static int binary_create(struct klr_points *points, struct klr_error *err)
 {
     size_t groups = binary_groups(points);
     if (!binary_serves(points))
-        return KLR_OK;
+        return 0;
     points->common = points->value[0];
     points->narrow.common = points->narrow.value[0];
     points->nibble =
@@ -65,7 +65,7 @@ static int binary_create(struct klr_points *points, struct klr_error *err)
             size_t at = (p / SPAN * groups + k / LOOKUP_BITS) * SPAN + p % SPAN;
             points->nibble[at] |= (uint8_t)(1 << k % LOOKUP_BITS);
         }
-    return KLR_OK;
+    return 0;
 }
 
 /* Tables of the left rows: what a feature adds to the bytes of the nibbles that

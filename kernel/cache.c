@@ -70,7 +70,7 @@ int klr_cache_create(struct klr_cache **out, size_t keys, size_t length,
     if (!cache->arena || !cache->older || !cache->newer || !cache->key_of ||
         !cache->slot_of)
         goto done;
-    code = KLR_OK;
+    code = 0;
     cache_forget(cache);
     cache_divide(cache, length);
 done:

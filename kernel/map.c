@@ -31,17 +31,17 @@ static int map_resize(struct map *map, size_t slots, struct klr_error *err)
         if (old.feature[s] != MAP_FREE)
             map->feature[map_slot(map, old.feature[s])] = old.feature[s];
     klr_free(old.feature);
-    return KLR_OK;
+    return 0;
 }
 
 static int map_insert(struct map *map, int feature, struct klr_error *err)
 {
     size_t slot = map_slot(map, feature);
     if (map->feature[slot] == feature)
-        return KLR_OK;
+        return 0;
     map->feature[slot] = feature;
     map->count++;
-    return 2 * map->count <= map->slots ? KLR_OK
+    return 2 * map->count <= map->slots ? 0
                                         : map_resize(map, 4 * map->slots, err);
 }
 
@@ -64,7 +64,7 @@ static int map_enumerate(struct map *map, struct klr_error *err)
         for (size_t c = 0; c < count; c++)
             map->number[map_slot(map, sorted[c])] = (int)c;
     }
-    int code = sorted && map->number ? KLR_OK : KLR_E_MEMORY;
+    int code = sorted && map->number ? 0 : KLR_E_MEMORY;
     klr_free(sorted);
     return code;
 }

@@ -330,7 +330,7 @@ static int narrow_choose(struct klr_points *points, bool *serve,
     *serve = points->n > 0 && !points->compensated &&
              !(differences && points->form == SPARSE);
     if (!*serve)
-        return KLR_OK;
+        return 0;
     narrow->term = points->term;
     narrow->scale = choose_scale(points);
     if (distance && points->form == DENSE) {
@@ -350,7 +350,7 @@ static int narrow_choose(struct klr_points *points, bool *serve,
         dither_centres(points);
         *serve = all_fit(points);
     }
-    return KLR_OK;
+    return 0;
 }
 
 /* ---- storing ---- */
@@ -404,7 +404,7 @@ static int narrow_allocate(struct klr_points *points, struct klr_error *err)
     if (narrow->panel) /* rows there are none of */
         memset(narrow->panel + last, 0, (end - last) * sizeof(float));
     return narrow->fits && narrow->size && (narrow->panel || narrow->value)
-               ? KLR_OK
+               ? 0
                : KLR_E_MEMORY;
 }
 
@@ -428,7 +428,7 @@ static int narrow_store(struct klr_points *points, bool known,
     for (size_t p = 0; p < points->n; p++)
         points->narrow.fits[p] = known || row_fits(points, p);
     narrow_sizes(points);
-    return KLR_OK;
+    return 0;
 }
 
 static int narrow_create(struct klr_points *points, struct klr_error *err)
@@ -449,7 +449,7 @@ static int narrow_create_like(struct klr_points *points,
 {
     struct narrow *narrow = &points->narrow;
     if (!base->narrow.tiles)
-        return KLR_OK;
+        return 0;
     *narrow = base->narrow;
     narrow->fits = NULL;
     narrow->size = narrow->panel = narrow->value = NULL;

@@ -213,13 +213,12 @@ static int points_allocate(struct klr_points *points,
             return klr_fail(err, KLR_E_MEMORY, "too many features");
         points->panel =
             klr_alloc(n / SPAN * points->width + 1, SPAN * sizeof(double), err);
-        return points->panel ? KLR_OK : KLR_E_MEMORY;
+        return points->panel ? 0 : KLR_E_MEMORY;
     }
     points->start = klr_zalloc(x->n + 1, sizeof(size_t), err);
     points->column = klr_alloc(nonzeros, sizeof(int), err);
     points->value = klr_alloc(nonzeros, sizeof(double), err);
-    return points->start && points->column && points->value ? KLR_OK
-                                                            : KLR_E_MEMORY;
+    return points->start && points->column && points->value ? 0 : KLR_E_MEMORY;
 }
 
 /* Feature `number` of position p becomes `value`; rows come in order. */
@@ -276,7 +275,7 @@ static int points_check(const struct klr_points *points, size_t p, size_t row,
     if (kernel->type == KLR_POLYNOMIAL)
         most = kernel_power(most, kernel->degree);
     if (kernel_is_distance(kernel) || (isfinite(length) && isfinite(most)))
-        return KLR_OK;
+        return 0;
     return klr_fail_at(err, KLR_E_DATA, (long)row + 1, 0,
                        "the features are so large that the %s kernel "
                        "overflows; scale the data",
@@ -350,7 +349,7 @@ static int points_prepare(struct klr_points *points, bool dense,
         return code;
     points_choose(points, x, true);
     if (points->form == SPARSE)
-        return KLR_OK;
+        return 0;
     points_discard(points);
     return points_prepare(points, true, x, order, err);
 }

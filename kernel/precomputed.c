@@ -40,13 +40,13 @@ static int matrix_serial(const struct klr_features *x, size_t row, bool right,
                            "feature of every row");
     double value = x->value[begin];
     if (!right)
-        return KLR_OK;
+        return 0;
     if (!(value >= 1 && value <= most) || value != floor(value))
         return klr_fail_at(err, KLR_E_DATA, (long)row + 1, 0,
                            "serial number %.15g is not an integer from 1 to %d",
                            value, most);
     *serial = (int)value;
-    return KLR_OK;
+    return 0;
 }
 
 static bool matrix_is_bare(const struct klr_features *x)
@@ -118,7 +118,7 @@ static int matrix_check(const struct klr_points *points, const size_t *order,
         for (size_t j = 0; j < p; j++)
             if (!matrix_agree(points, p, j, m[p * n + j], m[j * n + p]))
                 return matrix_refuse(points, order, p, j, err);
-    return KLR_OK;
+    return 0;
 }
 
 static int matrix_create(struct klr_points *points,
@@ -148,5 +148,5 @@ static int matrix_create(struct klr_points *points,
         for (size_t j = 0; j < points->width; j++)
             points->matrix[p * points->width + j] =
                 matrix_lookup(x, order ? order[p] : p, right->serial[j]);
-    return base ? KLR_OK : matrix_check(points, order, err);
+    return base ? 0 : matrix_check(points, order, err);
 }

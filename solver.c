@@ -43,7 +43,7 @@
 #include "solver/trirls.c"     /* reweighted least squares, ended early */
 #include "solver/coef_step.c"  /* Newton and others for |beta|^2: a step, */
 #include "solver/coef.c"       /* and the method */
-#include "solver/hessian.c"    /* dense, of few columns: for the next two */
+#include "solver/hessian.c"    /* dense, of few columns: for span.c, too */
 #include "solver/ivm.c"        /* the same loss on points chosen greedily */
 #include "solver/columns.c"    /* K times few coefficients: for the next */
 #include "solver/lhalf.c"      /* half thresholding: an l1/2 regularizer */

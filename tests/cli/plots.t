@@ -564,6 +564,13 @@ for my $case ([ '1,2', "'1,2' is not FIRST,LAST,STEP" ],
     is("$run->{exit} $said", "2 argument -log2g/--log2g: $message",
         "wrong usage: $message");
 }
+for my $case ([ '-log2c', '-c', '-c', 1 ], [ '-log2g', '-g', '--gamma=1' ]) {
+    my ($own, $other, @option) = @$case;
+    $run = grid(@train, $own, '1,2,1', @option, 'heart_scale');
+    my ($said) = $run->{err} =~ /^klr-grid: error: (.*)/m;
+    is("$run->{exit} $said", "2 $own and $other exclude each other",
+        "wrong usage: $own @option");
+}
 is(grid(@train, '-c', 'x', 'heart_scale')->{exit}, 2,
     'the status of klr-train');
 for my $tool (qw(klr-grid klr-plot)) {

@@ -439,6 +439,10 @@ for my $case (
         . 'gamma, which --json has',
         put("$dir/other", $table =~ s/0.125/0.126/r), "$dir/table" ],
     [ 'klr-grid', "$dir/none: No such file or directory", "$dir/none" ],
+    [ 'klr-grid',
+        '3: no such file: data or results come last, behind options of '
+        . 'klr-train',
+        @train, 'heart_scale', '-v', 3 ],
     [ 'klr-grid', "$dir/no/x.png: cannot write: No such file or directory",
         '-o', "$dir/no/x.png", "$dir/json" ],
     [ 'klr-grid', "$dir/no/x: cannot write: No such file or directory", @train,

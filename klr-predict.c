@@ -13,6 +13,7 @@
 
 #include "base/memory.h"
 #include "base/numbers.h"
+#include "base/system.h"
 #include "base/threads.h"
 #include "cli/cli.h"
 #include "solver.h"
@@ -55,6 +56,7 @@ struct predict {
     struct klr_output *out;
     struct batch batch;
     struct cli_answers answers;
+    struct cli_progress progress;
     unsigned long long rows;
     int dimension; /* largest index of all rows */
     bool has_qid;
@@ -325,7 +327,13 @@ static int batch_answer(struct predict *predict, struct klr_error *err)
 static int predict_all(struct predict *predict)
 {
     struct klr_error err = {0}, late;
+    double begin = klr_seconds();
     int got = 1;
+    predict->progress = (struct cli_progress){
+        .name = predict->program->name,
+        .quiet =
+            predict->options.quiet || klr_output_is_stdout(predict->output),
+    };
     if (predict->options.probability == WITH)
         cli_write_names(predict->out, &predict->answers);
     while (got == 1) {
@@ -335,10 +343,15 @@ static int predict_all(struct predict *predict)
             err = late; /* of a row before one that cannot be read */
         }
         bool waiting = klr_reader_would_block(predict->reader);
-        if ((waiting || got < 0) && klr_output_flush(predict->out, &late))
+        if ((waiting || got < 0) && klr_output_flush(predict->out, &late)) {
+            cli_progress_end(&predict->progress);
             return cli_fail(predict->program, cli_output_name(predict->output),
                             &late);
+        }
+        cli_progress_rows(&predict->progress, predict->rows,
+                          klr_seconds() - begin);
     }
+    cli_progress_end(&predict->progress);
     return got < 0 ? cli_fail(predict->program, predict->data, &err) : -1;
 }
 

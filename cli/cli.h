@@ -76,10 +76,14 @@ struct cli_progress {
     const char *name; /* of the program */
     bool quiet;
     bool shown;     /* a line stands on the terminal */
-    double next;    /* line, in seconds of training */
+    double next;    /* line, in seconds from the start */
     size_t written; /* bytes */
 };
 int cli_progress(const struct klr_progress *progress, void *context);
+/* On a terminal alone, ten times a second: how many rows have had their turn
+ * after so many seconds. */
+void cli_progress_rows(struct cli_progress *progress, unsigned long long rows,
+                       double seconds);
 void cli_progress_end(struct cli_progress *progress); /* clears the line */
 
 /* Labels as they are printed, all of a model's. */

@@ -50,6 +50,15 @@ static void compose(char line[LINE_SIZE], const char *name,
              klr_plural((size_t)now->iterations), violation, objective, gap);
 }
 
+static void draw(struct cli_progress *progress, const char *line,
+                 double seconds)
+{
+    if (seconds < seconds_before_drawing)
+        return;
+    fprintf(stderr, "\r%.*s\033[K", TERMINAL_WIDTH, line);
+    progress->shown = true;
+}
+
 int cli_progress(const struct klr_progress *now, void *context)
 {
     struct cli_progress *progress = context;
@@ -58,10 +67,7 @@ int cli_progress(const struct klr_progress *now, void *context)
         return cli_signal() != 0;
     compose(line, progress->name, now);
     if (on_terminal()) {
-        if (now->seconds >= seconds_before_drawing) {
-            fprintf(stderr, "\r%.*s\033[K", TERMINAL_WIDTH, line);
-            progress->shown = true;
-        }
+        draw(progress, line, now->seconds);
     } else if (now->seconds >= seconds_before_line &&
                now->seconds >= progress->next &&
                progress->written + LINE_SIZE <= MOST_WRITTEN) {
@@ -69,6 +75,18 @@ int cli_progress(const struct klr_progress *now, void *context)
         progress->next = now->seconds + seconds_between_lines;
     }
     return cli_signal() != 0;
+}
+
+void cli_progress_rows(struct cli_progress *progress, unsigned long long rows,
+                       double seconds)
+{
+    char line[LINE_SIZE];
+    if (progress->quiet || seconds < progress->next || !on_terminal())
+        return;
+    snprintf(line, sizeof line, "%s: %llu rows, %.1f s", progress->name, rows,
+             seconds);
+    draw(progress, line, seconds);
+    progress->next = seconds + seconds_before_drawing;
 }
 
 void cli_progress_end(struct cli_progress *progress)

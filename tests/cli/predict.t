@@ -9,9 +9,11 @@ use Cwd 'abs_path';
 use Test::More;
 use IO::Select;
 use IPC::Open3;
+use IO::Handle;
 use List::Util qw(max sum);
 use JSON::PP ();
 use Symbol 'gensym';
+use POSIX qw(mkfifo);
 use KLR;
 use Judge;
 
@@ -415,6 +417,28 @@ SKIP: {
         my $path = data("$name.svm") // next;
         compare("$name, -b $_", $path, $path, $_) for 0, 1;
     }
+}
+
+# On a terminal: how many rows have been read, as long as there is more to read;
+# nothing of that stays, and nothing of it elsewhere.
+SKIP: {
+    skip 'there is no python3', 3 unless peer('python3');
+    my $in_terminal = 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) != 0)';
+    mkfifo("$dir/rows", 0600) or die "mkfifo: $!";
+    my $run = start([ 'python3', '-c', $in_terminal, bin('klr-predict'),
+            "$dir/rows", "$dir/klr", "$dir/output" ], env => { TERM => 'xterm' });
+    open my $rows, '+<', "$dir/rows" or die "$dir/rows: $!";
+    $rows->autoflush;
+    ok(wait_until($run, sub {
+                print $rows "5 1:1\n-1 2:1\n";
+                -e $run->{out_file} && get($run->{out_file}) =~ /\d rows/ }),
+        'rows are counted');
+    close $rows;
+    finish($run);
+    my $line = qr/\rklr-predict: \d+ rows, [\d.]+ s\e\[K/;
+    like($run->{out}, qr/^$line+\r\e\[KAccuracy = 100%/, 'and the line goes');
+    is(run([ 'klr-predict', '-', "$dir/klr", "$dir/output" ],
+            stdin => "5 1:1\n" x 200_000)->{err}, '', 'none elsewhere');
 }
 
 done_testing();

@@ -180,7 +180,7 @@ static int system_refuse(const struct system *closest, enum demand demand,
     case DEMAND_KERNEL:
         return klr_fail(err, KLR_E_USAGE,
                         "option -t: %s needs a positive semidefinite kernel; "
-                        "what takes any: %s",
+                        "solvers that take any: %s",
                         solver, others);
     case DEMAND_GAP:
         return klr_fail(err, KLR_E_USAGE, "option --gap: %s by %s %s: %s",

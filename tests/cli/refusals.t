@@ -195,7 +195,7 @@ my @values = (
     ['-s svm --regularizer coef', 'option --regularizer: svm by smo has not '
         . 'coef; what has: none'],
     ['-t sigmoid -a newton', 'option -t: newton needs a positive semidefinite '
-        . 'kernel; what takes any: smo, smo1, newton --regularizer coef, '
+        . 'kernel; solvers that take any: smo, smo1, newton --regularizer coef, '
         . 'cg --regularizer coef'],
     ['-t sigmoid -a smo --no-bias',
         'option --no-bias: smo always has a bias; what '
@@ -260,7 +260,7 @@ my @values = (
     ['-s kfd --no-bias', 'option --no-bias: exact always has a bias; what '
         . 'trains without: none'],
     ['-s kfd --regularizer kernel -t sigmoid', 'option -t: exact needs a '
-        . 'positive semidefinite kernel; what takes any: none'],
+        . 'positive semidefinite kernel; solvers that take any: none'],
     ['-s svm --link sigma', 'option --link: sigma is not a link of svm'],
     ['-s kfd --link checked', 'option --link: checked is not a link of kfd'],
     ['--link shrunk', 'option --link: shrunk is not a link of klr'],
@@ -274,7 +274,7 @@ my @values = (
     ['--multiclass softmax -a smo', 'option -a: smo does not train a softmax; '
         . 'what does: newton'],
     ['--multiclass softmax -t sigmoid', 'option -t: newton needs a positive '
-        . 'semidefinite kernel; what takes any: none'],
+        . 'semidefinite kernel; solvers that take any: none'],
     ['--multiclass softmax --link fitted', 'option --link: fitted is not a '
         . 'link of a softmax'],
     ['--calibrate no', "option --calibrate: 'no' is not one of cv, holdout, "

@@ -186,7 +186,7 @@ static enum klr_status newton_end(struct newton *nt, enum klr_status status)
 /* How the next step is made.
  *   Rank of the preconditioner: more where the last step took many of conjugate
  * gradients, and every few steps where the gap falls slowly.
- *   Accuracy of conjugate gradients: more every few steps, and where the gap was
+ *   Accuracy of conjugate gradients: more every few steps, and if the gap was
  * below 0.1 and falls slowly. Where it falls fast, at most what makes this step
  * the last one, since the gap falls by its square; just that where the gap is
  * small. More from a subset's solution that spoke for all: the residual is

@@ -89,6 +89,13 @@ PRELOADS   = $(patsubst tests/preload/%.c,$(BUILD)/tests/%.so,\
              $(wildcard tests/preload/*.c))
 UNIT_TESTS = $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(filter %.c,$(TESTS)))
 LINE_TESTS = $(filter %.t,$(TESTS))
+# Under sanitizers, and for another processor, tests of the tools, which are not
+# compiled, tell nothing new.
+ifeq ($(origin TESTS),file)
+COMPILED = $(filter-out tests/cli/plots.t tests/cli/tools.t,$(TESTS))
+else
+COMPILED = $(TESTS)
+endif
 FUZZERS    = $(BUILD)/data $(BUILD)/model
 LONG_TESTS = $(patsubst tests/long/%.c,$(BUILD)/long/%,\
              $(wildcard tests/long/*.c))
@@ -153,23 +160,26 @@ endif
 check-run: $(UNIT_TESTS) $(if $(LINE_TESTS),$(PROGRAMS) $(TEST_TOOLS))
 	$(RUN_TESTS) $(UNIT_TESTS) $(LINE_TESTS)
 
-## check-asan: the same tests under the address sanitizer
+## check-asan: the tests of programs under the address sanitizer
 check-asan:
-	$(MAKE) BUILD=build/asan BIN=build/asan CFLAGS="$(ASAN)" check-run
+	$(MAKE) BUILD=build/asan BIN=build/asan CFLAGS="$(ASAN)" \
+		TESTS="$(COMPILED)" check-run
 
 ## check-ubsan: the same tests under the undefined behaviour sanitizer
 check-ubsan:
-	$(MAKE) BUILD=build/ubsan BIN=build/ubsan CFLAGS="$(UBSAN)" check-run
+	$(MAKE) BUILD=build/ubsan BIN=build/ubsan CFLAGS="$(UBSAN)" \
+		TESTS="$(COMPILED)" check-run
 
 ## check-sanitizers: the same tests under both at once, in half the time
 check-sanitizers:
 	$(MAKE) BUILD=build/sanitize BIN=build/sanitize CFLAGS="$(SANITIZE)" \
-		check-run
+		TESTS="$(COMPILED)" check-run
 
 ## check-i386: the same tests where pointers and size_t have 32 bits
 check-i386:
 	$(MAKE) BUILD=build/i386 BIN=build/i386 CC=i686-linux-gnu-gcc \
-		CFLAGS="-Og -msse2 -mfpmath=sse" LDFLAGS=-static check-run
+		CFLAGS="-Og -msse2 -mfpmath=sse" LDFLAGS=-static \
+		TESTS="$(COMPILED)" check-run
 
 ## check-valgrind: scale, train and predict under valgrind
 check-valgrind: all

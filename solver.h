@@ -262,7 +262,7 @@ struct klr_params {
     int selection;        /* enum klr_selection, --selection, kfd by greedy */
     double eps;           /* -e; NaN: the solver's default. newton, cg: relative
                               duality gap (1e-6; newton with the regularizer
-                              kernel, for points of a grid with folds: 1e-4);
+                              kernel, for points of a grid with folds: 1e-3);
                               exact: the same (1e-14); smo:
                               svm, LIBSVM's tolerance on the KKT conditions;
                               klr, Keerthi's tau, in log-odds (1e-3); trirls:

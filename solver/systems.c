@@ -17,7 +17,7 @@
 
 static const struct system systems[] = {
     {SYSTEM(KLR, NEWTON, KERNEL), .needs_psd = true, .bias = BIAS_EITHER,
-     .gap = GAP_IS_EPS, .leave_out = true, .eps = 1e-6, .grid_eps = 1e-4,
+     .gap = GAP_IS_EPS, .leave_out = true, .eps = 1e-6, .grid_eps = 1e-3,
      .solve = newton_solve, .bytes = newton_bytes, .softmax = softmax_solve,
      .softmax_bytes = softmax_bytes},
     {SYSTEM(KLR, SMO, KERNEL), .bias = BIAS_ALWAYS, .gap = GAP_STOPS,
@@ -31,7 +31,7 @@ static const struct system systems[] = {
     {SYSTEM(KLR, TRIRLS, KERNEL), .needs_psd = true, .bias = BIAS_NEVER,
      .eps = 2.5, .solve = trirls_solve, .bytes = trirls_bytes},
     {SYSTEM(SKLR, NEWTON, KERNEL), .needs_psd = true, .bias = BIAS_EITHER,
-     .gap = GAP_IS_EPS, .eps = 1e-6, .grid_eps = 1e-4, .solve = newton_solve,
+     .gap = GAP_IS_EPS, .eps = 1e-6, .grid_eps = 1e-3, .solve = newton_solve,
      .bytes = newton_bytes},
     {SYSTEM(SKLR, SMO, KERNEL), .bias = BIAS_ALWAYS, .gap = GAP_STOPS,
      .eps = 1e-3, .solve = smo_solve},

@@ -20,8 +20,16 @@ JOBS   := $(shell nproc 2>/dev/null || echo 2)
 PREFIX  = /usr/local
 DESTDIR =
 BINDIR  = $(PREFIX)/bin
+LIBDIR  = $(PREFIX)/lib
+INCDIR  = $(PREFIX)/include
 DATADIR = $(BINDIR)/../share/klr
 MANDIR  = $(PREFIX)/share/man/man1
+DOCDIR  = $(PREFIX)/share/doc/klr
+BASHDIR = $(PREFIX)/share/bash-completion/completions
+ZSHDIR  = $(PREFIX)/share/zsh/site-functions
+FISHDIR = $(PREFIX)/share/fish/vendor_completions.d
+# Where klr.py goes: what PYTHONPATH names, or Python's own folder.
+PYTHONDIR = $(DATADIR)
 
 BUILD = build
 BIN   = .
@@ -38,8 +46,8 @@ LANGUAGE = -std=c11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -I. \
 	-ffp-contract=off -pthread
 COMPILE  = $(CC) $(LANGUAGE) $(WARNINGS) $(CFLAGS) $(CPPFLAGS)
 
-ASAN  = -O1 -g -fsanitize=address -fno-omit-frame-pointer
-UBSAN = -O1 -g -fsanitize=undefined,float-cast-overflow \
+ASAN  = -O1 -g1 -fsanitize=address -fno-omit-frame-pointer
+UBSAN = -O1 -g1 -fsanitize=undefined,float-cast-overflow \
 	-fno-sanitize-recover=all
 # Both together make gcc see a truncation that is not there.
 SANITIZE = $(ASAN) $(UBSAN) -Wno-format-truncation
@@ -47,8 +55,17 @@ SANITIZE = $(ASAN) $(UBSAN) -Wno-format-truncation
 # A program that exits with 1 must not be taken for one that a sanitizer or
 # valgrind stopped, hence 99.
 export ASAN_OPTIONS  = exitcode=99:allocator_may_return_null=1
+export TSAN_OPTIONS  = exitcode=99
 export UBSAN_OPTIONS = exitcode=99:print_stacktrace=1
 VALGRIND = valgrind -q --error-exitcode=99 --leak-check=full
+
+# What is made is named; V=1 shows the commands.
+ifdef V
+SAY = @:
+else
+SAY = @echo
+Q   = @
+endif
 
 # All processors, unless -j says otherwise.
 ifeq ($(MAKELEVEL)$(filter -j% --jobs%,$(MAKEFLAGS)),0)
@@ -68,35 +85,54 @@ NAMES    = klr-train klr-predict klr-scale
 PROGRAMS = $(NAMES:%=$(BIN)/%)
 MANUALS  = $(wildcard docs/*.1)
 SCRIPTS  = $(wildcard tools/klr-*)
-MODULES  = $(wildcard tools/*.py)
+PYTHON   = tools/klr.py tools/klr_library.py
+MODULES  = $(filter-out $(PYTHON),$(wildcard tools/*.py))
+GUIDES   = README CHANGELOG LICENSE CITATION.cff heart_scale \
+	$(wildcard docs/*.md docs/*.csv)
 
 # solver.c and kernel.c are one unit each; their parts are no objects. They take
 # longest to compile and so come first.
-UNITS   = $(wildcard kernel.c solver.c) $(wildcard base/*.c)
-COMMON  = $(wildcard cli/*.c)
-PARTS   = $(wildcard solver/*.c kernel/*.c)
+UNITS   = $(wildcard kernel.c solver.c) $(wildcard base/*.c base/*/*.c)
+COMMON  = $(wildcard cli/*.c cli/*/*.c)
+PARTS   = $(wildcard solver/*/*.c kernel/*.c)
 OBJECTS = $(UNITS:%.c=$(BUILD)/%.o) $(COMMON:%.c=$(BUILD)/%.o)
 
 # The tests link an archive, so that one which includes solver.c to reach its
 # statics does not meet solver.o again.
 ARCHIVE = $(BUILD)/klr.a
 
+# The library is the units without what programs share, in code that may lie
+# anywhere. Its ABI has the number SOVERSION.
+VERSION   := $(shell sed -n 's/^.define KLR_VERSION "\(.*\)"/\1/p' solver.h)
+SOVERSION  = 1
+LIBRARY    = $(BUILD)/lib/libklr.so.$(SOVERSION)
+LIBOBJECTS = $(UNITS:%.c=$(BUILD)/lib/%.o)
+HEADERS    = solver.h kernel.h $(addprefix base/,error.h memory.h numbers.h \
+	option.h text.h threads.h files/input.h files/output.h)
+
+# How shells complete options: tools/completions. The tools need Python.
+COMPLETED  = $(NAMES) $(if $(shell command -v python3),$(SCRIPTS:tools/%=%))
+COMPLETIONS = $(COMPLETED:%=$(BUILD)/completions/%.bash) \
+	$(COMPLETED:%=$(BUILD)/completions/_%) \
+	$(COMPLETED:%=$(BUILD)/completions/%.fish)
+
 # TESTS: sources of unit tests and command-line tests. tests/*.c are programs
 # that command-line tests call; they share nothing with the toolkit.
-TESTS      = $(wildcard tests/unit/*.c tests/cli/*.t)
+TESTS      = $(wildcard tests/unit/*/*.c tests/cli/*/*.t)
 TEST_TOOLS = $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/*.c))
 PRELOADS   = $(patsubst tests/preload/%.c,$(BUILD)/tests/%.so,\
              $(wildcard tests/preload/*.c))
 UNIT_TESTS = $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(filter %.c,$(TESTS)))
 LINE_TESTS = $(filter %.t,$(TESTS))
-# Under sanitizers, and for another processor, tests of the tools, which are not
-# compiled, tell nothing new.
+# Under sanitizers tests of the tools, which are not compiled, of documents and
+# of what is installed tell nothing new.
 ifeq ($(origin TESTS),file)
-COMPILED = $(filter-out tests/cli/plots.t tests/cli/tools.t,$(TESTS))
+COMPILED = $(filter-out tests/cli/tools/%.t $(addprefix tests/cli/programs/, \
+	cookbook.t installed.t kill.t library.t manual.t readme.t),$(TESTS))
 else
 COMPILED = $(TESTS)
 endif
-FUZZERS    = $(BUILD)/data $(BUILD)/model
+FUZZERS    = $(BUILD)/fuzz_data $(BUILD)/fuzz_model
 LONG_TESTS = $(patsubst tests/long/%.c,$(BUILD)/long/%,\
              $(wildcard tests/long/*.c))
 RUN_TESTS  = KLR_BIN=$(BIN) KLR_BUILD=$(BUILD) KLR_LIMIT=$(LIMIT) \
@@ -108,56 +144,109 @@ RUN_TESTS  = KLR_BIN=$(BIN) KLR_BUILD=$(BUILD) KLR_LIMIT=$(LIMIT) \
 all: $(PROGRAMS)
 
 $(PROGRAMS): $(BIN)/%: $(OBJECTS) $(BUILD)/%.o
-	$(COMPILE) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(SAY) "  LINK $@"
+	$(Q)$(COMPILE) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
-	$(COMPILE) -MMD -MP -c -o $@ $<
+	$(SAY) "  CC   $@"
+	$(Q)$(COMPILE) -MMD -MP -c -o $@ $<
 
 $(ARCHIVE): $(OBJECTS)
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(SAY) "  AR   $@"
+	$(Q)$(AR) rcs $@ $^
 
-## demo: train on heart_scale, predict it, show probabilities and metrics
+# ---- Library ----
+
+## lib: libklr.a and libklr.so, which programs link: docs/LIBRARY.md
+lib: $(BUILD)/lib/libklr.a $(BUILD)/lib/libklr.so
+
+$(LIBOBJECTS): $(BUILD)/lib/%.o: %.c
+	@mkdir -p $(@D)
+	$(SAY) "  CC   $@"
+	$(Q)$(COMPILE) -fPIC -MMD -MP -c -o $@ $<
+
+$(BUILD)/lib/libklr.a: $(LIBOBJECTS)
+	@rm -f $@
+	$(SAY) "  AR   $@"
+	$(Q)$(AR) rcs $@ $^
+
+$(LIBRARY): $(LIBOBJECTS) libklr.map
+	$(SAY) "  LINK $@"
+	$(Q)$(COMPILE) -shared -Wl,-soname,$(@F) -Wl,--version-script=libklr.map \
+		-Wl,-z,defs $(LDFLAGS) -o $@ $(LIBOBJECTS) $(LDLIBS)
+
+$(BUILD)/lib/libklr.so: $(LIBRARY)
+	@ln -sf $(<F) $@
+
+# ---- Try it ----
+
+## completions: of options, for bash, zsh and fish
+completions: $(COMPLETIONS)
+
+COMPLETE = tools/completions $(1) \
+	$(if $(wildcard tools/$*),tools/$*,$(BIN)/$*) >$@
+$(BUILD)/completions/%.bash: $(PROGRAMS) $(SCRIPTS) tools/completions
+	@mkdir -p $(@D)
+	$(Q)$(call COMPLETE,bash)
+$(BUILD)/completions/_%: $(PROGRAMS) $(SCRIPTS) tools/completions
+	@mkdir -p $(@D)
+	$(Q)$(call COMPLETE,zsh)
+$(BUILD)/completions/%.fish: $(PROGRAMS) $(SCRIPTS) tools/completions
+	@mkdir -p $(@D)
+	$(Q)$(call COMPLETE,fish)
+
+## demo: train on two thirds of heart_scale, judge the model on the rest
 demo: all
 	@mkdir -p $(BUILD)/demo
-	$(BIN)/klr-train -s klr -g 0.05 heart_scale $(BUILD)/demo/model
-	$(BIN)/klr-predict heart_scale $(BUILD)/demo/model $(BUILD)/demo/output
+	awk 'NR % 3 > 0' heart_scale >$(BUILD)/demo/train
+	awk 'NR % 3 == 0' heart_scale >$(BUILD)/demo/test
+	$(BIN)/klr-train -s klr -g 0.05 $(BUILD)/demo/train $(BUILD)/demo/model
+	$(BIN)/klr-predict $(BUILD)/demo/test $(BUILD)/demo/model \
+		$(BUILD)/demo/output
 	@echo "The first rows of $(BUILD)/demo/output (label, probabilities):"
 	@head -n 6 $(BUILD)/demo/output
 
 # ---- Tests ----
 
-# What includes solver.c to reach its statics is compiled in a third of the
-# time, or, with sanitizers, in half of it.
-$(BUILD)/tests/%: private override CFLAGS := \
-	$(subst -O2,-O1,$(subst -O1,-Og,$(CFLAGS)))
+# A test that includes solver.c to reach its statics is the whole program, so
+# that only what it reaches of them is compiled.
+$(UNIT_TESTS): private override CFLAGS := \
+	$(subst -O2,-Og,$(subst -O1,-Og,$(CFLAGS))) -fwhole-program
 
 $(BUILD)/tests/%: tests/unit/%.c $(ARCHIVE)
 	@mkdir -p $(@D)
-	$(COMPILE) -MMD -MP $(LDFLAGS) -o $@ $< $(ARCHIVE) $(LDLIBS)
+	$(SAY) "  CC   $@"
+	$(Q)$(COMPILE) -MMD -MP $(LDFLAGS) -o $@ $< $(ARCHIVE) $(LDLIBS)
 
 $(BUILD)/long/%: tests/long/%.c $(ARCHIVE)
 	@mkdir -p $(@D)
-	$(COMPILE) -MMD -MP $(LDFLAGS) -o $@ $< $(ARCHIVE) $(LDLIBS)
+	$(SAY) "  CC   $@"
+	$(Q)$(COMPILE) -MMD -MP $(LDFLAGS) -o $@ $< $(ARCHIVE) $(LDLIBS)
 
 $(TEST_TOOLS): $(BUILD)/tests/%: tests/%.c
 	@mkdir -p $(@D)
-	$(COMPILE) -MMD -MP $(LDFLAGS) -o $@ $< $(LDLIBS)
+	$(SAY) "  CC   $@"
+	$(Q)$(COMPILE) -MMD -MP $(LDFLAGS) -o $@ $< $(LDLIBS)
 
 # Libraries for LD_PRELOAD, which make the system under a program fail.
 $(BUILD)/tests/%.so: tests/preload/%.c
 	@mkdir -p $(@D)
-	$(COMPILE) -fPIC -shared -MMD -MP -o $@ $< -ldl
+	$(SAY) "  CC   $@"
+	$(Q)$(COMPILE) -fPIC -shared -MMD -MP -o $@ $< -ldl
 
-## check: all tests in a few minutes; TESTS="tests/cli/train.t ..." runs some
+## check: all tests in a few minutes; TESTS="tests/cli/train/train.t ..." runs some
 check: check-run
 ifeq ($(origin TESTS),file)
-check: check-symbols check-parts
+check: check-symbols check-parts check-floors
 endif
 
-# Command-line tests need the programs, unit tests only the archive.
-check-run: $(UNIT_TESTS) $(if $(LINE_TESTS),$(PROGRAMS) $(TEST_TOOLS))
+# Command-line tests need the programs, some what is installed, unit tests only
+# the archive.
+check-run: $(UNIT_TESTS) $(if $(LINE_TESTS),$(PROGRAMS) $(TEST_TOOLS)) \
+		$(if $(filter %/library.t %/python.t,$(TESTS)),lib) \
+		$(if $(filter %/installed.t,$(TESTS)),completions)
 	$(RUN_TESTS) $(UNIT_TESTS) $(LINE_TESTS)
 
 ## check-asan: the tests of programs under the address sanitizer
@@ -175,11 +264,31 @@ check-sanitizers:
 	$(MAKE) BUILD=build/sanitize BIN=build/sanitize CFLAGS="$(SANITIZE)" \
 		TESTS="$(COMPILED)" check-run
 
-## check-i386: the same tests where pointers and size_t have 32 bits
+## check-threads: two threads that use the library, under the thread sanitizer
+check-threads:
+	$(MAKE) BUILD=build/threads BIN=build/threads \
+		CFLAGS="-O1 -g -fsanitize=thread" \
+		TESTS=tests/unit/train/t-two_callers.c check-run
+
+# What pointers and size_t have a say in: memory, data, kernels and models.
+ifeq ($(origin TESTS),file)
+I386_TESTS = $(wildcard $(addprefix tests/unit/,base/*.c data/*.c kernel/*.c \
+	gram/*.c model/*.c) tests/cli/data/*.t tests/cli/model/*.t) \
+	$(addprefix tests/cli/train/,train.t memory.t)
+else
+I386_TESTS = $(TESTS)
+endif
+
+# Where the system runs no such programs they are compiled all the same.
+I386 = BUILD=build/i386 BIN=build/i386 CC=i686-linux-gnu-gcc \
+	CFLAGS="-Og -msse2 -mfpmath=sse" LDFLAGS=-static
+
+## check-i386: those that may differ where pointers and size_t have 32 bits
 check-i386:
-	$(MAKE) BUILD=build/i386 BIN=build/i386 CC=i686-linux-gnu-gcc \
-		CFLAGS="-Og -msse2 -mfpmath=sse" LDFLAGS=-static \
-		TESTS="$(COMPILED)" check-run
+	$(MAKE) $(I386) all
+	@if build/i386/klr-train --version >/dev/null 2>&1; then \
+		$(MAKE) $(I386) TESTS="$(I386_TESTS)" check-run; \
+	else echo "check-i386: no tests, 32-bit programs do not run here"; fi
 
 ## check-valgrind: scale, train and predict under valgrind
 check-valgrind: all
@@ -202,8 +311,9 @@ check-valgrind: all
 		$$out/model
 
 ## check-oom: every allocation of a run fails once
+check-oom: LIMIT = 3600
 check-oom: all $(TEST_TOOLS) $(PRELOADS)
-	$(RUN_TESTS) tests/oom.t
+	$(RUN_TESTS) $(wildcard tests/oom/*.t)
 
 ## check-fuzz: mutants of data and of models under both sanitizers
 check-fuzz:
@@ -211,13 +321,14 @@ check-fuzz:
 		fuzz-run
 
 fuzz-run: $(FUZZERS) $(PROGRAMS)
-	$(BUILD)/data -n $(MUTANTS)
-	$(BUILD)/model -n $(MUTANTS)
+	$(BUILD)/fuzz_data -n $(MUTANTS)
+	$(BUILD)/fuzz_model -n $(MUTANTS)
 	KLR_MUTANTS=$(COMMANDS) $(RUN_TESTS) tests/fuzz/commands.t
 
 $(FUZZERS): $(BUILD)/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/main.o \
 		$(BUILD)/tests/fuzz/mutate.o $(BUILD)/tests/fuzz/support.o $(ARCHIVE)
-	$(COMPILE) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(SAY) "  LINK $@"
+	$(Q)$(COMPILE) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 ## fuzz: targets for libFuzzer (clang), else for AFL++ (afl-cc)
 #
@@ -236,29 +347,41 @@ fuzz:
 
 libfuzzer: $(FUZZERS:%=%-fuzzer)
 	@for name in data model; do \
-		echo "$(BUILD)/$$name-fuzzer FOLDER tests/fuzz/corpus/$$name"; done
+		echo "$(BUILD)/fuzz_$$name-fuzzer FOLDER tests/fuzz/corpus/$$name"; done
 
 $(FUZZERS:%=%-fuzzer): $(BUILD)/%-fuzzer: $(BUILD)/tests/fuzz/%.o \
 		$(BUILD)/tests/fuzz/support.o $(ARCHIVE)
-	$(COMPILE) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(SAY) "  LINK $@"
+	$(Q)$(COMPILE) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 aflfuzz: $(FUZZERS)
 	@for name in data model; do \
 		echo "afl-fuzz -i tests/fuzz/corpus/$$name -o FOLDER" \
-			"$(BUILD)/$$name @@"; done
+			"$(BUILD)/fuzz_$$name @@"; done
 
 ## check-long: the tests that take longer
 check-long: LIMIT = 36000
 check-long: $(LONG_TESTS) all $(TEST_TOOLS) check-fuzz
 	$(RUN_TESTS) $(LONG_TESTS) $(wildcard tests/long/*.t)
 
+# A comparison leaves the list as it is, for the next one.
+## same: checksums of many runs into build/same; AGAINST=FILE compares with those
+same: all
+	KLR_BIN=$(BIN) KLR_BUILD=$(BUILD) tests/same.pl --jobs $(JOBS) \
+		$(if $(AGAINST),--against $(AGAINST),>$(BUILD)/same)
+
 ## check-parts: each part of solver.c, kernel.c and each benchmark parses alone
-# but bench/sgemm.c, which asks for OpenBLAS
+# but bench/time_sgemm.c, which asks for OpenBLAS
 check-parts:
 	@set -e; for part in $(PARTS) \
-	    $(filter-out bench/sgemm.c,$(wildcard bench/*.c bench/papers/*.c)); do \
-		$(CC) $(LANGUAGE) -w -fsyntax-only $$part; \
+	    $(filter-out bench/time_sgemm.c,$(wildcard bench/*.c bench/papers/*.c)); do \
+		$(CC) $(LANGUAGE) -w -Werror=implicit-function-declaration \
+			-fsyntax-only $$part; \
 	done
+
+## check-floors: no room of the solver uses one on a floor above
+check-floors:
+	perl tests/floors.pl
 
 ## check-symbols: solver.o and kernel.o export what their headers declare
 check-symbols: $(BUILD)/solver.o $(BUILD)/kernel.o
@@ -278,18 +401,23 @@ format-check:
 	@git ls-files '*.c' '*.h' | xargs awk 'length > 80 { wide = 1; \
 		print FILENAME ":" FNR ": wider than 80" } END { exit wide }'
 
-# cppcheck takes what klr_alloc hands out for leaked.
+ANALYZED = $(UNITS) $(COMMON) $(NAMES:%=%.c)
+
 ## analyze: clang-tidy and cppcheck, where they are installed
-analyze:
+analyze: $(foreach source,$(ANALYZED),tidy/$(source) cppcheck/$(source))
+
+tidy/%: %
 	@if command -v clang-tidy >/dev/null; then \
-		clang-tidy --quiet $(UNITS) $(COMMON) $(NAMES:%=%.c) -- \
-			$(LANGUAGE); \
-	else echo "analyze: no clang-tidy here"; fi
+		clang-tidy --quiet $< -- $(LANGUAGE); \
+	else echo "$@: no clang-tidy here"; fi
+
+# cppcheck takes what klr_alloc hands out for leaked.
+cppcheck/%: %
 	@if command -v cppcheck >/dev/null; then \
 		cppcheck --quiet --std=c11 -I. -D_GNU_SOURCE --error-exitcode=1 \
 			--enable=warning,portability --suppress=memleak:base/memory.c \
-			$(UNITS) $(COMMON) $(NAMES:%=%.c); \
-	else echo "analyze: no cppcheck here"; fi
+			$<; \
+	else echo "$@: no cppcheck here"; fi
 
 ## bench: side by side with LIBSVM, as ratios
 bench: all
@@ -299,13 +427,18 @@ bench: all
 bench-passes: all $(TEST_TOOLS)
 	bench/passes.pl
 
+## bench-basis: klr on a basis beside klr of all examples and svm-train
+bench-basis: all
+	bench/basis.pl
+
 ## bench-bars: large C, sparse models, paths, memory, threads against their bars
 bench-bars: all $(TEST_TOOLS)
 	bench/bars.pl
 
 $(BUILD)/lbfgs: bench/papers/lbfgs.c
 	@mkdir -p $(@D)
-	$(COMPILE) $(LDFLAGS) -o $@ $< $(LDLIBS)
+	$(SAY) "  CC   $@"
+	$(Q)$(COMPILE) $(LDFLAGS) -o $@ $< $(LDLIBS)
 
 # papers: the tables to make; QUICK=1 takes small sets and coarse grids, JOBS
 # says how many runs there are at once, ONLY which jobs, by a regular
@@ -321,20 +454,64 @@ papers: all $(BUILD)/lbfgs
 
 # ---- Installation ----
 
-## install: programs, tools and manual pages to DESTDIR/PREFIX
-install: all
-	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(DATADIR) $(DESTDIR)$(MANDIR)
+## install: programs, tools, manual pages, documents, completions, to PREFIX
+install: all completions
+	install -d $(addprefix $(DESTDIR),$(BINDIR) $(DATADIR) $(MANDIR) \
+		$(DOCDIR) $(BASHDIR) $(ZSHDIR) $(FISHDIR))
 	install -m 755 $(PROGRAMS) $(SCRIPTS) $(DESTDIR)$(BINDIR)
 	install -m 644 $(MODULES) $(DESTDIR)$(DATADIR)
-	$(if $(MANUALS),install -m 644 $(MANUALS) $(DESTDIR)$(MANDIR))
+	install -m 644 $(MANUALS) $(DESTDIR)$(MANDIR)
+	install -m 644 $(GUIDES) $(DESTDIR)$(DOCDIR)
+	@set -e; cd $(BUILD)/completions; for name in $(COMPLETED); do \
+		install -m 644 $$name.bash $(DESTDIR)$(BASHDIR)/$$name; \
+		install -m 644 _$$name $(DESTDIR)$(ZSHDIR); \
+		install -m 644 $$name.fish $(DESTDIR)$(FISHDIR); \
+	done
+
+# Headers find each other by -I$(INCDIR) alone.
+## install-lib: libraries, headers, klr.pc and klr.py to DESTDIR/PREFIX
+install-lib: lib
+	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(PYTHONDIR) \
+		$(DESTDIR)$(INCDIR)/klr/base/files
+	install -m 644 $(BUILD)/lib/libklr.a $(LIBRARY) $(DESTDIR)$(LIBDIR)
+	ln -sf $(notdir $(LIBRARY)) $(DESTDIR)$(LIBDIR)/libklr.so
+	sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|' \
+		-e 's|@INCDIR@|$(INCDIR)|; s|@VERSION@|$(VERSION)|' klr.pc.in \
+		>$(DESTDIR)$(LIBDIR)/pkgconfig/klr.pc
+	install -m 644 $(PYTHON) $(DESTDIR)$(PYTHONDIR)
+	@set -e; for header in $(HEADERS); do \
+		sed 's|^#include "|&klr/|' $$header \
+			>$(DESTDIR)$(INCDIR)/klr/$$header; \
+		chmod 644 $(DESTDIR)$(INCDIR)/klr/$$header; \
+	done
+
+## uninstall-lib: remove what install-lib put there
+uninstall-lib:
+	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,libklr.a libklr.so \
+		$(notdir $(LIBRARY)) pkgconfig/klr.pc)
+	rm -f $(PYTHON:tools/%=$(DESTDIR)$(PYTHONDIR)/%) \
+		$(HEADERS:%=$(DESTDIR)$(INCDIR)/klr/%)
+	-rmdir $(addprefix $(DESTDIR)$(INCDIR)/klr/,base/files base .) \
+		$(DESTDIR)$(DATADIR) 2>/dev/null
 
 ## uninstall: remove what install put there
 uninstall:
 	rm -f $(NAMES:%=$(DESTDIR)$(BINDIR)/%)
 	rm -f $(SCRIPTS:tools/%=$(DESTDIR)$(BINDIR)/%)
 	rm -f $(MODULES:tools/%=$(DESTDIR)$(DATADIR)/%)
-	-rmdir $(DESTDIR)$(DATADIR) 2>/dev/null
 	rm -f $(MANUALS:docs/%=$(DESTDIR)$(MANDIR)/%)
+	rm -f $(addprefix $(DESTDIR)$(DOCDIR)/,$(notdir $(GUIDES)))
+	rm -f $(COMPLETED:%=$(DESTDIR)$(BASHDIR)/%) \
+		$(COMPLETED:%=$(DESTDIR)$(ZSHDIR)/_%) \
+		$(COMPLETED:%=$(DESTDIR)$(FISHDIR)/%.fish)
+	-rmdir $(DESTDIR)$(DATADIR) $(DESTDIR)$(DOCDIR) 2>/dev/null
+
+# What is committed, with the time of the commit: the same bytes each time.
+## dist: a tarball of what is committed, build/klr-VERSION.tar.gz
+dist:
+	@mkdir -p $(BUILD)
+	git archive --prefix=klr-$(VERSION)/ HEAD | gzip -9n \
+		>$(BUILD)/klr-$(VERSION).tar.gz
 
 ## clean: remove everything that was made
 clean:
@@ -344,11 +521,13 @@ clean:
 help:
 	@sed -n 's/^## \([a-z-]*\): /\1\t/p' Makefile | \
 		awk -F '\t' '{ printf "  %-16s %s\n", $$1, $$2 }'
+	@echo "V=1 shows commands; PREFIX and DESTDIR say where to install to."
 
-.PHONY: all demo check check-run check-asan check-ubsan check-sanitizers \
-	check-i386 check-valgrind check-oom check-long check-fuzz fuzz-run \
-	fuzz libfuzzer aflfuzz check-parts check-symbols format-check analyze \
-	bench bench-passes bench-bars papers install uninstall clean help
+.PHONY: all lib completions demo check check-run check-asan check-ubsan \
+	check-sanitizers check-threads check-i386 check-valgrind check-oom \
+	check-long check-fuzz fuzz-run same fuzz libfuzzer aflfuzz check-parts check-floors check-symbols \
+	format-check analyze bench bench-passes bench-basis bench-bars papers install \
+	install-lib uninstall uninstall-lib dist clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 

@@ -3,15 +3,16 @@
  * Kernel functions, blocks of the Gram matrix and the row cache: the parts in
  * reading order.
  */
-#include "kernel/internal.h"
+#include "kernel/parts.h"
 
 #include "kernel/map.c"         /* features that occur, numbered */
 #include "kernel/points.c"      /* examples: dense or sparse, sizes, accuracy */
 #include "kernel/precomputed.c" /* examples of a given kernel matrix */
 #include "kernel/binary.c"      /* features of one value, four at a time */
+#include "kernel/lines.c"       /* where features of sparse rows stand */
 #include "kernel/tiles.c"       /* arithmetic for each instruction set */
 #include "kernel/sums.c"        /* sums that tiles cannot give */
-#include "kernel/narrow.c"      /* examples as floats, where these serve */
+#include "kernel/float_form.c"  /* examples as floats, where these serve */
 #include "kernel/gram.c"        /* blocks of the Gram matrix */
 #include "kernel/linear.c"      /* products with the features */
 #include "kernel/product.c"     /* products with tiles of the matrix */

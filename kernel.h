@@ -4,9 +4,9 @@
  *
  * Accuracy, for every entry and whatever the scale of the features, against
  * the kernel of the exact features: |K - K_exact| <= 1e-6 max(1, |K_exact|);
- * for the linear and polynomial kernels 1e-6 sqrt(K_ii K_jj), or the rounding
- * of K_exact, which is more where a polynomial is not semidefinite and K_ii is
- * almost 0.
+ * for the linear, polynomial and exponential kernels 1e-6 sqrt(K_ii K_jj), or
+ * the rounding of K_exact, which is more where a polynomial is not semidefinite
+ * and K_ii is almost 0.
  */
 #ifndef KLR_KERNEL_H
 #define KLR_KERNEL_H
@@ -18,6 +18,10 @@
 #include "base/error.h"
 #include "base/threads.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* u'v is the inner product. Numbers and names are the values of -t. */
 enum klr_kernel_type {
     KLR_LINEAR,      /* u'v */
@@ -28,18 +32,19 @@ enum klr_kernel_type {
                         feature s is the kernel with example number s, 0 if
                         it is not there */
     KLR_LAPLACIAN,   /* exp(-gamma |u-v|_1) */
+    KLR_EXPONENTIAL, /* exp(2 gamma u'v): Lin & Lin (2003), (17) */
     KLR_KERNEL_TYPES
 };
 
 struct klr_kernel {
     enum klr_kernel_type type;
     int degree;   /* >= 0 */
-    double gamma; /* > 0 for RBF and Laplacian; any for the others */
+    double gamma; /* > 0 for RBF, Laplacian and exponential; any for others */
     double coef0;
 };
 
 /* "linear", "polynomial", "rbf", "sigmoid", "precomputed" (as LIBSVM's model
- * files spell them), "laplacian", NULL. */
+ * files spell them), "laplacian", "exponential", NULL. */
 extern const char *const klr_kernel_names[KLR_KERNEL_TYPES + 1];
 
 /* True if the type and parameters guarantee a positive semidefinite Gram
@@ -75,10 +80,11 @@ struct klr_set {
 struct klr_points;
 
 /* Prepare x; position p holds row order[p], or row p where order is NULL. The
- * pool, or NULL, helps and is not kept. *out is NULL after a failure.
- * KLR_E_MEMORY; KLR_E_DATA (line = row number from 1) if a precomputed row has
- * no valid serial number, or differs from its column by more than rounding, or
- * if the features are so large that an inner product or polynomial overflows.
+ * pool may be NULL; it helps and is not kept. *out is NULL after a failure.
+ * KLR_E_MEMORY; KLR_E_DATA, with the row number from 1 as the line:
+ * - a precomputed row has no valid serial number, or differs from its column by
+ *   more than rounding;
+ * - the features are so large that an inner product or polynomial overflows.
  */
 int klr_points_create(struct klr_points **out, const struct klr_kernel *kernel,
                       const struct klr_features *x, const size_t *order,
@@ -95,10 +101,16 @@ int klr_points_create_like(struct klr_points **out,
 struct klr_points *klr_points_free(struct klr_points *points); /* NULL */
 
 size_t klr_points_count(const struct klr_points *points);
+/* How many entries of K are computed in the time of writing one to memory that
+ * is new to the process, about. */
+double klr_points_price(const struct klr_points *points);
+/* A bound of the error of double entries, relative to the largest entry; at
+ * least 2^-53. */
+double klr_points_rounding(const struct klr_points *points);
 
-/* Halves are entries in 0..1 to the nearest of 65535 parts, in 16 bits; only
- * products take them. */
-enum klr_precision { KLR_HALF, KLR_FLOAT, KLR_DOUBLE };
+/* KLR_FIXED16 is fixed point of 16 bits: entries in 0..1, rounded to the
+ * nearest multiple of 1/65535. Only products take it. */
+enum klr_precision { KLR_FIXED16, KLR_FLOAT, KLR_DOUBLE };
 
 static inline size_t klr_precision_bytes(enum klr_precision precision)
 {
@@ -107,10 +119,10 @@ static inline size_t klr_precision_bytes(enum klr_precision precision)
                                     : sizeof(uint16_t);
 }
 
-/* to (rows, count) = the halves of `from`, both with `pitch` elements from row
- * to row. */
-void klr_halve(const float *from, size_t rows, size_t count, size_t pitch,
-               uint16_t *to);
+/* Convert floats in 0..1, `from` (rows, count), to fixed point; both have
+ * `pitch` elements from row to row. */
+void klr_to_fixed16(const float *from, size_t rows, size_t count, size_t pitch,
+                    uint16_t *to);
 
 /* The block K[rows of a, cols of b] into out, row-major with `stride` elements
  * from row to row; out is float or double as `precision` says. Floats come from
@@ -125,7 +137,7 @@ void klr_gram(const struct klr_points *a, struct klr_range rows,
               enum klr_precision precision, void *out, size_t stride,
               void *workspace);
 
-/* The same of the `count` rows `row` of a, in any order. */
+/* As klr_gram, for the `count` rows `row` of a, in any order. */
 void klr_gram_rows(const struct klr_points *a, const size_t *row, size_t count,
                    const struct klr_points *b, struct klr_set cols,
                    enum klr_precision precision, void *out, size_t stride,
@@ -144,78 +156,85 @@ void klr_gram_diagonal(const struct klr_points *points, struct klr_set set,
  * Vectors are taken by up to KLR_SLICE at once. */
 enum { KLR_TILE = 256, KLR_SLICE = 4, KLR_GROUP = 8 };
 
-/* A tile T (h, w), h and w at most KLR_TILE, with `pitch` elements from row to
- * row, times m vectors (1 or KLR_SLICE) from either side:
- *   forward (m, KLR_TILE)  = right T'   for right (m, KLR_TILE), or both NULL
- *   backward (m, KLR_TILE) = left T     for left (m, KLR_TILE), or both NULL
- * of which h, w, h, w elements of a row count; `right` holds zeros after its w
- * elements up to a multiple of KLR_GROUP. Products and sums are of doubles,
- * those of halves of floats, in an order that depends on h and w alone. */
+/* Multiply a tile T (h, w) by m vectors, 1 or KLR_SLICE, from either side. h
+ * and w are at most KLR_TILE; rows of T are `pitch` elements apart.
+ *   forward (m, KLR_TILE)  = right T'   for right (m, KLR_TILE), or both NULL.
+ *   backward (m, KLR_TILE) = left T     for left (m, KLR_TILE), or both NULL.
+ * Rows of forward, right, backward and left have h, w, w and h elements that
+ * count. After its w elements `right` holds zeros up to a multiple of
+ * KLR_GROUP. Products and sums are of doubles (of floats for fixed point), in
+ * an order that depends on h and w alone. */
 typedef void klr_tile_multiply(const void *tile, enum klr_precision precision,
                                size_t pitch, size_t h, size_t w, size_t m,
                                const double *right, double *forward,
                                const double *left, double *backward);
-/* The fastest one here. Last bits depend on whether it rounds products. */
+/* The fastest multiplier of this processor. The last bits of its results depend
+ * on whether it rounds products before adding them. */
 klr_tile_multiply *klr_tile_multiplier(void);
 
-/* X (n, width): the features in use of all examples, not for precomputed
- * kernels; `stored` of its elements are kept. */
+/* The features in use make a matrix X (n, width), except with precomputed
+ * kernels. klr_points_stored tells how many of its elements are stored. */
 size_t klr_points_width(const struct klr_points *points);
 size_t klr_points_stored(const struct klr_points *points);
 
+/* The rows of points that are sparse: those of row i are column[start[i] ..
+ * start[i + 1]), numbers of features in ascending order, and the values beside
+ * them. False where they are dense. */
+bool klr_points_rows(const struct klr_points *points, const size_t **start,
+                     const int **column, const double **value);
 /* z += X[rows]' V and out = X[rows] Z, for m <= KLR_SLICE columns: v, out
- * (|rows|, m; pitch apart), z (width, KLR_SLICE). Points made like others share
- * their width. */
+ * (|rows|, m; pitch apart), z (width, m). Points made like others share their
+ * width. */
 void klr_points_multiply(const struct klr_points *points, struct klr_range rows,
                          const double *v, size_t pitch, size_t m, double *z);
 void klr_points_expand(const struct klr_points *points, struct klr_range rows,
                        const double *z, size_t m, double *out, size_t pitch);
 
-/* ---- Dense products ----
- * With row-major matrices, `pitch` elements from row to row. Every element of a
- * result is summed in an order that depends on the inner dimension alone:
- * rows may be divided as one likes. */
+/* ---- Dense products ---- Matrices are row-major, `pitch` elements from row to
+ * row. Every element of a result is summed in an order that depends on the
+ * inner dimension alone, so rows may be divided among calls and threads in any
+ * way. */
 enum { KLR_PANEL = 32, KLR_SLIM = 16, KLR_BAND = 48 };
 
 struct klr_dense {
     /* out (rows, KLR_PANEL) += A (rows, inner; pitch) B (inner, KLR_PANEL) */
-    void (*panel)(size_t rows, size_t inner, const float *a, size_t pitch,
-                  const float *b, float *out);
+    void (*gemm_32)(size_t rows, size_t inner, const float *a, size_t pitch,
+                    const float *b, float *out);
     /* out (rows, KLR_SLIM) += A B (inner, KLR_SLIM) for A as above, or
      * transposed: A (inner, rows; pitch), A' B. */
-    void (*slim)(size_t rows, size_t inner, const float *a, size_t pitch,
-                 bool transposed, const float *b, float *out);
+    void (*gemm_16)(size_t rows, size_t inner, const float *a, size_t pitch,
+                    bool transposed, const float *b, float *out);
     /* out (KLR_BAND, KLR_BAND), of which rows x cols count, = A'B for A (inner,
      * rows) and B (inner, cols) of float or double elements; where they are one
      * matrix, its upper triangle. Products and sums are of doubles. */
     void (*gram)(size_t inner, const void *a, const void *b,
                  enum klr_precision precision, size_t pitch, size_t rows,
                  size_t cols, double *out);
-    /* The same for floats, but rounded: products are summed up in floats over
-     * 64 rows, and only then in doubles. Elements up to KLR_BAND from a and b
-     * on must be there to read in all rows. */
-    void (*cross)(size_t inner, const float *a, const float *b, size_t pitch,
-                  size_t rows, size_t cols, double *out);
+    /* As gram for floats, but rounded: products are summed in floats over 64
+     * rows, and only these sums in doubles. Every row of a and b must have
+     * KLR_BAND elements to read. */
+    void (*syrk_rounded)(size_t inner, const float *a, const float *b,
+                         size_t pitch, size_t rows, size_t cols, double *out);
     /* x (rows, cols; to) = R^-T x for an upper triangle R (rows, rows; pitch)
      * of at most KLR_BAND rows. */
     void (*divide)(size_t rows, const double *r, size_t pitch, size_t cols,
                    double *x, size_t to);
-    /* out (cols) += A'x and out (rows) = A w for A (rows, cols), cols a
-     * multiple of 8: the same bits everywhere. */
-    void (*project)(size_t rows, size_t cols, const float *a, size_t pitch,
-                    const double *x, double *out);
+    /* gemv_t: out (cols) += A'x; expand: out (rows) = A w. A is (rows, cols),
+     * cols a multiple of 8; the bits are the same on every processor. */
+    void (*gemv_t)(size_t rows, size_t cols, const float *a, size_t pitch,
+                   const double *x, double *out);
     void (*expand)(size_t rows, size_t cols, const float *a, size_t pitch,
                    const double *w, double *out);
 };
-/* The fastest ones here. With and without fused multiplication the last bits of
- * panel, slim, gram and cross differ. */
+/* The fastest functions of this processor. The last bits of gemm_32, gemm_16,
+ * gram and syrk_rounded depend on whether it fuses multiplication and
+ * addition. */
 const struct klr_dense *klr_dense(void);
 
-/* ---- The logistic function ----
- * For each z (n): p = 1 / (1 + e^-z), rest = 1 - p = 1 / (1 + e^z), and, unless
- * loss is NULL, loss = log(1 + e^z), each within 4 units in the last place and
- * the same bits everywhere; p and rest below 2^-1022 are 0, and what is no
- * number stays none. z may be p, rest or loss. */
+/* ---- The logistic function ---- For each z (n): p = 1 / (1 + e^-z), rest = 1
+ * - p = 1 / (1 + e^z) and, unless loss is NULL, loss = log(1 + e^z). Each is
+ * within 4 units in the last place, with the same bits on every processor. p
+ * and rest below 2^-1022 become 0; NaN stays NaN. z may be p, rest or loss. */
 void klr_logistic(size_t n, const double *z, double *p, double *rest,
                   double *loss);
 
@@ -237,26 +256,21 @@ struct klr_cache *klr_cache_free(struct klr_cache *cache); /* NULL */
  * many other keys have been asked for as there is room for rows. */
 void *klr_cache_row(struct klr_cache *cache, size_t key);
 
-/* Whether the row of `key` is there: changes nothing. */
+/* True if the row of `key` is cached. Does not count as a use of the row. */
 bool klr_cache_holds(const struct klr_cache *cache, size_t key);
 
 /* How many rows there is room for, at least two. */
 size_t klr_cache_room(const struct klr_cache *cache);
 
-/* A column that rows did not have. */
-#define KLR_NO_COLUMN SIZE_MAX
+/* Begin with room for `rows` rows rather than for all that fit. Call it before
+ * any row is asked for. The room doubles when the rows that were dropped and
+ * asked for again have cost as much as new memory, which is `price` rows for
+ * each row of room. So the total cost is at most about twice that of the better
+ * choice: keep all, or keep few. */
+void klr_cache_begin(struct klr_cache *cache, size_t rows, double price);
 
-/* Completes the rows of `count` keys: their new columns are to be filled in. */
-enum { KLR_CACHE_FILL = 32 }; /* the most rows of a call */
-typedef void klr_cache_fill(void *context, const size_t *key, void *const *row,
-                            size_t count);
-
-/* The columns become the old columns from[0..length), ascending, with new ones
- * between them where from[t] is KLR_NO_COLUMN. Every cached row is rearranged
- * in place; the arena is divided anew, and rows that no longer fit are
- * forgotten, the least recently used first. `fill` is called for all rows, some
- * at a time, if there are new columns, and may be NULL if there are none. */
-void klr_cache_remap(struct klr_cache *cache, const size_t *from, size_t length,
-                     klr_cache_fill *fill, void *context);
+#ifdef __cplusplus
+}
+#endif
 
 #endif

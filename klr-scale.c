@@ -13,17 +13,20 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "base/numbers.h"
+#include "base/system.h"
 #include "cli/cli.h"
-#include "cli/scaling.h"
+#include "cli/scale/scale_run.h"
 #include "solver.h"
 
 struct scale_options {
     double lower, upper; /* NaN: not given */
     const char *save, *restore;
-    int standardize, exact, unlabelled, string_labels;
+    int standardize, exact, unlabelled, string_labels, quiet;
 };
 
 /* How a column of the scaling is written. */
@@ -58,6 +61,8 @@ struct scale {
     struct label_text label[LABELS];
     size_t nonzeros_read, nonzeros_written;
     bool has_qid;
+    struct cli_progress progress;
+    double begin; /* of the run, in seconds */
 };
 
 static const struct klr_option scale_table[] = {
@@ -116,6 +121,12 @@ static const struct klr_option scale_table[] = {
      .name = "string-labels",
      .offset = offsetof(struct scale_options, string_labels),
      .help = "labels are names, not numbers, and stay as they are"},
+    {.type = KLR_FLAG,
+     .letter = 'q',
+     .name = "quiet",
+     .offset = offsetof(struct scale_options, quiet),
+     .group = "Output",
+     .help = "no warnings"},
     {.name = NULL},
 };
 
@@ -304,6 +315,21 @@ static int put_row(struct scale *scale, struct klr_output *out,
     return code;
 }
 
+/* In the first pass; `context` is a struct scale. */
+static void tell_read(unsigned long long rows, void *context)
+{
+    struct scale *scale = context;
+    cli_progress_rows(&scale->progress, "rows read", rows,
+                      klr_seconds() - scale->begin);
+}
+
+/* In the second pass. */
+static void tell_written(struct scale *scale)
+{
+    cli_progress_rows(&scale->progress, "rows scaled", scale->rows,
+                      klr_seconds() - scale->begin);
+}
+
 /* All rows; what is written leaves before waiting for more to read. */
 static int put_rows(struct scale *scale, struct klr_reader *reader,
                     struct klr_output *out, struct klr_error *err)
@@ -316,6 +342,7 @@ static int put_rows(struct scale *scale, struct klr_reader *reader,
         if (code)
             return code;
         scale->rows++;
+        tell_written(scale);
         if (klr_reader_would_block(reader) && klr_output_flush(out, err)) {
             scale->file = "stdout";
             return KLR_E_IO;
@@ -430,19 +457,29 @@ static void warn_unknown(struct scale *scale, const struct cli_program *program)
                  cli_input_name(scale->options.restore), unknown, first);
 }
 
+/* Zeros that are scaled, where they make the file more than twice as long. */
+static void warn_zeros(const struct scale *scale,
+                       const struct cli_program *program)
+{
+    bool standardize = scale->scaling.features.standardize;
+    size_t before = scale->nonzeros_read, after = scale->nonzeros_written;
+    if (after > before && after - before > before)
+        cli_warn(program,
+                 "zeros are scaled too: %zu value%s before, %zu after; with "
+                 "-l 0%s zeros stay zeros where no feature is negative",
+                 before, klr_plural(before), after,
+                 standardize ? " in place of --standardize" : "");
+}
+
 static void warn(struct scale *scale, const struct cli_program *program)
 {
+    if (scale->options.quiet)
+        return;
     if (scale->has_qid)
         cli_warn(program, "query ids (qid:) are left out");
     if (scale->options.restore)
         warn_unknown(scale, program);
-    if (scale->nonzeros_written > scale->nonzeros_read &&
-        !scale->scaling.features.standardize)
-        cli_warn(program,
-                 "zeros are scaled too: %zu feature%s before, %zu after; with "
-                 "-l 0 zeros stay zeros where no feature is negative",
-                 scale->nonzeros_read, klr_plural(scale->nonzeros_read),
-                 scale->nonzeros_written);
+    warn_zeros(scale, program);
 }
 
 /* No output is what is read: its end would never come. */
@@ -496,14 +533,26 @@ static int find_ranges(struct scale *scale, struct klr_reader *reader,
         return code;
     }
     scale->file = scale->data;
-    code = cli_scaling_learn(&scale->scaling, reader, err);
+    code = cli_scaling_learn(&scale->scaling, reader, tell_read, scale, err);
     return code || !options->save ? code : write_ranges(scale, err);
+}
+
+/* Else rows appear between the progress, or a program that reads them may show
+ * its own. */
+static bool writes_to_file(void)
+{
+    struct stat status;
+    return fstat(STDOUT_FILENO, &status) == 0 && S_ISREG(status.st_mode);
 }
 
 static int write_scaled(struct scale *scale, struct klr_reader *reader,
                         struct klr_error *err)
 {
     struct klr_output *out;
+    if (!writes_to_file()) {
+        cli_progress_end(&scale->progress);
+        scale->progress.quiet = true;
+    }
     scale->file = "stdout";
     int code = klr_output_open(&out, "-", err);
     if (!code)
@@ -572,7 +621,10 @@ int main(int argc, char **argv)
     if (status >= 0)
         return status;
     scale.data = operand[0];
+    scale.begin = klr_seconds();
+    scale.progress.name = program.name;
     int code = run(&scale, &err);
+    cli_progress_end(&scale.progress);
     if (!code)
         warn(&scale, &program);
     status = code ? cli_fail(&program, scale.file, &err) : CLI_OK;

@@ -11,14 +11,26 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/memory.h"
 #include "base/numbers.h"
 #include "base/system.h"
-#include "cli/train.h"
+#include "cli/train/search.h"
+#include "cli/train/training_run.h"
 #include "solver.h"
 
+/* In the order of enum klr_scale, and CLI_SCALE_AUTO. */
+static const char *const train_scales[] = {"none", "minmax", "standard", "auto",
+                                           NULL};
+
 static const struct klr_option train_table[] = {
+    {.type = KLR_FLAG,
+     .name = "auto",
+     .offset = offsetof(struct cli_train_options, automatic),
+     .also = "tune search automatic",
+     .help = "choose scaling, gamma and C, as far as they are not given, by "
+             "validation (3 folds, or -v, or --loo), and train with them"},
     {.type = KLR_STRING,
      .name = "folds-file",
      .argument = "FILE",
@@ -31,6 +43,24 @@ static const struct klr_option train_table[] = {
      .offset = offsetof(struct cli_train_options, cv_out),
      .help = "write what was predicted of each example, with its fold and "
              "label"},
+    {.type = KLR_STRING,
+     .name = "log",
+     .argument = "FILE",
+     .offset = offsetof(struct cli_train_options, log),
+     .also = "checkpoint",
+     .help = "of a grid, keep the results of each gamma in FILE once they are "
+             "all known, a line of JSON each"},
+    {.type = KLR_FLAG,
+     .name = "resume",
+     .offset = offsetof(struct cli_train_options, resume),
+     .also = "continue restart",
+     .help = "go on from the --log of a run that was stopped, if there is one"},
+    {.type = KLR_STRING,
+     .name = "part",
+     .argument = "FILE",
+     .offset = offsetof(struct cli_train_options, part),
+     .help = "these points are a part of a grid: --log FILE --resume, and "
+             "nothing is chosen, trained or printed (klr-grid --plan)"},
     {.type = KLR_FLAG,
      .name = "check-kernel",
      .offset = offsetof(struct cli_train_options, check_kernel),
@@ -47,16 +77,32 @@ static const struct klr_option train_table[] = {
      .name = "weights",
      .argument = "FILE",
      .offset = offsetof(struct cli_train_options, weights),
+     .also = "sample-weight sample-weights",
      .help = "C of an example is multiplied by its number in FILE, a line "
              "each"},
+    {.type = KLR_STRING,
+     .name = "points",
+     .argument = "FILE",
+     .offset = offsetof(struct cli_train_options, points),
+     .group = "Solver",
+     .help = "ivm, kfd by greedy, klr: a model has the kernels of these rows "
+             "of the training set, a number a line, from 1"},
     {.type = KLR_CHOICE,
      .name = "scale",
      .argument = "HOW",
      .offset = offsetof(struct cli_train_options, scale),
-     .choices = klr_scale_names,
+     .preset = CLI_SCALE_AUTO,
+     .choices = train_scales,
+     .also = "standardize normalize",
      .group = "Features",
      .help = "minmax: each to -1 .. 1, standard: to zero mean and unit "
-             "deviation, before training and by the model again (default %s)"},
+             "deviation, before training and by the model again; none; auto: "
+             "what --auto chooses, else none (default %s)"},
+    {.type = KLR_STRING,
+     .name = "feature-names",
+     .argument = "FILE",
+     .offset = offsetof(struct cli_train_options, feature_names),
+     .help = "the model keeps these names, a line for each feature from 1 on"},
     {.type = KLR_FLAG,
      .letter = 'q',
      .name = "quiet",
@@ -66,15 +112,32 @@ static const struct klr_option train_table[] = {
     {.type = KLR_FLAG,
      .name = "metrics",
      .offset = offsetof(struct cli_train_options, metrics),
-     .help = "with -v, all metrics there are, and the confusion matrix"},
+     .help = "with -v, all metrics there are, the confusion matrix, and the "
+             "thresholds that are best by some of them"},
+    {.type = KLR_STRING,
+     .name = "error-cost",
+     .argument = "FP,FN",
+     .offset = offsetof(struct cli_train_options, error_cost),
+     .help = "with -v, the threshold of the least cost, too, where taking the "
+             "second of two classes for the first costs FP, and the first for "
+             "the second FN"},
     {.type = KLR_FLAG,
      .name = "json",
      .offset = offsetof(struct cli_train_options, json),
      .help = "what training did, on stdout, as a line of JSON"},
     {.type = KLR_FLAG,
+     .name = "stamp",
+     .offset = offsetof(struct cli_train_options, stamp),
+     .help = "the model says its date and command line, too (klr-info)"},
+    {.type = KLR_FLAG,
      .name = "sv-indices",
      .offset = offsetof(struct cli_train_options, sv_indices),
      .help = "list the rows of the support vectors in the model"},
+    {.type = KLR_FLAG,
+     .name = "keep-sv",
+     .offset = offsetof(struct cli_train_options, keep_sv),
+     .help = "keep the support vectors of a linear model, which is else one "
+             "vector of weights"},
     {.name = NULL},
 };
 
@@ -86,6 +149,7 @@ static const char train_examples[] =
     "                                     the model of the best C\n"
     "  klr-train -v 5 -g 2^-7:2:x4 -c 0.1:100:x10 heart_scale\n"
     "                                     and of the best gamma\n"
+    "  klr-train --auto heart_scale       gamma and C are chosen\n"
     "  klr-train -s svm -t linear data -  a linear svm on stdout\n";
 
 /* ---- The command line ---- */
@@ -131,7 +195,8 @@ static int name_model(struct cli_train *train, const char *given, size_t t,
     return 0;
 }
 
-/* What stdout cannot take, and stdin cannot name. */
+/* Refuse two outputs to stdout, and a model without a name for data from
+ * stdin. */
 static int check_streams(const struct cli_train *train, const char *given,
                          struct klr_error *err)
 {
@@ -146,7 +211,7 @@ static int check_streams(const struct cli_train *train, const char *given,
     if (train->params.lambda_bound)
         return klr_fail(err, KLR_E_USAGE,
                         "the bound and the model cannot both go to stdout");
-    if (klr_params_validate(&train->params))
+    if (klr_params_validate(&train->params) && !train->options.automatic)
         return klr_fail(err, KLR_E_USAGE,
                         "the results of -v and the model cannot both go to "
                         "stdout");
@@ -156,12 +221,43 @@ static int check_streams(const struct cli_train *train, const char *given,
     return 0;
 }
 
+/* Check --log, --resume and --part. */
+static int check_log(const struct cli_train *train, const char *given,
+                     struct klr_error *err)
+{
+    const struct cli_train_options *options = &train->options;
+    bool validates = klr_params_validate(&train->params);
+    if ((options->log || options->part) && !validates)
+        return klr_fail(err, KLR_E_USAGE,
+                        "option --%s: only validation (-v) has a grid",
+                        options->log ? "log" : "part");
+    if (options->resume && !options->log)
+        return klr_fail(err, KLR_E_USAGE,
+                        "option --resume: it goes on from a --log");
+    if (options->log && !options->part &&
+        klr_params_points(&train->params) == 1)
+        return klr_fail(err, KLR_E_USAGE,
+                        "option --log: one point alone is no grid");
+    if (options->part &&
+        (given || options->log || options->json || options->cv_out ||
+         options->metrics || options->error_cost || options->sv_indices))
+        return klr_fail(err, KLR_E_USAGE,
+                        "option --part: nothing is chosen, there is no %s",
+                        given             ? "model"
+                        : options->log    ? "other log"
+                        : options->cv_out ? "file of predictions"
+                                          : "output");
+    return 0;
+}
+
 /* Only one file can come from stdin. */
 static int check_stdin(const struct cli_train *train, struct klr_error *err)
 {
     const char *path[] = {train->options.weights, train->options.folds_file,
+                          train->options.feature_names, train->options.points,
                           train->data};
-    static const char *const name[] = {"weights", "folds", "training set"};
+    static const char *const name[] = {"weights", "folds", "names", "points",
+                                       "training set"};
     const char *taken = NULL;
     for (size_t i = 0; i < sizeof path / sizeof *path; i++) {
         if (!path[i] || strcmp(path[i], "-") != 0)
@@ -199,24 +295,44 @@ static int read_weights(struct cli_train *train, struct klr_error *err)
     return code;
 }
 
-/* What only a validation has, and what stdout cannot take beside it; what
- * --check-kernel does not do. */
-static int check_mode(const struct cli_train *train, const char *given,
+static int read_points(struct cli_train *train, struct klr_error *err)
+{
+    const char *path = train->options.points;
+    int code = path ? cli_points_read(&train->points, path, err) : 0;
+    train->params.points = train->points.value;
+    train->params.n_points = train->points.n;
+    return code;
+}
+
+/* Refuse options that only a validation has, outputs that would meet on stdout,
+ * and what --check-kernel does not do. */
+static int check_mode(struct cli_train *train, const char *given,
                       struct klr_error *err)
 {
     const char *cv_out = train->options.cv_out;
+    const char *error_cost = train->options.error_cost;
     bool validates = klr_params_validate(&train->params);
-    if (!validates && (train->options.metrics || cv_out))
+    if (!validates && (train->options.metrics || cv_out || error_cost))
         return klr_fail(err, KLR_E_USAGE,
                         "option %s: only validation (-v) has them",
-                        cv_out ? "--cv-out" : "--metrics");
+                        cv_out       ? "--cv-out"
+                        : error_cost ? "--error-cost"
+                                     : "--metrics");
+    if (error_cost && !cli_costs_parse(error_cost, train->cost))
+        return klr_fail(err, KLR_E_USAGE,
+                        "option --error-cost: two costs, FP,FN, are needed, "
+                        "not below 0 and not both 0");
     if (cv_out && klr_output_is_stdout(cv_out))
         return klr_fail(err, KLR_E_USAGE,
                         "the results of -v and the predictions cannot both go "
                         "to stdout");
-    if (train->options.scale && train->params.kernel == KLR_PRECOMPUTED)
+    int scale = train->options.scale;
+    bool scales = scale != KLR_SCALE_NONE && scale != CLI_SCALE_AUTO;
+    if ((scales || train->options.feature_names) &&
+        train->params.kernel == KLR_PRECOMPUTED)
         return klr_fail(err, KLR_E_USAGE,
-                        "option --scale: a precomputed kernel has no features");
+                        "option %s: a precomputed kernel has no features",
+                        scales ? "--scale" : "--feature-names");
     if (train->options.check_kernel && (given || validates))
         return klr_fail(err, KLR_E_USAGE,
                         "option --check-kernel: nothing is trained, there is "
@@ -225,7 +341,17 @@ static int check_mode(const struct cli_train *train, const char *given,
     return 0;
 }
 
-/* What files other than the data have; -1, or the exit status. */
+/* Settle what only --auto leaves open. */
+static void settle_options(struct cli_train *train)
+{
+    train->cost_is_given =
+        train->params.cost.count > 1 || !isnan(train->params.cost.value[0]);
+    klr_params_fill(&train->params);
+    if (train->options.scale == CLI_SCALE_AUTO && !train->options.automatic)
+        train->options.scale = KLR_SCALE_NONE;
+}
+
+/* Read the files other than the data. -1, or the exit status. */
 static int read_files(struct cli_train *train,
                       const struct cli_program *program)
 {
@@ -236,6 +362,14 @@ static int read_files(struct cli_train *train,
         file = train->options.weights;
         code = read_weights(train, &err);
     }
+    if (!code) {
+        file = train->options.points;
+        code = read_points(train, &err);
+    }
+    if (!code && train->options.feature_names) {
+        file = train->options.feature_names;
+        code = klr_names_read(&train->features, file, &err);
+    }
     return code ? cli_fail(program, code == KLR_E_USAGE ? NULL : file, &err)
                 : -1;
 }
@@ -244,12 +378,15 @@ static int read_files(struct cli_train *train,
 static int name_models(struct cli_train *train, const char *given,
                        struct klr_error *err)
 {
-    size_t points = klr_params_points(&train->params);
-    bool validates = klr_params_validate(&train->params);
-    if (train->options.check_kernel || (validates && points == 1)) {
-        if (train->options.sv_indices)
-            return klr_fail(err, KLR_E_USAGE,
-                            "option --sv-indices: no model is written");
+    bool searches = train->options.automatic;
+    size_t points = searches ? 1 : klr_params_points(&train->params);
+    bool validates = !searches && klr_params_validate(&train->params);
+    if (train->options.check_kernel || train->options.part ||
+        (validates && points == 1)) {
+        if (train->options.sv_indices || train->options.keep_sv)
+            return klr_fail(
+                err, KLR_E_USAGE, "option --%s: no model is written",
+                train->options.sv_indices ? "sv-indices" : "keep-sv");
         return 0;
     }
     train->models = validates ? 1 : points;
@@ -268,19 +405,27 @@ static void warn_idle_name(const struct cli_train *train,
                  given);
 }
 
-/* Whether files can be written, and would replace none that are read; -1, or
+/* Check that files can be written, and would replace none that are read. -1, or
  * the exit status. */
 static int check_outputs(const struct cli_train *train,
                          const struct cli_program *program)
 {
     struct klr_error err;
     const char *cv_out = train->options.cv_out;
-    const char *const other[] = {train->data, train->options.weights,
-                                 train->options.folds_file, cv_out};
-    if (cv_out && klr_output_check(cv_out, other, 3, &err))
+    const char *log = cli_log_path(train);
+    const char *const other[] = {train->data,
+                                 train->options.weights,
+                                 train->options.folds_file,
+                                 train->options.feature_names,
+                                 train->options.points,
+                                 cv_out,
+                                 log};
+    if (log && cli_log_check(train, other, 6, &err))
+        return cli_fail(program, log, &err);
+    if (cv_out && klr_output_check(cv_out, other, 5, &err))
         return cli_fail(program, cv_out, &err);
     for (size_t t = 0; t < train->models; t++)
-        if (klr_output_check(train->path[t], other, 4, &err))
+        if (klr_output_check(train->path[t], other, 7, &err))
             return cli_fail(program, cli_output_name(train->path[t]), &err);
     return -1;
 }
@@ -291,13 +436,16 @@ static int prepare(struct cli_train *train, const struct cli_program *program,
 {
     struct klr_error err;
     train->data = operand[0];
+    settle_options(train);
     if (check_stdin(train, &err))
         return cli_fail(program, NULL, &err);
     int status = read_files(train, program);
     if (status >= 0)
         return status;
-    if (klr_params_check(&train->params, &err) ||
+    if (cli_train_search_check(train, &err) ||
+        klr_params_check(&train->params, &err) ||
         check_mode(train, operand[1], &err) ||
+        check_log(train, operand[1], &err) ||
         name_models(train, operand[1], &err))
         return cli_fail(program, NULL, &err);
     return check_outputs(train, program);
@@ -327,25 +475,44 @@ static int check_count(const struct cli_train *train, const char *path,
                     klr_plural(count), train->problem.n);
 }
 
-static const char *const spread_texts[] = {
-    NULL,
-    "most examples are far from all others",
-    "all examples are near each other",
-};
+/* Every feature has a name, if there are names. */
+static int name_features(struct cli_train *train, struct klr_error *err)
+{
+    size_t count = klr_names_count(train->features);
+    int dimension = train->problem.dimension;
+    train->problem.features = train->features;
+    if (!train->features || count >= (size_t)dimension)
+        return 0;
+    return klr_fail(err, KLR_E_DATA,
+                    "%zu name%s, but the data have a feature %d", count,
+                    klr_plural(count), dimension);
+}
+
+/* While the data are read; `context` is a struct cli_train. */
+static void tell_rows(unsigned long long rows, void *context)
+{
+    struct cli_train *train = context;
+    cli_progress_rows(&train->progress, "rows read", rows,
+                      klr_seconds() - train->seconds.begin);
+}
 
 static int read_data(struct cli_train *train, const struct cli_program *program)
 {
     struct klr_error err;
-    double begin = klr_seconds();
-    int flags = train->models && !train->options.scale ? KLR_READ_KEEP : 0;
-    if (train->params.kernel == KLR_PRECOMPUTED)
-        flags |= KLR_READ_INDEX_ZERO;
+    double begin = train->seconds.begin = klr_seconds();
+    int scale = train->options.scale, flags = 0;
+    if (train->models && (scale == KLR_SCALE_NONE || scale == CLI_SCALE_AUTO))
+        flags |= KLR_READ_KEEP;
     if (train->params.string_labels)
         flags |= KLR_READ_NAMES;
-    if (klr_problem_read(&train->problem, train->data, flags,
-                         train->params.threads, &err))
+    int code =
+        klr_problem_read_told(&train->problem, train->data, flags,
+                              train->params.threads, tell_rows, train, &err);
+    cli_progress_end(&train->progress);
+    if (code)
         return fail_training(train, program, &err);
-    if (klr_problem_scale(&train->problem, (enum klr_scale)train->options.scale,
+    if (cli_train_search_scale(train, &err) ||
+        klr_problem_scale(&train->problem, (enum klr_scale)train->options.scale,
                           &err))
         return fail_training(train, program, &err);
     train->seconds.read = klr_seconds() - begin;
@@ -355,34 +522,37 @@ static int read_data(struct cli_train *train, const struct cli_program *program)
     if (check_count(train, train->options.weights, train->weights.n, "weights",
                     &err))
         return cli_fail(program, train->options.weights, &err);
-    const char *name = cli_input_name(train->data);
-    if (train->problem.has_qid)
-        cli_warn(program, "%s: qid is ignored", name);
-    const char *spread =
-        spread_texts[klr_problem_spread(&train->problem, &train->params)];
-    if (spread)
-        cli_warn(program,
-                 "%s: by the default gamma %s: scale the features (--scale), "
-                 "or choose -g",
-                 name, spread);
+    if (name_features(train, &err))
+        return cli_fail(program, train->options.feature_names, &err);
+    if (cli_train_warn_data(train, program, &err) ||
+        cli_train_describe(train, &err))
+        return cli_fail(program, NULL, &err);
     return -1;
 }
 
 /* ---- Training ---- */
 
-/* After every run: its time, the end of its progress, its failure, or the
- * warnings of its reports, in which `what` are the consequences. */
+/* After every run: its time, the end of its progress, its failure. */
 static int conclude(struct cli_train *train, const struct cli_program *program,
-                    double begin, int code, const struct klr_error *err,
-                    const struct klr_report *report, size_t count,
-                    const char *what)
+                    double begin, int code, const struct klr_error *err)
 {
     train->seconds.train += klr_seconds() - begin;
     cli_progress_end(&train->progress);
-    if (code)
-        return fail_training(train, program, err);
-    cli_train_warn(train, program, report, count, what);
-    return CLI_OK;
+    return code ? fail_training(train, program, err) : CLI_OK;
+}
+
+/* The command as a shell would take it, and the date. */
+static int stamp(struct cli_train *train, struct klr_model *model,
+                 struct klr_error *err)
+{
+    char date[32] = "";
+    time_t now = time(NULL);
+    struct tm utc;
+    if (!train->options.stamp)
+        return 0;
+    if (gmtime_r(&now, &utc))
+        strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    return klr_model_stamp(model, date, train->command.text, err);
 }
 
 static int save(struct cli_train *train, const struct cli_program *program,
@@ -391,8 +561,12 @@ static int save(struct cli_train *train, const struct cli_program *program,
     struct klr_error err;
     struct klr_output *out;
     double begin = klr_seconds();
-    int flags = train->options.sv_indices ? KLR_SAVE_SV_INDICES : 0;
-    int code = klr_output_open(&out, train->path[t], &err);
+    int flags = (train->options.sv_indices ? KLR_SAVE_SV_INDICES : 0) |
+                (train->options.keep_sv ? KLR_SAVE_VECTORS : 0);
+    int code = stamp(train, train->model[t], &err);
+    if (code)
+        return cli_fail(program, NULL, &err);
+    code = klr_output_open(&out, train->path[t], &err);
     if (!code) {
         code = klr_model_save(train->model[t], out, flags, &err);
         if (code)
@@ -411,9 +585,14 @@ static int fit(struct cli_train *train, const struct cli_program *program)
     double begin = klr_seconds();
     int code = klr_train(&train->problem, &train->params, train->model,
                          train->report, &err);
-    int status = conclude(train, program, begin, code, &err, train->report,
-                          train->params.cost.count,
-                          "the model is usable but not optimal");
+    int status = conclude(train, program, begin, code, &err);
+    if (status == CLI_OK) {
+        cli_train_warn(train, program, train->report, train->params.cost.count,
+                       KLR_INTERRUPTED, "the model is usable but not optimal");
+        cli_train_warn_empty(train, program);
+        cli_train_notes(train, program, train->report,
+                        train->params.cost.count);
+    }
     for (size_t t = 0; t < train->models && status == CLI_OK; t++)
         status = save(train, program, t);
     if (status == CLI_OK && !train->options.quiet)
@@ -428,17 +607,23 @@ static int fit_and_report(struct cli_train *train,
 {
     int status = fit(train, program);
     if (status == CLI_OK && train->options.json)
-        cli_train_json_models(train);
+        cli_train_json_models(train, program);
     return status;
 }
 
 /* ---- Validation ---- */
 
-/* The model of the best point is that of training with its parameters alone. */
+/* The model of the best point is that of training with its parameters alone, in
+ * the time that is left. */
 static int refit(struct cli_train *train, const struct cli_program *program,
-                 size_t best)
+                 const struct klr_validation *validation)
 {
-    train->params = klr_params_point(&train->params, best);
+    train->params = klr_params_point(&train->params, validation->best);
+    if (train->params.time_limit > 0)
+        train->params.time_limit =
+            fmax(train->params.time_limit - train->seconds.train, 1e-9);
+    if (validation->solved == 0)
+        cli_warn(program, "the model is that of the first point");
     int status = fit(train, program);
     if (status == CLI_OK && train->options.json) {
         fputs("\"refit\": ", stdout);
@@ -448,7 +633,7 @@ static int refit(struct cli_train *train, const struct cli_program *program,
     return status;
 }
 
-/* The metrics, and the predictions of the best point. */
+/* The metrics, and the predictions of the best point, if they are there. */
 static int write_validation(struct cli_train *train,
                             const struct cli_program *program,
                             const struct klr_validation *validation,
@@ -460,9 +645,15 @@ static int write_validation(struct cli_train *train,
         cli_train_json_validation(train, validation, answers);
     else
         cli_train_validation(train, validation, answers);
-    if (cv_out &&
-        cli_write_held_out(cv_out, &validation->held_out, train->problem.label,
-                           answers, &train->folds, &err))
+    if (validation->metrics)
+        cli_train_warn_validation(train, program, validation, answers);
+    if (validation->metrics && cli_train_cuts(train, validation, &err))
+        return cli_fail(program, NULL, &err);
+    if (cv_out && !validation->metrics)
+        cli_warn(program, "%s is not written", cv_out);
+    else if (cv_out && cli_write_held_out(cv_out, &validation->held_out,
+                                          train->problem.label, answers,
+                                          &train->folds, &err))
         return cli_fail(program, cv_out, &err);
     return CLI_OK;
 }
@@ -472,18 +663,20 @@ static int report_validation(struct cli_train *train,
                              const struct klr_validation *validation)
 {
     struct klr_error err;
-    struct cli_answers answers;
+    struct cli_answers answers = {0};
     const struct klr_metrics *metrics = validation->metrics;
-    int code = cli_answers_create(&answers, klr_metrics_classes(metrics),
-                                  klr_metrics_labels(metrics),
-                                  train->problem.names, &err);
+    int code = metrics
+                   ? cli_answers_create(&answers, klr_metrics_classes(metrics),
+                                        klr_metrics_labels(metrics),
+                                        train->problem.names, &err)
+                   : 0;
     int status = code ? cli_fail(program, NULL, &err)
                       : write_validation(train, program, validation, &answers);
     cli_answers_free(&answers);
-    if (status == CLI_OK && train->models)
-        status = refit(train, program, validation->best);
+    if (status == CLI_OK && train->models && !cli_signal())
+        status = refit(train, program, validation);
     if (!code && train->options.json) { /* also of what failed behind it */
-        cli_train_json_end(train);
+        cli_train_json_end(train, program);
         putchar('\n');
     }
     return status;
@@ -491,20 +684,60 @@ static int report_validation(struct cli_train *train,
 
 static int validate(struct cli_train *train, const struct cli_program *program)
 {
+    const double share = 0.8; /* of the limit of time: training has the rest */
     struct klr_error err;
     struct klr_validation validation;
+    struct klr_params params = train->params;
     double begin = klr_seconds();
+    params.time_limit *= train->models ? share : 1;
     int code =
-        klr_cross_validate(&train->problem, &train->params,
-                           train->options.cv_out != NULL, &validation, &err);
-    int status = conclude(train, program, begin, code, &err, validation.report,
-                          cli_signal() ? 0 : validation.count,
-                          "the models are not optimal");
-    if (status == CLI_OK && cli_signal())
-        cli_warn(program, "training was interrupted: no results");
+        klr_cross_validate(&train->problem, &params,
+                           train->options.cv_out || cli_train_wants_cuts(train),
+                           &validation, &err);
+    int status = conclude(train, program, begin, code, &err);
+    if (status == CLI_OK) {
+        cli_train_warn_cut(train, program, &validation);
+        cli_train_notes(train, program, validation.report, validation.count);
+    }
+    if (status == CLI_OK && train->options.part)
+        status = validation.solved < validation.count ? CLI_FAILURE : CLI_OK;
     else if (status == CLI_OK)
         status = report_validation(train, program, &validation);
     klr_validation_free(&validation);
+    return status;
+}
+
+static void tell_resumed(const struct cli_program *program, const char *path,
+                         size_t known, size_t gammas)
+{
+    fprintf(stderr, "%s: ", program->name);
+    cli_print_visibly(stderr, path);
+    fprintf(stderr, " has %zu of %zu gamma%s\n", known, gammas,
+            klr_plural(gammas));
+}
+
+/* As validate, with its log, if there is to be one. */
+static int validate_logged(struct cli_train *train,
+                           const struct cli_program *program)
+{
+    const char *path = cli_log_path(train);
+    struct klr_error err;
+    struct cli_log *log = NULL;
+    if (!path)
+        return validate(train, program);
+    if (cli_log_open(&log, train, &err)) {
+        cli_log_close(log);
+        return cli_fail(program, path, &err);
+    }
+    struct klr_journal journal = cli_log_journal(log);
+    size_t gammas = train->params.gamma.count, known = cli_log_count(log);
+    train->params.journal = &journal;
+    train->params.part = train->options.part != NULL;
+    if (known > 0 && !train->options.quiet)
+        tell_resumed(program, path, known, gammas);
+    int status = validate(train, program);
+    train->params.journal = NULL;
+    cli_log_close(log);
     return status;
 }
 
@@ -521,38 +754,62 @@ static int check_kernel(struct cli_train *train,
     if (spectrum.status != KLR_CONVERGED)
         cli_warn(program, "the check of the kernel was stopped: no answer");
     else
-        cli_print_spectrum(&spectrum, train->options.json);
+        cli_print_spectrum(program, &spectrum, train->options.json);
     return CLI_OK;
+}
+
+/* Train with the parameters that a search finds. */
+static int search(struct cli_train *train, const struct cli_program *program)
+{
+    struct klr_error err;
+    if (cli_train_search(train, program, &err))
+        return fail_training(train, program, &err);
+    return cli_signal() ? CLI_OK : fit_and_report(train, program);
 }
 
 static int run(struct cli_train *train, const struct cli_program *program,
                const char *const *operand)
 {
     int status = prepare(train, program, operand);
+    train->progress.name = program->name;
+    train->progress.quiet = train->options.quiet;
     if (status < 0)
         status = read_data(train, program);
     if (status >= 0)
         return status;
+    warn_idle_name(train, program, operand[1]);
     klr_keep_freed();
-    train->progress.name = program->name;
-    train->progress.quiet = train->options.quiet;
     train->params.progress = cli_progress;
     train->params.context = &train->progress;
     cli_defer_signals();
     status = train->options.check_kernel ? check_kernel(train, program)
+             : train->options.automatic  ? search(train, program)
              : klr_params_validate(&train->params)
-                 ? validate(train, program)
+                 ? validate_logged(train, program)
                  : fit_and_report(train, program);
     if (status == CLI_OK && cli_signal())
         status = CLI_INTERRUPTED + cli_signal();
-    if (status == CLI_OK)
-        warn_idle_name(train, program, operand[1]);
     return status;
+}
+
+/* For --stamp; -1, or the exit status. */
+static int take_command(struct cli_train *train,
+                        const struct cli_program *program, char **argv)
+{
+    struct klr_error err;
+    klr_text_put(&train->command, program->name);
+    while (*++argv)
+        klr_text_put_shell(&train->command, *argv);
+    if (!train->command.failed)
+        return -1;
+    klr_fail(&err, KLR_E_MEMORY, "out of memory");
+    return cli_fail(program, NULL, &err);
 }
 
 int main(int argc, char **argv)
 {
-    struct cli_train train = {.models = 0};
+    static struct cli_train train; /* too large for a small stack */
+    struct klr_text warnings = {0};
     const char *operand[3];
     const struct cli_program program = {
         .name = "klr-train",
@@ -566,10 +823,13 @@ int main(int argc, char **argv)
         .repeated = take_weight,
         .context = &train,
         .examples = train_examples,
+        .warnings = &warnings,
     };
     cli_catch_signals();
     klr_params_init(&train.params);
     int status = cli_parse(&program, argc, argv, operand);
+    if (status < 0 && train.options.stamp)
+        status = take_command(&train, &program, argv);
     if (status < 0)
         status = cli_finish(&program, run(&train, &program, operand));
     for (size_t t = 0; t < KLR_REALS_MOST; t++) {
@@ -578,7 +838,14 @@ int main(int argc, char **argv)
     }
     cli_folds_free(&train.folds);
     klr_free(train.weights.value);
+    klr_names_free(train.features);
+    klr_free(train.points.value);
     klr_problem_free(&train.problem);
     klr_free(train.params.weight);
+    klr_free(train.problem_text.text);
+    klr_free(train.files_text.text);
+    klr_free(train.command.text);
+    klr_free(warnings.text);
+    klr_free(train.search_text.text);
     return status;
 }

@@ -1,76 +1,151 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The solver: one translation unit, its parts in reading order. Each part also
- * parses on its own (make check-parts); what they share is solver/internal.h.
+ * The solver: one translation unit, room by room, from the ground up; the plan
+ * is solver/internal.h. Each part also parses on its own (make check-parts).
  */
 #include "solver/internal.h"
 
-/* examples in */
-#include "solver/names.c"    /* classes with names */
-#include "solver/svmlight.c" /* the tokenizer */
-#include "solver/problem.c"  /* data sets in memory */
-#include "solver/scaling.c"  /* features to common limits or deviations */
+/* ---- examples in ---- */
 
-/* problems */
-#include "solver/params_table.c" /* parameters: names, ranges, defaults */
-#include "solver/params.c"       /* ... what they leave open, checks */
-#include "solver/layout.c"   /* classes and folds: the order of the examples */
-#include "solver/strips.c"   /* parts of K: stored or computed */
-#include "solver/operator.c" /* K: products, rows, diagonal */
+#include "solver/data/names.c"           /* classes with names */
+#include "solver/data/svmlight.c"        /* the tokenizer */
+#include "solver/data/problem.c"         /* data sets in memory */
+#include "solver/data/problem_arrays.c"  /* and from arrays there */
+#include "solver/data/problem_scaling.c" /* features scaled */
+#include "solver/data/sets.c"            /* sets of positions */
+#include "solver/data/random.c"          /* order and chance */
+#include "solver/data/partition.c"       /* the order of examples */
+#include "solver/data/problem_sample.c"  /* rows drawn */
+#include "solver/data/repeats.c"         /* equal ones as one */
 
-/* solvers */
-#include "solver/clock.c"      /* limits, interruption, progress */
-#include "solver/links.c"      /* sigmoid; probabilities from decision values */
-#include "solver/loss.c"       /* losses, their conjugates, the threshold */
-#include "solver/smo_line.c"   /* two-variable decomposition of the dual: */
-#include "solver/smo_sweep.c"  /* its step, its loops over rows of K, */
-#include "solver/smo_rows.c"   /* these rows, */
-#include "solver/smo_shrink.c" /* examples set aside, */
-#include "solver/smo_start.c"  /* where it begins, */
-#include "solver/smo.c"        /* and the method; */
-#include "solver/smo1.c"       /* its outer loop, to first order */
-#include "solver/triangle.c"   /* dense triangles, factored: for the next, */
-#include "solver/precond.c"    /* low rank, weighted, */
-#include "solver/pivots.c"     /* and its columns: for the next */
-#include "solver/cholesky.c"   /* of full rank, float: for discriminants */
-#include "solver/direction.c"  /* the step of the Newton method, */
-#include "solver/coupled.c"    /* and its preconditioner on several columns */
-#include "solver/span.c"       /* its start between known points, */
-#include "solver/subset.c"     /* or from a subset of the examples, */
-#include "solver/newton_gap.c" /* its objectives and gap; */
-#include "solver/newton.c"     /* truncated Newton for the logistic loss, */
-#include "solver/softmax.c"    /* and for that of all classes at once */
-#include "solver/trirls.c"     /* reweighted least squares, ended early */
-#include "solver/coef_step.c"  /* Newton and others for |beta|^2: a step, */
-#include "solver/coef.c"       /* and the method */
-#include "solver/hessian.c"    /* dense, of few columns: for span.c, too */
-#include "solver/ivm.c"        /* the same loss on points chosen greedily */
-#include "solver/columns.c"    /* K times few coefficients: for the next */
-#include "solver/lhalf.c"      /* half thresholding: an l1/2 regularizer */
-#include "solver/fisher_threshold.c"  /* Fisher discriminants: thresholds, */
-#include "solver/fisher_gap.c"        /* of all kernels: what e is worth, */
-#include "solver/fisher_inverse.c"    /* a preconditioner, */
-#include "solver/fisher_descent.c"    /* conjugate gradients, */
-#include "solver/fisher.c"            /* and the method; */
-#include "solver/fisher_basis.c"      /* bases of few kernels, */
-#include "solver/fisher_scan.c"       /* all that is read of them, */
-#include "solver/fisher_candidates.c" /* which may join them, */
-#include "solver/fisher_greedy.c"     /* and how they are chosen */
-#include "solver/bound.c"    /* how far lambda of an sklr makes sense */
-#include "solver/spectrum.c" /* whether K is positive semidefinite */
-#include "solver/systems.c"  /* which of them trains which model */
+/* ---- parameters ---- */
 
-/* models out */
-#include "solver/model.c"      /* the model in memory */
-#include "solver/model_save.c" /* ... to a file */
-#include "solver/model_keys.c" /* ... from a file: lines of keys and values */
-#include "solver/model_load.c" /* ... all of it, checked */
-#include "solver/multiclass.c" /* several classes as binary problems */
-#include "solver/calibrate.c"  /* links fitted on decision values */
-#include "solver/loo.c"        /* approximate leave-one-out */
-#include "solver/ensemble.c"   /* all machines of a model */
-#include "solver/train.c"      /* a model for each C */
-#include "solver/predict.c"    /* labels, decision values, probabilities */
-#include "solver/metrics.c"    /* accuracy, log loss, AUC and others */
-#include "solver/validate.c"   /* cross validation */
-#include "solver/grid.c"       /* ... at every point of a grid */
+#include "solver/params/params_table.c" /* names, ranges, defaults */
+#include "solver/params/params.c"       /* what follows from them alone */
+
+/* ---- losses ---- */
+
+#include "solver/loss/link.c"     /* the logistic function; links */
+#include "solver/loss/coupling.c" /* pairwise probabilities put together */
+#include "solver/loss/loss.c"     /* losses, their conjugates, the threshold */
+
+/* ---- K times vectors ---- */
+
+#include "solver/gram/gram_tiles.c" /* parts of K: stored or computed */
+#include "solver/gram/operator.c"   /* products, rows, diagonal */
+#include "solver/gram/columns.c"    /* products with few coefficients */
+
+/* ---- matrices that are factored ---- */
+
+#include "solver/matrix/triangle.c"         /* dense triangles */
+#include "solver/matrix/panel_triangle.c"   /* and those in panels of columns */
+#include "solver/matrix/lowrank_features.c" /* features that weigh most */
+#include "solver/matrix/lowrank.c" /* a preconditioner of low rank, weighted */
+#include "solver/matrix/lowrank_pivots.c" /* and its columns */
+#include "solver/matrix/cholesky.c"       /* one of full rank, in floats */
+#include "solver/matrix/small_hessian.c"  /* Hessians of few columns */
+
+/* ---- what every solver needs ---- */
+
+#include "solver/solve/binary_problem.c" /* the problem */
+#include "solver/solve/budget.c"         /* limits, interruption, progress */
+#include "solver/solve/certificate.c"    /* points judged as they are saved */
+#include "solver/solve/lambda_bound.c"   /* limits of lambda */
+
+/* ---- decomposition of the dual ---- */
+
+#include "solver/smo/smo_line.c"    /* the step along a line */
+#include "solver/smo/smo_sweep.c"   /* loops over rows of K */
+#include "solver/smo/smo_rows.c"    /* these rows */
+#include "solver/smo/smo_shrink.c"  /* examples set aside */
+#include "solver/smo/smo_start.c"   /* where it begins */
+#include "solver/smo/smo_linear.c"  /* or, of a linear kernel, ends */
+#include "solver/smo/smo.c"         /* the method */
+#include "solver/smo/smo_keerthi.c" /* its outer loop, to first order */
+
+/* ---- truncated Newton ---- */
+
+#include "solver/newton/newton_step.c"        /* the step */
+#include "solver/newton/softmax_precond.c"    /* and its preconditioner */
+#include "solver/newton/newton_from_path.c"   /* a start between known points */
+#include "solver/newton/newton_from_subset.c" /* or a subset */
+#include "solver/newton/newton_gap.c"         /* objectives and gap */
+#include "solver/newton/newton.c"  /* the method, for the logistic loss */
+#include "solver/newton/softmax.c" /* and for that of all classes at once */
+
+/* ---- other solvers of klr, and of svm ---- */
+
+#include "solver/variants/trirls.c" /* reweighted least squares, ended early */
+#include "solver/variants/klr_coef_step.c" /* for |beta|^2: a step */
+#include "solver/variants/klr_coef.c"      /* and the method */
+#include "solver/variants/svm_coef.c"      /* svm for |beta|^2 */
+
+/* ---- few kernels ---- */
+
+#include "solver/basis/ivm_candidates.c" /* points that may join */
+#include "solver/basis/ivm.c"            /* points chosen greedily */
+#include "solver/basis/lhalf.c" /* half thresholding: an l1/2 regularizer */
+
+/* ---- klr in the span of few kernels ---- */
+
+#include "solver/subspace/subspace_sweep.c"  /* K of points and examples */
+#include "solver/subspace/subspace_sample.c" /* a sample, a preconditioner */
+#include "solver/subspace/subspace_newton.c" /* the method, the gap */
+#include "solver/subspace/subspace_grow.c"   /* points by growing */
+#include "solver/subspace/subspace_bound.c"  /* the gap to all points */
+#include "solver/subspace/subspace_size.c"   /* how many points */
+#include "solver/subspace/subspace_choose.c" /* which of them */
+#include "solver/subspace/subspace.c"        /* all of it */
+
+/* ---- Fisher discriminants ---- */
+
+#include "solver/fisher/fisher_threshold.c"  /* thresholds */
+#include "solver/fisher/fisher_gap.c"        /* of all kernels: the gap */
+#include "solver/fisher/fisher_inverse.c"    /* a preconditioner */
+#include "solver/fisher/fisher_descent.c"    /* conjugate gradients */
+#include "solver/fisher/fisher.c"            /* and the method */
+#include "solver/fisher/fisher_basis.c"      /* bases of few kernels */
+#include "solver/fisher/fisher_scan.c"       /* all that is read of them */
+#include "solver/fisher/fisher_candidates.c" /* kernels that may join */
+#include "solver/fisher/fisher_choose.c"     /* which of them do */
+#include "solver/fisher/fisher_greedy.c"     /* and the method */
+
+/* ---- models out ---- */
+
+#include "solver/model/classes.c"       /* classes and their machines */
+#include "solver/model/model.c"         /* the model in memory */
+#include "solver/model/model_weights.c" /* a linear one as its weights */
+#include "solver/model/model_write.c"   /* to a file */
+#include "solver/model/model_keys.c" /* from a file: lines of keys and values */
+#include "solver/model/model_read.c" /* all of it, checked */
+#include "solver/model/predict.c" /* labels, decision values, probabilities */
+
+/* ---- training ---- */
+
+#include "solver/train/systems.c"   /* which solver trains which model */
+#include "solver/train/settle.c"    /* what parameters leave open, checks */
+#include "solver/train/weights.c"   /* of classes and examples */
+#include "solver/train/groups.c"    /* machines that are solved together */
+#include "solver/train/reports.c"   /* what solutions add up to */
+#include "solver/train/calibrate.c" /* links fitted on decision values */
+#include "solver/train/loo.c"       /* approximate leave-one-out */
+#include "solver/train/team.c"      /* threads that share work */
+#include "solver/train/ensemble.c"  /* all machines of a model */
+#include "solver/train/describe.c"  /* what a model says of that */
+#include "solver/train/train.c"     /* a model for each C */
+
+/* ---- validation ---- */
+
+#include "solver/validate/metrics.c" /* accuracy, log loss, AUC and others */
+#include "solver/validate/standard_error.c" /* and how far to trust them */
+#include "solver/validate/thresholds.c"     /* where to cut probabilities */
+#include "solver/validate/fold.c"           /* a fold */
+#include "solver/validate/cross_validate.c" /* every point of a grid */
+
+/* ---- questions about a problem ---- */
+
+#include "solver/inspect/spread.c"        /* do C and features fit K? */
+#include "solver/inspect/forecast.c"      /* how long will it take? */
+#include "solver/inspect/feature_kind.c"  /* how to scale features? */
+#include "solver/inspect/spectrum.c"      /* is K positive semidefinite? */
+#include "solver/inspect/struct_places.c" /* where do structs have what? */

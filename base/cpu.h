@@ -8,8 +8,9 @@
 
 #include <float.h>
 
-/* What an operation rounds away is computed by others, and results are to be
- * the same wherever a compiler keeps them. */
+/* Some code computes the rounding error of an operation, and results must be
+ * the same everywhere: so a compiler may not keep more digits than a type
+ * has. */
 #if FLT_EVAL_METHOD != 0
 #error "floats are to be computed as such: to CFLAGS add, on i386, \
 -msse2 -mfpmath=sse, else -fexcess-precision=fast"

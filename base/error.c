@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Errors, and what they quote (error.h): quoted text is valid UTF-8 without
- * control characters, whatever the bytes are.
+ * Errors, and what they quote (error.h): quoted text is valid UTF-8 that can be
+ * seen, whatever the bytes are.
  */
 #include "base/error.h"
 
@@ -42,11 +42,34 @@ int klr_fail_at(struct klr_error *err, int code, long line, long column,
     return code;
 }
 
+/* Characters that cannot be told from nothing or from a blank, ascending:
+ * controls, White_Space but the space itself, Default_Ignorable_Code_Point,
+ * annotations, and the empty Braille pattern (Unicode 15, PropList.txt,
+ * DerivedCoreProperties.txt). */
+static const uint32_t invisible[][2] = {
+    {0x7F, 0xA0},       {0xAD, 0xAD},       {0x34F, 0x34F},
+    {0x61C, 0x61C},     {0x115F, 0x1160},   {0x1680, 0x1680},
+    {0x17B4, 0x17B5},   {0x180B, 0x180F},   {0x2000, 0x200F},
+    {0x2028, 0x202F},   {0x205F, 0x206F},   {0x2800, 0x2800},
+    {0x3000, 0x3000},   {0x3164, 0x3164},   {0xFE00, 0xFE0F},
+    {0xFEFF, 0xFEFF},   {0xFFA0, 0xFFA0},   {0xFFF0, 0xFFFB},
+    {0x1BCA0, 0x1BCA3}, {0x1D173, 0x1D17A}, {0xE0000, 0xE0FFF},
+};
+
+static bool is_visible(uint32_t code)
+{
+    size_t i = 0;
+    while (i < sizeof invisible / sizeof *invisible && code > invisible[i][1])
+        i++;
+    return code >= ' ' && (i == sizeof invisible / sizeof *invisible ||
+                           code < invisible[i][0]);
+}
+
 /* Unicode 15, table 3-7: the first byte tells the length, each of the others
  * adds six bits, the shortest form is the only one. */
 size_t klr_printable(const char *text, const char *end)
 {
-    static const uint32_t least[] = {0, ' ', 0xA0, 0x800, 0x10000};
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
     uint32_t code = (unsigned char)*text;
     size_t length = code < 0x80 ? 1 : code < 0xE0 ? 2 : code < 0xF0 ? 3 : 4;
     if ((code >= 0x80 && code < 0xC0) || code >= 0xF8 ||
@@ -59,10 +82,21 @@ size_t klr_printable(const char *text, const char *end)
         code = code << 6 | (text[i] & 0x3F);
     }
     bool surrogate = code >= 0xD800 && code < 0xE000;
-    return code >= least[length] && code != 0x7F && !surrogate &&
-                   code <= 0x10FFFF
-               ? length
-               : 0;
+    bool encoded = code >= least[length] && !surrogate && code <= 0x10FFFF;
+    return encoded && is_visible(code) ? length : 0;
+}
+
+size_t klr_visible(const char *text, const char *end,
+                   char shown[KLR_VISIBLE_SIZE])
+{
+    size_t length = klr_printable(text, end);
+    if (!length) {
+        snprintf(shown, KLR_VISIBLE_SIZE, "\\x%02X", (unsigned char)*text);
+        return 1;
+    }
+    memcpy(shown, text, length);
+    shown[length] = '\0';
+    return length;
 }
 
 const char *klr_quote_slice(char quoted[KLR_QUOTED_SIZE], const char *text,
@@ -72,15 +106,8 @@ const char *klr_quote_slice(char quoted[KLR_QUOTED_SIZE], const char *text,
     char *q = quoted;
     *q++ = '\'';
     while (text < end) {
-        char escape[] = "\\xNN";
-        size_t taken = klr_printable(text, end), length = taken;
-        const char *shown = text;
-        if (!taken) {
-            snprintf(escape, sizeof escape, "\\x%02X", (unsigned char)*text);
-            shown = escape;
-            taken = 1;
-            length = sizeof escape - 1;
-        }
+        char shown[KLR_VISIBLE_SIZE];
+        size_t taken = klr_visible(text, end, shown), length = strlen(shown);
         if (length > (size_t)(limit - q))
             break;
         memcpy(q, shown, length);

@@ -8,11 +8,16 @@
 
 #include <stddef.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum klr_code {
     KLR_E_USAGE = 1, /* an option value or a call that cannot be honoured */
     KLR_E_MEMORY,    /* an allocation failed, or a size overflowed */
     KLR_E_LIMIT,     /* too little memory (-m), or time, for the problem */
     KLR_E_IO,        /* a file cannot be opened, read or written */
+    KLR_E_PIPE,      /* nobody reads any more what is written */
     KLR_E_DATA,      /* a data or range file is malformed */
     KLR_E_MODEL,     /* a model file is malformed */
 };
@@ -37,9 +42,9 @@ int klr_fail(struct klr_error *err, int code, const char *format, ...)
 int klr_fail_at(struct klr_error *err, int code, long line, long column,
                 const char *format, ...) KLR_PRINTF(5, 6);
 
-/* What is wrong, between quotes for a message: a string, or the bytes from
- * `text` to `end`. Cut where it is long; of bytes that are no printable UTF-8
- * each becomes \xNN. Returns `quoted`. */
+/* Quote a string, or the bytes from `text` to `end`, for a message. Long texts
+ * are cut; each byte that is not printable UTF-8 becomes \xNN. Returns
+ * `quoted`. */
 enum { KLR_QUOTED_SIZE = 64 };
 const char *klr_quote(char quoted[KLR_QUOTED_SIZE], const char *text);
 const char *klr_quote_slice(char quoted[KLR_QUOTED_SIZE], const char *text,
@@ -47,8 +52,18 @@ const char *klr_quote_slice(char quoted[KLR_QUOTED_SIZE], const char *text,
 
 const char *klr_plural(size_t count); /* "s", or "" where there is one */
 
-/* Bytes of the printable UTF-8 character, such as a space, at `text`, before
- * `end`; 0 if there is none. */
+/* Bytes of the printable UTF-8 character at `text`, before `end`; 0 if there is
+ * none. A space is one; other blanks and what cannot be seen are not. */
 size_t klr_printable(const char *text, const char *end);
+
+/* How messages show what is at `text`, before `end`: that character, or a byte
+ * that is not of one as \xNN. Returns how many bytes of the text it is. */
+enum { KLR_VISIBLE_SIZE = 5 };
+size_t klr_visible(const char *text, const char *end,
+                   char shown[KLR_VISIBLE_SIZE]);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -37,7 +37,7 @@ static char *base_of(const char *block)
 static char *resize(char *block, size_t kept, size_t count, size_t size)
 {
     char *was = base_of(block);
-    size_t offset = was ? (size_t)(block - was) : 0;
+    size_t offset = block && was ? (size_t)(block - was) : 0;
     if (size && count > (SIZE_MAX / 2 - ALIGNMENT) / size)
         return NULL;
     char *base = realloc(was, count * size + ALIGNMENT);
@@ -89,11 +89,57 @@ int klr_grow(void *array, size_t *capacity, size_t need, size_t size,
     return 0;
 }
 
+/* ---- arenas ---- */
+
+/* The address of the block before stands in front of what is given away. */
+void *klr_take(struct klr_arena *arena, size_t count, size_t size,
+               struct klr_error *err)
+{
+    char *block = NULL;
+    if (!size || count <= SIZE_MAX / 2 / size)
+        block = resize(NULL, 0, count * size + ALIGNMENT, 1);
+    if (!block)
+        return out_of_memory(err, count, size);
+    memcpy(block, &arena->last, sizeof arena->last);
+    arena->last = block;
+    return block + ALIGNMENT;
+}
+
+void *klr_take_zero(struct klr_arena *arena, size_t count, size_t size,
+                    struct klr_error *err)
+{
+    void *block = klr_take(arena, count, size, err);
+    return block ? memset(block, 0, count * size) : NULL;
+}
+
+int klr_take_vectors(struct klr_arena *arena, size_t n, double **const *vector,
+                     size_t count, struct klr_error *err)
+{
+    double *first = klr_take_zero(arena, n, count * sizeof *first, err);
+    for (size_t k = 0; k < count && first; k++)
+        *vector[k] = first + k * n;
+    return first ? 0 : KLR_E_MEMORY;
+}
+
+void klr_arena_free(struct klr_arena *arena)
+{
+    while (arena->last) {
+        void *block = arena->last;
+        memcpy(&arena->last, block, sizeof arena->last);
+        klr_free(block);
+    }
+}
+
+/* ---- the system ---- */
+
 void klr_keep_freed(void)
 {
 #ifdef M_TRIM_THRESHOLD
     if (mallopt(M_MMAP_THRESHOLD, LARGE)) /* 32 bits have no room for that */
         mallopt(M_TRIM_THRESHOLD, LARGE);
+#endif
+#ifdef M_ARENA_MAX
+    mallopt(M_ARENA_MAX, 1); /* what one thread has freed serves the others */
 #endif
 }
 

@@ -10,6 +10,10 @@
 
 #include "base/error.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* count * size bytes, aligned to 64; never NULL on success, also for 0 bytes.
  * klr_alloc leaves them uninitialised, klr_zalloc sets them to zero. */
 void *klr_alloc(size_t count, size_t size, struct klr_error *err);
@@ -24,15 +28,16 @@ char *klr_strdup(const char *text, struct klr_error *err);
  * starts as NULL with a capacity of 0. */
 #define KLR_GROW(array, capacity, need, err)                                   \
     klr_grow(&(array), &(capacity), (need), sizeof *(array), (err))
-/* The same of elements of `size` bytes, with the address of the variable. */
+/* As KLR_GROW, for elements of `size` bytes; `array` is the variable's
+ * address. */
 int klr_grow(void *array, size_t *capacity, size_t need, size_t size,
              struct klr_error *err);
 
-/* Keep up to 32 MB of what is freed for what is allocated next, where the C
- * library would give it back to the system: for programs that allocate the same
- * again and again, and would have each page of it cleared anew. Large arrays
- * that grow are copied from then on, where the system could move their pages:
- * what reads a file comes before. */
+/* Keep up to 32 MB of freed memory for the next allocations, where the C
+ * library would give it back to the system. This serves programs that allocate
+ * the same again and again: the system need not clear every page anew. From
+ * then on large arrays that grow are copied, where the system could have moved
+ * their pages; so read files first. */
 void klr_keep_freed(void);
 
 /* `bytes` bytes of a block are about to be written to, all of them: have the
@@ -41,7 +46,38 @@ void klr_keep_freed(void);
  * has no way of it. */
 void klr_make_ready(void *begin, size_t bytes);
 
+/* Blocks that are freed together. All zero at first; of copies one alone may
+ * take and free. */
+struct klr_arena {
+    void *last;
+};
+
+/* As klr_alloc and klr_zalloc, but klr_arena_free frees the block; and then the
+ * arena is as at first. */
+void *klr_take(struct klr_arena *arena, size_t count, size_t size,
+               struct klr_error *err);
+void *klr_take_zero(struct klr_arena *arena, size_t count, size_t size,
+                    struct klr_error *err);
+void klr_arena_free(struct klr_arena *arena);
+
+/* Make `array`, a variable, point to (rows, columns) elements. NULL: there is
+ * no memory. */
+#define KLR_TAKE(arena, array, rows, columns, err)                             \
+    ((array) = klr_take((arena), (rows), (columns) * sizeof *(array), (err)))
+#define KLR_TAKE_ZERO(arena, array, rows, columns, err)                        \
+    ((array) =                                                                 \
+         klr_take_zero((arena), (rows), (columns) * sizeof *(array), (err)))
+
+/* Make each of `count` variables, vector (count), point to n numbers that are
+ * 0, one behind the other. KLR_E_MEMORY. */
+int klr_take_vectors(struct klr_arena *arena, size_t n, double **const *vector,
+                     size_t count, struct klr_error *err);
+
 /* Accepts NULL; returns NULL, so that `p = klr_free(p)` leaves no dangling. */
 void *klr_free(void *block);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -9,13 +9,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Text starting at `text`, ending before `end` (no final 0 needed):
  *   [+-] digits [. digits] [e|E [+-] digits], with digits on at least one side
  *   of the point. No blanks, no hexadecimal, no "nan" or "inf".
  * Returns the first byte after the longest such number, NULL if there is none
- * at `text`. *value is correctly rounded (to nearest, ties to even); a
+ * at `text`. *value is correctly rounded (to nearest, ties to even). A
  * magnitude beyond the range of double gives an infinity, which the caller
- * refuses; tiny ones give subnormals or a signed zero. */
+ * refuses; tiny numbers give subnormals or a signed zero. */
 const char *klr_parse_real(const char *text, const char *end, double *value);
 
 /* [+-] digits. Returns as above; saturates at the ends of long long. */
@@ -31,7 +35,12 @@ bool klr_read_integer(const char *text, long long *value);
 enum { KLR_REAL_SIZE = 32 };
 int klr_format_real(char text[KLR_REAL_SIZE], double value);
 
-/* What "%g" gives in the C locale, without a final 0: six digits. */
+/* Format `value` like "%g" in the C locale: six digits, no trailing zeros.
+ * Returns its length. */
 int klr_format_six(char text[KLR_REAL_SIZE], double value);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -12,6 +12,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/numbers.h"
 
@@ -21,12 +22,17 @@ enum {
     PREFIX_SHORTEST = 4 /* of a choice */
 };
 
+struct klr_reals klr_reals_of(double value)
+{
+    return (struct klr_reals){.count = 1, .value = {value}};
+}
+
 static void *field_of(const struct klr_option *option, void *base)
 {
     return (char *)base + option->offset;
 }
 
-static const void *field_in(const struct klr_option *option, const void *base)
+const void *klr_option_field(const struct klr_option *option, const void *base)
 {
     return (const char *)base + option->offset;
 }
@@ -86,9 +92,15 @@ void klr_option_preset_text(const struct klr_option *option,
 
 /* ---- Ranges ---- */
 
+bool klr_option_is_preset(const struct klr_option *option, double value)
+{
+    return value == option->preset || (isnan(value) && isnan(option->preset));
+}
+
 static bool in_range(const struct klr_option *option, double value)
 {
-    if (value == option->preset || (isnan(value) && isnan(option->preset)))
+    if (klr_option_is_preset(option, value) ||
+        (option->word && value == option->word_value))
         return true;
     return (option->above_min ? value > option->min : value >= option->min) &&
            value <= option->max;
@@ -154,7 +166,7 @@ int klr_options_check(const struct klr_option *table, const void *base,
 {
     int code = 0;
     for (; table->name && !code; table++) {
-        const void *field = field_in(table, base);
+        const void *field = klr_option_field(table, base);
         if (table->type == KLR_INTEGER)
             code = check_number(table, (double)*(const long long *)field, err);
         else if (table->type == KLR_CHOICE)
@@ -222,6 +234,18 @@ const char *klr_nearest(const char *text, const char *const *names)
         }
     }
     return nearest;
+}
+
+bool klr_option_is_called(const struct klr_option *option, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *p = option->also; p && *p; p += strspn(p, " ")) {
+        size_t word = strcspn(p, " ");
+        if (word == length && strncasecmp(p, name, length) == 0)
+            return true;
+        p += word;
+    }
+    return false;
 }
 
 /* ---- Reading ---- */
@@ -306,9 +330,18 @@ static int read_integer(const struct klr_option *option, const char *text,
 {
     long long value;
     const char *end = text + strlen(text);
+    char what[64] = "is not an integer";
+    if (option->word && strcmp(text, option->word) == 0) {
+        *field = (long long)option->word_value;
+        return 0;
+    }
+    if (option->word)
+        snprintf(what, sizeof what, "is neither an integer nor %s",
+                 option->word);
     if (!klr_read_integer(text, &value))
-        return fail_value(option, text, end, "is not an integer", err);
-    if (!in_range(option, (double)value))
+        return fail_value(option, text, end, what, err);
+    if (!in_range(option, (double)value) ||
+        (option->word && value == (long long)option->word_value))
         return fail_range(option, text, end, err);
     if (value == LLONG_MIN || value == LLONG_MAX) /* saturated */
         return fail_value(option, text, end, "is too large", err);
@@ -375,6 +408,21 @@ static int add_range(const struct klr_option *option, double first, double last,
                                                   : fail_many(option, err);
 }
 
+/* A number of the list, in the unit if the list is. */
+static int read_member(const struct klr_option *option, const char *text,
+                       const char *end, const struct klr_reals *list,
+                       double *value, struct klr_error *err)
+{
+    char what[48];
+    if (!list->in_unit)
+        return read_real(option, text, end, value, err);
+    snprintf(what, sizeof what, "has no '%c' behind it, as others have",
+             option->unit);
+    if (end == text || end[-1] != option->unit)
+        return fail_value(option, text, end, what, err);
+    return read_real(option, text, end - 1, value, err);
+}
+
 /* FIRST:LAST:xFACTOR */
 static int read_range(const struct klr_option *option, const char *text,
                       const char *end, struct klr_reals *list,
@@ -386,9 +434,9 @@ static int read_range(const struct klr_option *option, const char *text,
     if (!second || second + 1 == end || second[1] != 'x' ||
         parse_power(second + 2, end, &factor) != end)
         return fail_value(option, text, end, "is not FIRST:LAST:xFACTOR", err);
-    int code = read_real(option, text, colon, &first, err);
+    int code = read_member(option, text, colon, list, &first, err);
     if (!code)
-        code = read_real(option, colon + 1, second, &last, err);
+        code = read_member(option, colon + 1, second, list, &last, err);
     if (code)
         return code;
     if (!(factor > 1))
@@ -407,6 +455,7 @@ static int read_reals(const struct klr_option *option, const char *text,
                       struct klr_reals *field, struct klr_error *err)
 {
     struct klr_reals list = {.count = 0};
+    list.in_unit = option->unit && strchr(text, option->unit);
     const char *item = text, *end;
     double value = 0;
     int code = 0;
@@ -417,7 +466,7 @@ static int read_reals(const struct klr_option *option, const char *text,
                               "has an empty item", err);
         else if (memchr(item, ':', (size_t)(end - item)))
             code = read_range(option, item, end, &list, err);
-        else if (!(code = read_real(option, item, end, &value, err)))
+        else if (!(code = read_member(option, item, end, &list, &value, err)))
             code = add_real(option, value, &list, err);
         item = end + 1;
     } while (!code && *end);

@@ -10,6 +10,11 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "base/text.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 enum klr_option_type {
     KLR_FLAG,    /* int; no value: becomes 1 */
@@ -27,12 +32,10 @@ enum { KLR_REALS_MOST = 64 };
 struct klr_reals {
     size_t count; /* at least 1 */
     double value[KLR_REALS_MOST];
+    bool in_unit; /* each was written with the unit of the option behind it */
 };
 
-static inline struct klr_reals klr_reals_of(double value)
-{
-    return (struct klr_reals){.count = 1, .value = {value}};
-}
+struct klr_reals klr_reals_of(double value);
 
 struct klr_option {
     enum klr_option_type type;
@@ -44,11 +47,17 @@ struct klr_option {
                                   allowed even out of range; NaN: not given */
     double min, max;            /* closed range of a number */
     bool above_min;             /* the range is open at min */
+    const char *word;           /* KLR_INTEGER: this word is a value, too, */
+    double word_value;          /* ... namely this one, out of the range */
     const char *const *choices; /* names, ended by NULL */
     const char *const *aliases; /* beside each choice another spelling, such as
                                    LIBSVM's number, or ""; NULL: none */
     int values;                 /* KLR_REPEATED: it takes so many, handed to
                                    the program one by one; 0 stands for 1 */
+    const char *also;           /* what other programs call it, words between
+                                   blanks, to be suggested; or NULL */
+    char unit;                  /* KLR_REALS: all numbers may have this letter
+                                   behind them; 0: none */
     const char *group;          /* heading in help; NULL: as before */
     const char *help;           /* "%s" stands for the live default */
 };
@@ -70,6 +79,24 @@ int klr_options_check(const struct klr_option *table, const void *base,
 int klr_option_read(const struct klr_option *option, const char *text,
                     void *base, struct klr_error *err);
 
+/* The field in the struct at `base`. */
+const void *klr_option_field(const struct klr_option *option, const void *base);
+
+/* True if that value of its field is the default. */
+bool klr_option_is_preset(const struct klr_option *option, double value);
+
+/* True if its field has another value than the default. */
+bool klr_option_is_given(const struct klr_option *option, const void *base);
+
+/* That value, as klr_option_read takes it; nothing of KLR_REPEATED, and of a
+ * string that is NULL; of a flag 1. */
+void klr_option_put(const struct klr_option *option, const void *base,
+                    struct klr_text *text);
+
+/* True if `name` is among the option's other names, whatever its
+ * capitals. */
+bool klr_option_is_called(const struct klr_option *option, const char *name);
+
 /* The default in words, for help: "0.001", "rbf"; "" where there is none. */
 enum { KLR_PRESET_SIZE = 40 };
 void klr_option_preset_text(const struct klr_option *option,
@@ -78,5 +105,9 @@ void klr_option_preset_text(const struct klr_option *option,
 /* The name in `names` (ended by NULL) nearest to `text` by edit distance, if
  * near enough to be meant; else NULL. */
 const char *klr_nearest(const char *text, const char *const *names);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -11,43 +11,25 @@
 
 void klr_scaling_free(struct klr_scaling *scaling)
 {
-    for (size_t i = 0; i < scaling->pages; i++)
-        klr_free(scaling->page[i]);
-    klr_free(scaling->page);
+    klr_feature_table_free(&scaling->features);
+    klr_free(scaling->feature);
     klr_free(scaling->column);
 }
 
 /* ---- Features by index ---- */
 
-int klr_scaling_page(struct klr_scaling *scaling, int index,
-                     struct klr_error *err)
+struct klr_scaling_feature *klr_scaling_feature(struct klr_scaling *scaling,
+                                                int index,
+                                                struct klr_error *err)
 {
-    size_t page = (size_t)index / KLR_SCALING_PAGE;
-    if (page >= scaling->pages) {
-        if (KLR_GROW(scaling->page, scaling->page_room, page + 1, err))
-            return KLR_E_MEMORY;
-        while (scaling->pages <= page)
-            scaling->page[scaling->pages++] = NULL;
-    }
-    scaling->page[page] =
-        klr_zalloc(KLR_SCALING_PAGE, sizeof **scaling->page, err);
-    return scaling->page[page] ? 0 : KLR_E_MEMORY;
-}
-
-/* The first feature of index `*index` or more that was seen, and its index;
- * NULL: there is none. */
-static struct klr_scaling_feature *
-next_feature(const struct klr_scaling *scaling, size_t *index)
-{
-    for (; *index / KLR_SCALING_PAGE < scaling->pages; ++*index) {
-        struct klr_scaling_feature *page =
-            scaling->page[*index / KLR_SCALING_PAGE];
-        if (page && page[*index % KLR_SCALING_PAGE].count)
-            return &page[*index % KLR_SCALING_PAGE];
-        if (!page)
-            *index += KLR_SCALING_PAGE - 1;
-    }
-    return NULL;
+    size_t before = scaling->features.count, number;
+    if (klr_feature_table_add(&scaling->features, index, &number, err) ||
+        KLR_GROW(scaling->feature, scaling->feature_room,
+                 scaling->features.count, err))
+        return NULL;
+    if (number == before)
+        scaling->feature[number] = (struct klr_scaling_feature){0};
+    return &scaling->feature[number];
 }
 
 /* ---- Statistics ---- */
@@ -138,29 +120,38 @@ int klr_scaling_add(struct klr_scaling *scaling, int index, double from,
 
 int klr_scaling_settle(struct klr_scaling *scaling, struct klr_error *err)
 {
-    int code = 0;
-    struct klr_scaling_feature *f;
-    for (size_t i = 0; !code && (f = next_feature(scaling, &i)); i++) {
+    size_t count = scaling->features.count;
+    struct klr_numbered_feature *sorted = klr_alloc(count, sizeof *sorted, err);
+    int code = sorted ? 0 : KLR_E_MEMORY;
+    if (!code)
+        klr_feature_table_sort(&scaling->features, sorted);
+    for (size_t i = 0; i < count && !code; i++) {
+        struct klr_scaling_feature *f = &scaling->feature[sorted[i].number];
+        int index = sorted[i].feature;
+        if (f->count == 0)
+            continue;
         f->known = true;
         see_zeros(f, scaling->rows);
         if (f->min < f->max && !scaling->standardize)
-            code = klr_scaling_add(scaling, (int)i, f->min, f->max, err);
+            code = klr_scaling_add(scaling, index, f->min, f->max, err);
         else if (f->min < f->max && f->deviation > 0)
-            code = klr_scaling_add(scaling, (int)i, f->mean, f->deviation, err);
+            code = klr_scaling_add(scaling, index, f->mean, f->deviation, err);
     }
+    klr_free(sorted);
     return code;
 }
 
 size_t klr_scaling_unknown(struct klr_scaling *scaling, size_t rows, int *least)
 {
     size_t unknown = 0;
-    struct klr_scaling_feature *f;
-    for (size_t i = 0; (f = next_feature(scaling, &i)); i++) {
-        if (f->known)
+    for (size_t i = 0; i < scaling->features.count; i++) {
+        struct klr_scaling_feature *f = &scaling->feature[i];
+        int index = scaling->features.feature[i];
+        if (f->count == 0 || f->known)
             continue;
         see_zeros(f, rows);
-        if (f->min < f->max && unknown++ == 0)
-            *least = (int)i;
+        if (f->min < f->max && (unknown++ == 0 || index < *least))
+            *least = index;
     }
     return unknown;
 }

@@ -13,14 +13,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/error.h"
+#include "base/feature_table.h"
 
 /* From [min, max] to [lower, upper]. */
 struct klr_limits {
     double lower, upper, min, max;
 };
 
-/* What is seen of a feature. */
+/* Statistics of a feature, from the rows seen so far. */
 struct klr_scaling_feature {
     bool known;             /* it was there when columns were made */
     size_t count;           /* rows that have it */
@@ -38,8 +38,6 @@ struct klr_scaling_column {
     double from, to; /* min and max, or mean and deviation */
 };
 
-enum { KLR_SCALING_PAGE = 1024 }; /* features */
-
 /* All zero at first, but for what the caller sets. */
 struct klr_scaling {
     bool standardize;    /* to zero mean and unit deviation, not to limits; the
@@ -48,31 +46,20 @@ struct klr_scaling {
     size_t rows;         /* that were seen */
     struct klr_scaling_column *column; /* (columns), ascending */
     size_t columns;
-    /* Features by index: pages that exist where an index was seen. */
-    struct klr_scaling_feature **page;
-    size_t pages, page_room, column_room;
+    struct klr_feature_table features;
+    struct klr_scaling_feature *feature; /* (features.count) by number */
+    size_t feature_room, column_room;
 };
 
 void klr_scaling_free(struct klr_scaling *scaling);
 
 /* ---- Learning ---- */
 
-/* The page that `index` is on, created where it is new. KLR_E_MEMORY. */
-int klr_scaling_page(struct klr_scaling *scaling, int index,
-                     struct klr_error *err);
-
-/* The feature, which is created where it is new; NULL without memory. Asked for
- * each value of the data, hence inline. */
-static inline struct klr_scaling_feature *
-klr_scaling_feature(struct klr_scaling *scaling, int index,
-                    struct klr_error *err)
-{
-    size_t page = (size_t)index / KLR_SCALING_PAGE;
-    if ((page >= scaling->pages || !scaling->page[page]) &&
-        klr_scaling_page(scaling, index, err))
-        return NULL;
-    return &scaling->page[page][(size_t)index % KLR_SCALING_PAGE];
-}
+/* The feature, which is created where it is new, until the next one is; NULL
+ * without memory. */
+struct klr_scaling_feature *klr_scaling_feature(struct klr_scaling *scaling,
+                                                int index,
+                                                struct klr_error *err);
 
 /* One more value of a feature; `moments`: mean and deviation too. */
 void klr_scaling_see(struct klr_scaling_feature *feature, double value,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The pool: threads sleep until a run is posted, join it, take turns until none
- * is left, and sleep again. A run ends when its turns have ended, not when all
+ * The pool: threads sleep until a run is posted, join it, take tasks until none
+ * is left, and sleep again. A run ends when its tasks have ended, not when all
  * threads have woken: one that comes too late finds nothing posted.
  *
- * Invariants, under the lock: turn is NULL unless a run is posted; `joined`
+ * Invariants, under the lock: task is NULL unless a run is posted; `joined`
  * threads work on it besides the caller. Only `next` is touched without.
  */
 #include "base/threads.h"
@@ -38,10 +38,13 @@ struct klr_pool {
     pthread_cond_t posted, left;
     bool closing;
     unsigned long run; /* how many have been posted */
-    klr_pool_turn *turn;
+    klr_pool_task *task;
     void *context;
     size_t count, joined;
     atomic_size_t next;
+    klr_pool_ends *ends; /* or NULL */
+    void *watch;
+    atomic_bool ended; /* the present run */
 };
 
 /* ---- how many ---- */
@@ -70,12 +73,13 @@ static int threads_wanted(long long threads, size_t *out, struct klr_error *err)
 
 /* ---- threads ---- */
 
-static void pool_take_turns(struct klr_pool *pool, klr_pool_turn *turn,
+static void pool_take_tasks(struct klr_pool *pool, klr_pool_task *task,
                             void *context, size_t count, size_t number)
 {
     size_t index;
-    while ((index = atomic_fetch_add(&pool->next, 1)) < count)
-        turn(context, index, number);
+    while (!klr_pool_asks(pool, number) &&
+           (index = atomic_fetch_add(&pool->next, 1)) < count)
+        task(context, index, number);
 }
 
 static void *pool_thread_main(void *argument)
@@ -85,17 +89,17 @@ static void *pool_thread_main(void *argument)
     unsigned long seen = 0;
     pthread_mutex_lock(&pool->lock);
     for (;;) {
-        while (!pool->closing && (!pool->turn || pool->run == seen))
+        while (!pool->closing && (!pool->task || pool->run == seen))
             pthread_cond_wait(&pool->posted, &pool->lock);
         if (pool->closing)
             break;
         seen = pool->run;
-        klr_pool_turn *turn = pool->turn;
+        klr_pool_task *task = pool->task;
         void *context = pool->context;
         size_t count = pool->count;
         pool->joined++;
         pthread_mutex_unlock(&pool->lock);
-        pool_take_turns(pool, turn, context, count, self->number);
+        pool_take_tasks(pool, task, context, count, self->number);
         pthread_mutex_lock(&pool->lock);
         if (--pool->joined == 0)
             pthread_cond_signal(&pool->left);
@@ -174,28 +178,49 @@ size_t klr_pool_size(const struct klr_pool *pool)
 
 /* ---- runs ---- */
 
-void klr_pool_run(struct klr_pool *pool, size_t count, klr_pool_turn *turn,
+void klr_pool_watch(struct klr_pool *pool, klr_pool_ends *ends, void *context)
+{
+    pool->ends = ends;
+    pool->watch = context;
+}
+
+bool klr_pool_asks(struct klr_pool *pool, size_t thread)
+{
+    if (!pool || !pool->ends)
+        return false;
+    if (thread == 0 && pool->ends(pool->watch))
+        atomic_store(&pool->ended, true);
+    return atomic_load(&pool->ended);
+}
+
+bool klr_pool_run(struct klr_pool *pool, size_t count, klr_pool_task *task,
                   void *context)
 {
+    if (pool)
+        atomic_store(&pool->ended, false);
     if (klr_pool_size(pool) == 1 || count < 2) {
-        for (size_t index = 0; index < count; index++)
-            turn(context, index, 0);
-        return;
+        for (size_t index = 0; index < count; index++) {
+            if (klr_pool_asks(pool, 0))
+                return false;
+            task(context, index, 0);
+        }
+        return !pool || !atomic_load(&pool->ended);
     }
     pthread_mutex_lock(&pool->lock);
     atomic_store(&pool->next, 0);
-    pool->turn = turn;
+    pool->task = task;
     pool->context = context;
     pool->count = count;
     pool->run++;
     pthread_cond_broadcast(&pool->posted);
     pthread_mutex_unlock(&pool->lock);
-    pool_take_turns(pool, turn, context, count, 0);
+    pool_take_tasks(pool, task, context, count, 0);
     pthread_mutex_lock(&pool->lock);
-    pool->turn = NULL;
+    pool->task = NULL;
     while (pool->joined > 0)
         pthread_cond_wait(&pool->left, &pool->lock);
     pthread_mutex_unlock(&pool->lock);
+    return !atomic_load(&pool->ended);
 }
 
 /* ---- memory ---- */
@@ -207,7 +232,7 @@ struct pages {
 };
 
 /* A part of them; the addresses stay the block's. */
-static void release_turn(void *context, size_t index, size_t thread)
+static void release_task(void *context, size_t index, size_t thread)
 {
     const struct pages *pages = context;
     size_t at = index * RELEASED, left = pages->bytes - at;
@@ -224,7 +249,7 @@ void *klr_pool_release(struct klr_pool *pool, void *block, size_t bytes)
         struct pages pages = {(char *)block + skip,
                               (bytes - skip) / page * page};
         klr_pool_run(pool, (pages.bytes + RELEASED - 1) / RELEASED,
-                     release_turn, &pages);
+                     release_task, &pages);
     }
     return klr_free(block);
 }

@@ -55,5 +55,4 @@ void cli_write_answer(struct klr_output *out, const struct cli_answers *answers,
         klr_put_reals(out, probability, answers->classes, sizeof *probability);
     if (decision)
         klr_put_reals(out, decision, decisions, sizeof *decision);
-    klr_puts(out, "\n");
 }

@@ -9,8 +9,10 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "base/feature_table.h"
 #include "base/numbers.h"
 #include "base/option.h"
+#include "base/text.h"
 #include "solver.h"
 
 enum {
@@ -34,20 +36,24 @@ struct cli_program {
     int (*repeated)(const char *name, const char *value, void *context,
                     struct klr_error *err);
     void *context;
-    const char *examples; /* shown at the end of help, or NULL */
+    const char *examples;      /* shown at the end of help, or NULL */
+    struct klr_text *warnings; /* keeps those of cli_warn as JSON has them; to
+                                  be freed; NULL: they are not kept */
 };
 
 /* Presets all structs, then reads the command line. "-x value", "--name value"
  * and "--name=value"; options and operands in any order; "--" ends options;
  * "-" is an operand. --help and --version print to stdout. Without any
  * argument: a short usage on stderr, CLI_USAGE.
+ * A stack that is too small is refused.
  * Returns -1 to go on, else the exit status. operand[] (max_operands + 1) gets
  * the operands, ended by NULL. */
 int cli_parse(const struct cli_program *program, int argc, char **argv,
               const char **operand);
 
 /* "NAME: FILE:line:column: message" on stderr (file may be NULL; "-" becomes
- * "stdin"), and the exit status for the code: CLI_USAGE or CLI_FAILURE. */
+ * "stdin"), and the exit status for the code: CLI_USAGE or CLI_FAILURE; of
+ * KLR_E_PIPE that of SIGPIPE, and nothing is said. */
 int cli_fail(const struct cli_program *program, const char *file,
              const struct klr_error *err);
 /* How messages call a file that is read, "-" being "stdin", and one that is
@@ -56,22 +62,29 @@ const char *cli_input_name(const char *path);
 const char *cli_output_name(const char *path);
 void cli_warn(const struct cli_program *program, const char *format, ...)
     KLR_PRINTF(2, 3);
+/* "warnings": [...] for a line of JSON, and `after`: all of them so far. null,
+ * if memory was too short to keep them: cli_finish fails then. */
+void cli_json_warnings(const struct cli_program *program, const char *after);
 
-/* What is no printable UTF-8, as names of files may have it, as \xNN. */
+/* Print a text, such as a name of a file, with \xNN for each byte that is not
+ * printable UTF-8. */
 void cli_print_visibly(FILE *out, const char *text);
 
-/* From now on signals that would end the program, SIGTERM as SIGXCPU, remove
- * unfinished output files and exit at once with 128 + their number; one ignored
- * at the start stays so. SIGPIPE and SIGXFSZ are ignored, so that a closed pipe
- * and a file beyond the limit of its size are errors of the write. */
+/* From now on signals that would end the program, all but those of a crash,
+ * remove unfinished output files and exit at once with 128 + their number; one
+ * ignored at the start stays so. SIGPIPE and SIGXFSZ are ignored, so that a
+ * closed pipe and a file beyond the limit of its size become errors of the
+ * write. A closed pipe ends the program as the signal would, without a
+ * message. */
 void cli_catch_signals(void);
 /* From now on the first is only remembered, the second exits. */
 void cli_defer_signals(void);
 int cli_signal(void); /* the signal that came, or 0 */
 
-/* A klr_progress_fn: on a terminal one line redrawn, elsewhere, after the first
- * second, a line at most every ten and at most 32 KB in all; stops after a
- * signal. `context` is a struct cli_progress, zero but for its name. */
+/* A klr_progress_fn. On a terminal it redraws one line, cut to fit. Elsewhere
+ * it prints a line at most every ten seconds, after the first second, and at
+ * most 32 KB in all. It asks to stop after a signal. `context` is a struct
+ * cli_progress, zero but for its name. */
 struct cli_progress {
     const char *name; /* of the program */
     bool quiet;
@@ -80,10 +93,10 @@ struct cli_progress {
     size_t written; /* bytes */
 };
 int cli_progress(const struct klr_progress *progress, void *context);
-/* On a terminal alone, ten times a second: how many rows have had their turn
- * after so many seconds. */
-void cli_progress_rows(struct cli_progress *progress, unsigned long long rows,
-                       double seconds);
+/* On a terminal alone, ten times a second: how many rows, or what else `what`
+ * says, have had their turn after so many seconds. */
+void cli_progress_rows(struct cli_progress *progress, const char *what,
+                       unsigned long long rows, double seconds);
 void cli_progress_end(struct cli_progress *progress); /* clears the line */
 
 /* Labels as they are printed, all of a model's. */
@@ -104,11 +117,39 @@ void cli_answers_free(struct cli_answers *answers);
 const char *cli_label_text(const struct cli_answers *answers, double label);
 /* The line that names the columns of probabilities. */
 void cli_write_names(struct klr_output *out, const struct cli_answers *answers);
-/* The end of a line: a label of these, probabilities (classes) unless NULL,
- * decision values (decisions) unless NULL. */
+/* The end of a line, but for its line feed: a label of these, probabilities
+ * (classes) unless NULL, decision values (decisions) unless NULL. */
 void cli_write_answer(struct klr_output *out, const struct cli_answers *answers,
                       double label, const double *probability,
                       const double *decision, size_t decisions);
+
+/* Which features the support vectors of a model have, and the rows of a test
+ * set. All zero at first. */
+struct cli_feature_use {
+    struct klr_feature_table features;
+    struct cli_feature_counts *counts; /* (features.count) */
+    size_t room;
+    unsigned long long vectors, rows;
+};
+struct cli_some_features {
+    size_t count, first; /* the least index */
+};
+
+/* Vectors of the model, or rows of the test set. KLR_E_MEMORY. */
+int cli_feature_use_add(struct cli_feature_use *use,
+                        const struct klr_features *x, bool vectors,
+                        struct klr_error *err);
+/* Features (count) that the model knows otherwise; true of one that it knows.
+ * */
+int cli_feature_use_know(struct cli_feature_use *use, const int *index,
+                         size_t count, struct klr_error *err);
+bool cli_feature_use_knows(const struct cli_feature_use *use, int index);
+/* Features that the one has and the other would have, were they alike: missing
+ * in the test set, and unseen by the model. */
+void cli_feature_use_compare(const struct cli_feature_use *use,
+                             struct cli_some_features *missing,
+                             struct cli_some_features *unseen);
+void cli_feature_use_free(struct cli_feature_use *use);
 
 /* Values of examples from a file, a line each. */
 struct cli_values {
@@ -129,6 +170,10 @@ int cli_values_read(struct cli_values *values, const char *path,
 int cli_weights_read(struct cli_values *weights, const char *path,
                      struct klr_error *err);
 
+/* Rows of the data: size_t, from 0. KLR_E_DATA for none, too. */
+int cli_points_read(struct cli_values *points, const char *path,
+                    struct klr_error *err);
+
 /* Folds of examples, from a file. */
 struct cli_folds {
     size_t n;          /* examples */
@@ -144,9 +189,9 @@ int cli_folds_read(struct cli_folds *folds, const char *path,
                    struct klr_error *err);
 void cli_folds_free(struct cli_folds *folds);
 
-/* What was predicted for examples of labels `truth` (n), by a model of these
- * labels. `folds` names the folds, if it is of n examples, else they are
- * numbers from 1. */
+/* Write the held-out predictions of examples with the labels `truth` (n).
+ * `folds` has the numbers of the folds if it is of n examples; else they are
+ * numbered from 1. KLR_E_IO, KLR_E_MEMORY. */
 int cli_write_held_out(const char *path, const struct klr_held_out *held_out,
                        const double *truth, const struct cli_answers *answers,
                        const struct cli_folds *folds, struct klr_error *err);
@@ -160,33 +205,66 @@ void cli_print_confusion(FILE *out, const struct klr_metrics *metrics,
                          const struct cli_answers *answers);
 /* Examples with a label that the metrics have not. */
 unsigned long long cli_count_others(const struct klr_metrics *metrics);
+/* The label that all examples are answered with, though they have several, or
+ * NULL; and what to warn of it. */
+const char *cli_single_answer(const struct klr_metrics *metrics,
+                              const struct cli_answers *answers);
+#define CLI_SINGLE_ANSWER                                                      \
+    "all examples are answered as class %s: the accuracy is the share of "     \
+    "that "                                                                    \
+    "class"
 /* "gamma = 0.5, C = 10": the parameters of the t-th point that vary over the
  * grid, or ""; returns the length. */
 enum { CLI_POINT_SIZE = 128 };
 size_t cli_point_text(const struct klr_params *params, size_t t,
                       char text[CLI_POINT_SIZE]);
+/* Support vectors of the models of the folds, in the mean. */
+double cli_mean_vectors(const struct klr_params *params,
+                        const struct klr_report *report);
 /* A row for each point of a validation, with the parameters that vary, and in
- * columns the accuracy, these three and the metric, or `all`; that of the best
- * is marked, and told again in a line. */
+ * columns the accuracy, these three and the metric, or `all`, the standard
+ * error of what decides, or of all, and the support vectors; what is not known
+ * is "-". That of the best, if there is one, is marked, and told again in a
+ * line. */
 void cli_print_table(FILE *out, const struct klr_params *params,
                      const struct klr_validation *validation, bool all);
 
-/* A line of text or of JSON on stdout. */
-void cli_print_spectrum(const struct klr_spectrum *spectrum, bool json);
+/* A line of text, or of JSON with the program's warnings, on stdout. */
+void cli_print_spectrum(const struct cli_program *program,
+                        const struct klr_spectrum *spectrum, bool json);
 
 /* '"key": value' on stdout for a line of JSON; null if the value is not finite.
  * `after` follows. */
 void cli_json_real(const char *key, double value, const char *after);
+void cli_write_json_real(FILE *out, const char *key, double value,
+                         const char *after);
 /* All metrics, likewise. */
 void cli_json_metrics(const struct klr_metric_values *values,
                       const char *after);
+void cli_write_json_metrics(FILE *out, const struct klr_metric_values *values,
+                            const char *after);
 /* "labels", "confusion", an array of rows, one for each true label, and
  * "other_labels", how many examples have none of these. */
 void cli_json_confusion(const struct klr_metrics *metrics,
                         const struct cli_answers *answers, const char *after);
 
-/* Write out what stdout holds; a failure (a full disk, a closed pipe) is
- * reported and gives CLI_FAILURE, else `status` is returned. */
+/* ---- Costs of errors ---- */
+
+/* "FP,FN": costs of taking the second of two classes for the first, and the
+ * first for the second; not negative, not both 0. False of other texts. */
+bool cli_costs_parse(const char *text, double cost[2]);
+/* *cost (classes, classes), to be freed in any case, of such a text or a file:
+ * docs/FORMAT.md, section 4. KLR_E_USAGE for a text where there are more
+ * classes, KLR_E_DATA and KLR_E_IO for a file. */
+int cli_costs_read(double **cost, const char *given,
+                   const struct cli_answers *answers, struct klr_error *err);
+/* The mean cost over the examples whose label the model knows; NaN without
+ * any. */
+double cli_mean_cost(const struct klr_metrics *metrics, const double *cost);
+
+/* Write out what stdout holds; a failure (a full disk) is reported and gives
+ * CLI_FAILURE, as do warnings that were not kept for want of memory. A closed
+ * pipe gives the exit status of SIGPIPE, else `status` is returned. */
 int cli_finish(const struct cli_program *program, int status);
 
 #endif

@@ -67,8 +67,6 @@ static void print_option(const struct klr_option *option)
     char preset[KLR_PRESET_SIZE], text[HELP_TEXT];
     const char *mark = strstr(option->help, "%s");
     klr_option_preset_text(option, preset);
-    if (option->group)
-        printf("\n%s\n", option->group);
     if (mark)
         snprintf(text, sizeof text, "%.*s%s%s", (int)(mark - option->help),
                  option->help, preset, mark + 2);
@@ -78,19 +76,52 @@ static void print_option(const struct klr_option *option)
     print_wrapped(text);
 }
 
-static void print_table(const struct klr_option *table)
+/* Every option under `group`, of whatever table; one without a group is under
+ * that of the option before. */
+static void print_group(const struct klr_option *const *tables,
+                        const char *group)
 {
-    for (; table->name; table++)
-        print_option(table);
+    const char *current = "";
+    printf("\n%s\n", group);
+    for (; *tables; tables++)
+        for (const struct klr_option *option = *tables; option->name;
+             option++) {
+            if (option->group)
+                current = option->group;
+            if (strcmp(current, group) == 0)
+                print_option(option);
+        }
+}
+
+/* True if an option before `option` begins its group. */
+static bool group_is_known(const struct klr_option *const *tables,
+                           const struct klr_option *option)
+{
+    for (; *tables; tables++)
+        for (const struct klr_option *o = *tables; o->name; o++) {
+            if (o == option)
+                return false;
+            if (o->group && strcmp(o->group, option->group) == 0)
+                return true;
+        }
+    return false;
+}
+
+static void print_groups(const struct klr_option *const *tables)
+{
+    for (size_t i = 0; tables[i]; i++)
+        for (const struct klr_option *o = tables[i]; o->name; o++)
+            if (o->group && !group_is_known(tables, o))
+                print_group(tables, o->group);
 }
 
 void cli_print_help(const struct cli_program *program)
 {
+    const struct klr_option *const common[] = {cli_common_options, NULL};
     printf("usage: %s [options] %s\n%s\n", program->name, program->operands,
            program->purpose);
-    for (size_t i = 0; program->tables[i]; i++)
-        print_table(program->tables[i]);
-    print_table(cli_common_options);
+    print_groups(program->tables);
+    print_groups(common);
     if (program->examples)
         printf("\n%s", program->examples);
 }

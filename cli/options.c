@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "cli/help.h"
@@ -58,11 +59,27 @@ static size_t add_names(const struct klr_option *table, const char **names,
     return count;
 }
 
+/* The option that other programs call so. */
+static const struct klr_option *find_called(const struct cli_program *program,
+                                            const char *name)
+{
+    for (size_t i = 0; program->tables[i]; i++)
+        for (const struct klr_option *option = program->tables[i]; option->name;
+             option++)
+            if (klr_option_is_called(option, name))
+                return option;
+    return NULL;
+}
+
 /* The long option that `text` ("--gama", "-gamma") may have meant. */
 static const char *suggest(const struct cli_program *program, const char *text)
 {
     const char *names[MOST_NAMES + 1];
+    const struct klr_option *called =
+        find_called(program, text + strspn(text, "-"));
     size_t count = 0;
+    if (called)
+        return called->name;
     for (size_t i = 0; program->tables[i]; i++)
         count = add_names(program->tables[i], names, count);
     names[add_names(cli_common_options, names, count)] = NULL;
@@ -224,13 +241,28 @@ static void occupy_streams(void)
             open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
-/* What is printed before cli_finish stays in memory until then, unless somebody
- * watches, so that it is cli_finish which meets a full disk, and says so. */
+/* Keep the output in memory until cli_finish, unless it goes to a terminal. So
+ * it is cli_finish that meets a full disk, and says so. */
 static void buffer_stdout(void)
 {
     static char buffer[1 << 16];
     if (!isatty(STDOUT_FILENO))
         setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
+}
+
+/* True if the stack is large enough for the largest blocks of numbers on it. */
+static bool stack_suffices(const struct cli_program *program)
+{
+    enum { LEAST_KB = 256 };
+    struct rlimit stack;
+    if (getrlimit(RLIMIT_STACK, &stack) ||
+        stack.rlim_cur >= (rlim_t)LEAST_KB * 1024)
+        return true;
+    fprintf(
+        stderr,
+        "%s: a stack of %llu KB is too small: %d KB are needed (ulimit -s)\n",
+        program->name, (unsigned long long)stack.rlim_cur / 1024, LEAST_KB);
+    return false;
 }
 
 int cli_parse(const struct cli_program *program, int argc, char **argv,
@@ -239,6 +271,8 @@ int cli_parse(const struct cli_program *program, int argc, char **argv,
     struct klr_error err;
     struct parse parse = {.program = program, .operand = operand, .err = &err};
     occupy_streams();
+    if (!stack_suffices(program))
+        return CLI_FAILURE;
     buffer_stdout();
     if (argc < 2) {
         fprintf(stderr,

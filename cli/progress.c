@@ -10,9 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { LINE_SIZE = 192, TERMINAL_WIDTH = 79, MOST_WRITTEN = 32 * 1024 };
+enum { LINE_SIZE = 192, USUAL_COLUMNS = 80, MOST_WRITTEN = 32 * 1024 };
 static const double seconds_before_line = 1, seconds_between_lines = 10;
 static const double seconds_before_drawing = 0.1;
 
@@ -22,10 +23,39 @@ static bool on_terminal(void)
     return isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0;
 }
 
+/* The characters that fit into a line without a wrap. */
+static int terminal_width(void)
+{
+    struct winsize size;
+    bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0;
+    return (known && size.ws_col > 0 ? size.ws_col : USUAL_COLUMNS) - 1;
+}
+
+/* The state of the solver, or the name of the phase. */
+static void compose_work(char work[LINE_SIZE], const struct klr_progress *now)
+{
+    char violation[32] = "", gap[32] = "", objective[40] = "";
+    if (now->phase) {
+        snprintf(work, LINE_SIZE, "%s", now->phase);
+        return;
+    }
+    if (now->violation > 0 && isfinite(now->violation)) /* it is known */
+        snprintf(violation, sizeof violation, ", violation %.1e",
+                 now->violation);
+    if (isfinite(now->gap))
+        snprintf(gap, sizeof gap, ", gap %.1e", now->gap);
+    if (now->objective != 0)
+        snprintf(objective, sizeof objective, ", objective %.6g",
+                 now->objective);
+    snprintf(work, LINE_SIZE, "%lld iteration%s%s%s%s", now->iterations,
+             klr_plural((size_t)now->iterations), violation, objective, gap);
+}
+
 static void compose(char line[LINE_SIZE], const char *name,
                     const struct klr_progress *now)
 {
-    char problem[64] = "", violation[32] = "", gap[32] = "", objective[40] = "";
+    char work[LINE_SIZE];
+    char problem[64] = "";
     double left = now->seconds * (1 - now->done) / now->done;
     if (now->points > 1) {
         snprintf(problem, sizeof problem, "some %.0f s left", left);
@@ -37,17 +67,9 @@ static void compose(char line[LINE_SIZE], const char *name,
     if (now->problems > 1)
         snprintf(problem, sizeof problem, "problem %zu/%zu, ", now->problem,
                  now->problems);
-    if (now->violation > 0 && isfinite(now->violation)) /* it is known */
-        snprintf(violation, sizeof violation, ", violation %.1e",
-                 now->violation);
-    if (isfinite(now->gap))
-        snprintf(gap, sizeof gap, ", gap %.1e", now->gap);
-    if (now->objective != 0)
-        snprintf(objective, sizeof objective, ", objective %.6g",
-                 now->objective);
-    snprintf(line, LINE_SIZE, "%s: %s%.1f s, %lld iteration%s%s%s%s", name,
-             problem, now->seconds, now->iterations,
-             klr_plural((size_t)now->iterations), violation, objective, gap);
+    compose_work(work, now);
+    snprintf(line, LINE_SIZE, "%s: %s%.1f s, %.100s", name, problem,
+             now->seconds, work);
 }
 
 static void draw(struct cli_progress *progress, const char *line,
@@ -55,7 +77,7 @@ static void draw(struct cli_progress *progress, const char *line,
 {
     if (seconds < seconds_before_drawing)
         return;
-    fprintf(stderr, "\r%.*s\033[K", TERMINAL_WIDTH, line);
+    fprintf(stderr, "\r%.*s\033[K", terminal_width(), line);
     progress->shown = true;
 }
 
@@ -77,16 +99,18 @@ int cli_progress(const struct klr_progress *now, void *context)
     return cli_signal() != 0;
 }
 
-void cli_progress_rows(struct cli_progress *progress, unsigned long long rows,
-                       double seconds)
+void cli_progress_rows(struct cli_progress *progress, const char *what,
+                       unsigned long long rows, double seconds)
 {
     char line[LINE_SIZE];
-    if (progress->quiet || seconds < progress->next || !on_terminal())
+    if (progress->quiet || seconds < progress->next)
         return;
-    snprintf(line, sizeof line, "%s: %llu rows, %.1f s", progress->name, rows,
-             seconds);
-    draw(progress, line, seconds);
     progress->next = seconds + seconds_before_drawing;
+    if (!on_terminal())
+        return;
+    snprintf(line, sizeof line, "%s: %llu %s, %.1f s", progress->name, rows,
+             what, seconds);
+    draw(progress, line, seconds);
 }
 
 void cli_progress_end(struct cli_progress *progress)
@@ -94,4 +118,5 @@ void cli_progress_end(struct cli_progress *progress)
     if (progress->shown)
         fputs("\r\033[K", stderr);
     progress->shown = false;
+    progress->next = 0;
 }

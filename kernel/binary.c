@@ -5,7 +5,7 @@
  * a column are a nibble, which selects what they share with a left row from a
  * table of 16 bytes: one instruction does so for SPAN columns.
  */
-#include "kernel/internal.h"
+#include "kernel/parts.h"
 
 /* A group of features looked up, in units of one feature that is there. */
 enum { LOOKUP_COST = 4 };
@@ -33,8 +33,8 @@ static bool rows_are_binary(const struct klr_points *a, const size_t *row,
     return binary;
 }
 
-/* Whether all features have one value, sums fit in bytes, and looking up costs
- * less than going through the features that are there. */
+/* True if all features have one value, sums fit in bytes, and looking up costs
+ * less than going through the features of each row. */
 static bool binary_serves(const struct klr_points *points)
 {
     const struct narrow *narrow = &points->narrow;

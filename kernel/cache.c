@@ -7,31 +7,27 @@
  * creation.
  *
  * Invariants: slots 0 .. used-1 hold rows; slot_of[key] == s if and only if
- * s < used and key_of[s] == key; there are at least two slots.
+ * s < used and key_of[s] == key; there are at least two slots, and the arena
+ * has room for most_slots.
  */
-#include "kernel/internal.h"
+#include "kernel/parts.h"
 
 #define CACHE_NONE UINT32_MAX
+#define CACHE_GONE (UINT32_MAX - 1) /* there was such a row */
 
 struct klr_cache {
     char *arena;
-    size_t bytes;   /* of the arena */
-    size_t element; /* bytes of one */
-    size_t length;  /* elements of a row */
-    uint32_t keys, slots, used;
+    size_t bytes;                           /* of the arena */
+    size_t element;                         /* bytes of one */
+    size_t length;                          /* elements of a row */
+    uint32_t keys, used, slots, most_slots; /* slots: at present, and ever */
+    uint32_t again;                         /* rows that came again of late */
+    double price;
     uint32_t least, most;    /* slots: ends of the list; CACHE_NONE if empty */
     uint32_t *older, *newer; /* (keys) by slot; CACHE_NONE at the ends */
     uint32_t *key_of;        /* (keys) by slot */
-    uint32_t *slot_of;       /* (keys) or CACHE_NONE */
+    uint32_t *slot_of;       /* (keys) or CACHE_NONE, CACHE_GONE */
 };
-
-static void cache_divide(struct klr_cache *cache, size_t length)
-{
-    size_t row = length * cache->element;
-    size_t slots = row ? cache->bytes / row : cache->keys;
-    cache->length = length;
-    cache->slots = slots < cache->keys ? (uint32_t)slots : cache->keys;
-}
 
 static void cache_forget(struct klr_cache *cache)
 {
@@ -51,7 +47,7 @@ int klr_cache_create(struct klr_cache **out, size_t keys, size_t length,
     /* two rows are promised, even to a cache of one key */
     double row = (double)length * (double)element;
     double table = 4.0 * sizeof(uint32_t) * (double)keys;
-    if (keys >= CACHE_NONE || (double)bytes < table + 2 * row) {
+    if (keys >= CACHE_GONE || (double)bytes < table + 2 * row) {
         code = klr_fail(err, KLR_E_LIMIT,
                         "the row cache needs at least %.0f MB (-m)",
                         ceil((table + 2 * row) / 1048576));
@@ -72,7 +68,10 @@ int klr_cache_create(struct klr_cache **out, size_t keys, size_t length,
         goto done;
     code = 0;
     cache_forget(cache);
-    cache_divide(cache, length);
+    cache->length = length;
+    cache->slots = cache->most_slots =
+        (uint32_t)(row * (double)keys > (double)bytes ? (double)bytes / row
+                                                      : (double)keys);
 done:
     *out = code ? klr_cache_free(cache) : cache;
     return code;
@@ -106,17 +105,30 @@ static void cache_append(struct klr_cache *cache, uint32_t slot)
     cache->most = slot;
 }
 
+/* Double the room once rows that came again have cost as much as that. */
+static void cache_weigh(struct klr_cache *cache)
+{
+    if (cache->used < cache->slots || cache->slots == cache->most_slots ||
+        ++cache->again < cache->price * cache->slots)
+        return;
+    cache->again = 0;
+    cache->slots = cache->slots < cache->most_slots / 2 ? 2 * cache->slots
+                                                        : cache->most_slots;
+}
+
 void *klr_cache_row(struct klr_cache *cache, size_t key)
 {
     uint32_t slot = cache->slot_of[key];
-    if (slot != CACHE_NONE) {
+    if (slot == CACHE_GONE)
+        cache_weigh(cache);
+    if (slot < CACHE_GONE) {
         cache_unlink(cache, slot);
     } else if (cache->used < cache->slots) {
         slot = cache->used++;
     } else {
         slot = cache->least;
         cache_unlink(cache, slot);
-        cache->slot_of[cache->key_of[slot]] = CACHE_NONE;
+        cache->slot_of[cache->key_of[slot]] = CACHE_GONE;
     }
     cache_append(cache, slot);
     cache->key_of[slot] = (uint32_t)key;
@@ -126,7 +138,7 @@ void *klr_cache_row(struct klr_cache *cache, size_t key)
 
 bool klr_cache_holds(const struct klr_cache *cache, size_t key)
 {
-    return cache->slot_of[key] != CACHE_NONE;
+    return cache->slot_of[key] < CACHE_GONE;
 }
 
 size_t klr_cache_room(const struct klr_cache *cache)
@@ -134,95 +146,9 @@ size_t klr_cache_room(const struct klr_cache *cache)
     return cache->slots;
 }
 
-/* The row of slot `from` moves to the free slot `to`. */
-static void cache_move(struct klr_cache *cache, uint32_t from, uint32_t to)
+void klr_cache_begin(struct klr_cache *cache, size_t rows, double price)
 {
-    size_t row = cache->length * cache->element;
-    uint32_t older = cache->older[from], newer = cache->newer[from];
-    memcpy(cache->arena + to * row, cache->arena + from * row, row);
-    *(older == CACHE_NONE ? &cache->least : &cache->newer[older]) = to;
-    *(newer == CACHE_NONE ? &cache->most : &cache->older[newer]) = to;
-    cache->older[to] = older;
-    cache->newer[to] = newer;
-    cache->key_of[to] = cache->key_of[from];
-    cache->slot_of[cache->key_of[to]] = to;
-}
-
-static void cache_drop_least(struct klr_cache *cache)
-{
-    uint32_t slot = cache->least;
-    cache_unlink(cache, slot);
-    cache->slot_of[cache->key_of[slot]] = CACHE_NONE;
-    if (slot != --cache->used)
-        cache_move(cache, cache->used, slot);
-}
-
-/* Pack the columns that stay: elements and rows move down, so going upwards
- * nothing is overwritten before it has moved. Returns how many stay. */
-static size_t cache_pack(struct klr_cache *cache, const size_t *from,
-                         size_t length)
-{
-    size_t element = cache->element, stay = 0;
-    char *to = cache->arena;
-    for (size_t t = 0; t < length; t++)
-        stay += from[t] != KLR_NO_COLUMN;
-    for (size_t slot = 0; slot < cache->used; slot++) {
-        const char *row = cache->arena + slot * cache->length * element;
-        for (size_t t = 0, run; t < length; t += run) {
-            run = 1;
-            if (from[t] == KLR_NO_COLUMN)
-                continue;
-            while (t + run < length && from[t + run] == from[t] + run)
-                run++;
-            memmove(to, row + from[t] * element, run * element);
-            to += run * element;
-        }
-    }
-    return stay;
-}
-
-/* Make room for new columns in packed rows of `stay` elements: everything moves
- * up, so going downwards nothing is overwritten before it has moved. */
-static void cache_spread(struct klr_cache *cache, const size_t *from,
-                         size_t length, size_t stay)
-{
-    size_t element = cache->element;
-    const char *packed = cache->arena + cache->used * stay * element;
-    for (size_t slot = cache->used; slot-- > 0;) {
-        char *row = cache->arena + slot * length * element;
-        for (size_t t = length; t-- > 0;)
-            if (from[t] != KLR_NO_COLUMN) {
-                packed -= element;
-                memmove(row + t * element, packed, element);
-            }
-    }
-}
-
-static void cache_fill(struct klr_cache *cache, klr_cache_fill *fill,
-                       void *context)
-{
-    size_t row = cache->length * cache->element, key[KLR_CACHE_FILL];
-    void *to[KLR_CACHE_FILL];
-    for (size_t slot = 0, count; slot < cache->used; slot += count) {
-        for (count = 0; count < KLR_CACHE_FILL && slot + count < cache->used;
-             count++) {
-            key[count] = cache->key_of[slot + count];
-            to[count] = cache->arena + (slot + count) * row;
-        }
-        fill(context, key, to, count);
-    }
-}
-
-void klr_cache_remap(struct klr_cache *cache, const size_t *from, size_t length,
-                     klr_cache_fill *fill, void *context)
-{
-    size_t row = length * cache->element;
-    while (cache->used > 0 && cache->used * row > cache->bytes)
-        cache_drop_least(cache);
-    size_t stay = cache_pack(cache, from, length);
-    if (stay < length)
-        cache_spread(cache, from, length, stay);
-    cache_divide(cache, length);
-    if (stay < length)
-        cache_fill(cache, fill, context);
+    cache->price = price;
+    if (rows < cache->slots)
+        cache->slots = (uint32_t)(rows < 2 ? 2 : rows);
 }

@@ -5,7 +5,7 @@
  * with fused multiplication where there is one; those that memory limits
  * without, which leaves their bits to be the same everywhere.
  */
-#include "kernel/internal.h"
+#include "kernel/parts.h"
 
 enum {
     DENSE_LINE = 16,  /* floats that come from memory together */

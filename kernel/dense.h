@@ -14,10 +14,9 @@
  *                        compilers, which convert by halves, need to be told
  *
  * Every element of a result has one accumulator, which takes its terms in the
- * order of the inner dimension, or one of floats for each DENSE_CHUNK terms and
- * one of doubles for their sums: so neither the width of vectors nor the number
- * of rows taken at once has an influence on it.
- */
+ * order of the inner dimension; or one of floats for each DENSE_CHUNK terms and
+ * one of doubles for their sums. So neither the width of vectors nor the number
+ * of rows taken at once changes a result. */
 #define LOCAL    static inline __attribute__((always_inline)) TARGET
 #define WIDE     (BYTES / (int)sizeof(float))
 #define LANES_OF (BYTES / (int)sizeof(double))
@@ -25,17 +24,17 @@
 
 typedef float NAME(dense_floats)
     __attribute__((vector_size(BYTES), aligned(4), __may_alias__));
-typedef float NAME(dense_halves)
+typedef float NAME(dense_half_vector)
     __attribute__((vector_size(BYTES / 2), aligned(4), __may_alias__));
 typedef double NAME(dense_doubles)
     __attribute__((vector_size(BYTES), aligned(8), __may_alias__));
-#define floats  NAME(dense_floats)
-#define halves  NAME(dense_halves)
-#define doubles NAME(dense_doubles)
+#define floats      NAME(dense_floats)
+#define half_vector NAME(dense_half_vector)
+#define doubles     NAME(dense_doubles)
 
 #ifndef DOUBLED
 #define DOUBLED(p)                                                             \
-    __builtin_convertvector(*(const halves *)(const void *)(p), doubles)
+    __builtin_convertvector(*(const half_vector *)(const void *)(p), doubles)
 #endif
 
 LOCAL doubles NAME(widen)(const float *from)
@@ -43,8 +42,8 @@ LOCAL doubles NAME(widen)(const float *from)
     return DOUBLED(from);
 }
 
-/* What is `ahead` elements behind `at`, perhaps beyond the matrix, is to come
- * to the caches. */
+/* Prefetch the element `ahead` elements after `at`; it may lie beyond the
+ * matrix. */
 LOCAL void NAME(fetch)(const float *at, size_t ahead)
 {
     __builtin_prefetch((const void *)((uintptr_t)at + ahead * sizeof(float)));
@@ -106,16 +105,18 @@ LOCAL void NAME(append)(size_t rows, size_t inner, const float *a, size_t down,
      out + i * wide + c);
 }
 
-static TARGET void NAME(dense_panel)(size_t rows, size_t inner, const float *a,
-                                     size_t pitch, const float *b, float *out)
+static TARGET void NAME(dense_gemm_32)(size_t rows, size_t inner,
+                                       const float *a, size_t pitch,
+                                       const float *b, float *out)
 {
     NAME(append)(rows, inner, a, pitch, 1, b, KLR_PANEL, out);
 }
 
 /* A transposed goes by a few of its rows, as they lie in memory. */
-static TARGET void NAME(dense_slim)(size_t rows, size_t inner, const float *a,
-                                    size_t pitch, bool transposed,
-                                    const float *b, float *out)
+static TARGET void NAME(dense_gemm_16)(size_t rows, size_t inner,
+                                       const float *a, size_t pitch,
+                                       bool transposed, const float *b,
+                                       float *out)
 {
     if (!transposed) {
         NAME(append)(rows, inner, a, pitch, 1, b, KLR_SLIM, out);
@@ -205,8 +206,8 @@ static TARGET void NAME(dense_gram)(size_t inner, const void *a, const void *b,
 
 /* ---- floats, then doubles: out = A'B ---- */
 
-LOCAL void NAME(cross_block)(const size_t vectors, size_t inner, const float *a,
-                             const float *b, size_t pitch, double *out)
+LOCAL void NAME(syrk_block)(const size_t vectors, size_t inner, const float *a,
+                            const float *b, size_t pitch, double *out)
 {
     floats sum[ROWS][2] = {{{0}}};
     float line[2 * WIDE];
@@ -233,17 +234,18 @@ LOCAL void NAME(cross_block)(const size_t vectors, size_t inner, const float *a,
     }
 }
 
-LOCAL void NAME(cross_rows)(const size_t vectors, size_t inner, const float *a,
-                            size_t rows, const float *b, size_t pitch,
-                            double *out)
+LOCAL void NAME(syrk_rows)(const size_t vectors, size_t inner, const float *a,
+                           size_t rows, const float *b, size_t pitch,
+                           double *out)
 {
     for (size_t i = 0; i < rows; i += ROWS)
-        NAME(cross_block)(vectors, inner, a + i, b, pitch, out + i * KLR_BAND);
+        NAME(syrk_block)(vectors, inner, a + i, b, pitch, out + i * KLR_BAND);
 }
 
-static TARGET void NAME(dense_cross)(size_t inner, const float *a,
-                                     const float *b, size_t pitch, size_t rows,
-                                     size_t cols, double *out)
+static TARGET void NAME(dense_syrk_rounded)(size_t inner, const float *a,
+                                            const float *b, size_t pitch,
+                                            size_t rows, size_t cols,
+                                            double *out)
 {
     memset(out, 0, KLR_BAND * KLR_BAND * sizeof *out);
     for (size_t k = 0, count; k < inner; k += count) {
@@ -251,10 +253,10 @@ static TARGET void NAME(dense_cross)(size_t inner, const float *a,
         count = inner - k < DENSE_CHUNK ? inner - k : DENSE_CHUNK;
         for (size_t j = 0; j < cols; j += 2 * WIDE) {
             if (KLR_BAND - j < 2 * WIDE) {
-                NAME(cross_rows)
+                NAME(syrk_rows)
                 (1, count, left, rows, right + j, pitch, out + j);
             } else {
-                NAME(cross_rows)
+                NAME(syrk_rows)
                 (2, count, left, rows, right + j, pitch, out + j);
             }
         }
@@ -321,8 +323,8 @@ LOCAL void NAME(fetch_rows)(const size_t rows, const size_t cols,
         NAME(fetch)(at + k, rows * pitch);
 }
 
-LOCAL void NAME(project_rows)(const size_t rows, size_t cols, const float *a,
-                              size_t pitch, const double *x, double *out)
+LOCAL void NAME(gemv_t_rows)(const size_t rows, size_t cols, const float *a,
+                             size_t pitch, const double *x, double *out)
 {
     for (size_t k = 0; k < cols; k += LANES_OF) {
         doubles sum = *(doubles *)(out + k);
@@ -334,15 +336,15 @@ LOCAL void NAME(project_rows)(const size_t rows, size_t cols, const float *a,
     }
 }
 
-static TARGET void NAME(dense_project)(size_t rows, size_t cols, const float *a,
-                                       size_t pitch, const double *x,
-                                       double *out)
+static TARGET void NAME(dense_gemv_t)(size_t rows, size_t cols, const float *a,
+                                      size_t pitch, const double *x,
+                                      double *out)
 {
     size_t i = 0;
     for (; i + DENSE_ROWS <= rows; i += DENSE_ROWS)
-        NAME(project_rows)(DENSE_ROWS, cols, a + i * pitch, pitch, x + i, out);
+        NAME(gemv_t_rows)(DENSE_ROWS, cols, a + i * pitch, pitch, x + i, out);
     for (; i < rows; i++)
-        NAME(project_rows)(1, cols, a + i * pitch, pitch, x + i, out);
+        NAME(gemv_t_rows)(1, cols, a + i * pitch, pitch, x + i, out);
 }
 
 LOCAL void NAME(expand_rows)(const size_t rows, size_t cols, const float *a,
@@ -380,8 +382,8 @@ static TARGET void NAME(dense_expand)(size_t rows, size_t cols, const float *a,
 }
 
 static const struct klr_dense NAME(dense_products) = {
-    NAME(dense_panel), NAME(dense_slim),   NAME(dense_gram),
-    NAME(dense_cross), NAME(dense_divide), NAME(dense_project),
+    NAME(dense_gemm_32),      NAME(dense_gemm_16), NAME(dense_gram),
+    NAME(dense_syrk_rounded), NAME(dense_divide),  NAME(dense_gemv_t),
     NAME(dense_expand)};
 
 #undef LOCAL
@@ -389,7 +391,7 @@ static const struct klr_dense NAME(dense_products) = {
 #undef LANES_OF
 #undef PARTS
 #undef floats
-#undef halves
+#undef half_vector
 #undef doubles
 #undef NAME
 #undef TARGET

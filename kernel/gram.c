@@ -4,7 +4,7 @@
  * the workspace, and the columns asked for. How a block is cut into these has
  * no influence on an entry.
  */
-#include "kernel/internal.h"
+#include "kernel/parts.h"
 
 /* Doubles that are rounded to floats, at once. */
 enum { ROUND_ROWS = 16, ROUND_COLS = 64 };
@@ -56,7 +56,8 @@ static enum way row_way(const struct klr_points *a, size_t i,
     return sums_are_careful(a, i, b) ? CAREFULLY : IN_DOUBLE;
 }
 
-static const struct tiles *way_tiles(const struct klr_points *b, enum way way)
+static const struct gram_tiles *way_tiles(const struct klr_points *b,
+                                          enum way way)
 {
     return way == IN_FLOAT ? b->narrow.tiles : b->tiles;
 }
@@ -70,8 +71,10 @@ static size_t way_element(enum way way)
 static size_t tile_spread(const struct klr_points *b, enum way way)
 {
     size_t spread = way_tiles(b, way)->spread;
-    return b->width * spread * way_element(way) <= SPREAD_BYTES ? spread
-                                                                : spread / 2;
+    return lines_are_mapped(b) ||
+                   b->width * spread * way_element(way) <= SPREAD_BYTES
+               ? spread
+               : spread / 2;
 }
 
 /* The most left rows of a tile. */
@@ -101,7 +104,9 @@ static size_t tile_left(const struct klr_points *b, enum way way, size_t count)
 /* Bytes of left rows spread out; vectors may end behind the last row. */
 static size_t spread_bytes(const struct klr_points *b, enum way way)
 {
-    size_t bytes = tile_rows(b, way) * b->width * way_element(way);
+    size_t bytes = lines_are_mapped(b)
+                       ? SPREAD_BYTES
+                       : tile_rows(b, way) * b->width * way_element(way);
     return (bytes + SPAN * sizeof(double) + 63) / 64 * 64;
 }
 
@@ -109,7 +114,31 @@ static size_t tile_workspace(const struct klr_points *b, enum way way)
 {
     size_t rows = (tile_rows(b, way) + LOOKUP_ROWS - 1) / LOOKUP_ROWS;
     size_t table = b->nibble ? rows * LOOKUP_ROWS * binary_groups(b) * 16 : 0;
-    return spread_bytes(b, way) + table;
+    return spread_bytes(b, way) + table + lines_map_bytes(b);
+}
+
+/* True if there are lines enough for the features of `count` left rows. */
+static bool lines_suffice(const struct klr_points *a, const size_t *row,
+                          size_t count, const struct klr_points *b,
+                          enum way way)
+{
+    size_t features = 0;
+    if (!lines_are_mapped(b))
+        return true;
+    for (size_t r = 0; r < count; r++)
+        features += a->start[row[r] + 1] - a->start[row[r]];
+    return features * tile_left(b, way, count) * way_element(way) <=
+           SPREAD_BYTES;
+}
+
+static enum lookup tile_lookup(const struct klr_points *a, const size_t *row,
+                               size_t count, const struct klr_points *b,
+                               enum way way)
+{
+    if (!lines_are_mapped(b))
+        return DIRECT;
+    return way == CAREFULLY || !lines_suffice(a, row, count, b, way) ? SEARCHED
+                                                                     : MAPPED;
 }
 
 size_t klr_gram_workspace(const struct klr_points *b)
@@ -124,7 +153,7 @@ size_t klr_gram_workspace(const struct klr_points *b)
 /* The columns t->begin to t->end, in the numbers of `way`. */
 static void tile_compute(struct tile *t, enum way way, bool binary)
 {
-    const struct tiles *tiles = way_tiles(t->b, way);
+    const struct gram_tiles *tiles = way_tiles(t->b, way);
     if (way == CAREFULLY)
         careful_tile(t);
     else if (binary)
@@ -167,10 +196,10 @@ static void gram_tile(const struct klr_points *a, const size_t *row,
                       struct klr_set cols, enum klr_precision precision,
                       void *out, size_t stride, void *workspace)
 {
-    const struct tiles *tiles = way_tiles(b, way);
+    const struct gram_tiles *tiles = way_tiles(b, way);
     bool binary = way != CAREFULLY && rows_are_binary(a, row, count, b);
     double gamma = b->kernel.type == KLR_LINEAR ? 1 : b->kernel.gamma;
-    char *table = (char *)workspace + spread_bytes(b, way);
+    char *behind = (char *)workspace + spread_bytes(b, way);
     struct tile t = {.a = a,
                      .b = b,
                      .formula = way == IN_FLOAT
@@ -179,8 +208,10 @@ static void gram_tile(const struct klr_points *a, const size_t *row,
                      .row = row,
                      .count = count,
                      .work = workspace,
-                     .table = (uint64_t *)(void *)table,
-                     .left = tile_left(b, way, count)};
+                     .table = (uint64_t *)(void *)behind,
+                     .left = tile_left(b, way, count),
+                     .lookup = tile_lookup(a, row, count, b, way)};
+    lines_place_map(&t, behind);
     if (binary)
         t.left = count == 1 ? 1 : LOOKUP_ROWS;
     (binary ? binary_load : tiles->load)(&t);
@@ -198,9 +229,31 @@ static size_t rows_together(const struct klr_points *a, const size_t *row,
     if (precision == KLR_FLOAT && way != IN_FLOAT && most > ROUND_ROWS)
         most = ROUND_ROWS;
     while (count < left && count < most &&
-           row_way(a, row[count], b, precision) == way)
+           row_way(a, row[count], b, precision) == way &&
+           lines_suffice(a, row, count + 1, b, way))
         count++;
     return count;
+}
+
+/* RBF entries become those of the exponential kernel. */
+static void gram_grow(const struct klr_points *a, const size_t *row,
+                      size_t count, const struct klr_points *b,
+                      struct klr_set cols, enum klr_precision precision,
+                      void *out, size_t stride)
+{
+    for (size_t r = 0; r < count; r++) {
+        size_t at = r * stride;
+        for (size_t q = 0; q < cols.count; q++)
+            for (size_t j = cols.range[q].begin; j < cols.range[q].end;
+                 j++, at++) {
+                double growth = a->growth[row[r]] * b->growth[j];
+                if (precision == KLR_DOUBLE)
+                    ((double *)out)[at] *= growth;
+                else
+                    ((float *)out)[at] =
+                        (float)(growth * (double)((float *)out)[at]);
+            }
+    }
 }
 
 void klr_gram_rows(const struct klr_points *a, const size_t *row, size_t count,
@@ -219,6 +272,8 @@ void klr_gram_rows(const struct klr_points *a, const size_t *row, size_t count,
         gram_tile(a, row + r, now, b, way, cols, precision,
                   (char *)out + r * stride * element, stride, workspace);
     }
+    if (b->growth)
+        gram_grow(a, row, count, b, cols, precision, out, stride);
 }
 
 void klr_gram(const struct klr_points *a, struct klr_range rows,
@@ -241,7 +296,7 @@ void klr_gram(const struct klr_points *a, struct klr_range rows,
 void klr_gram_diagonal(const struct klr_points *points, struct klr_set set,
                        double *out, void *workspace)
 {
-    if (kernel_is_distance(&points->kernel)) {
+    if (kernel_is_distance(&points->kernel) && !points->growth) {
         for (size_t i = 0; i < set.size; i++)
             out[i] = 1; /* D(x, x) = 0, exactly: see points.c */
         return;

@@ -5,7 +5,7 @@
  * Dense rows stand PANEL side by side; where a range does not fill its panel,
  * the other rows take part with coefficients of zero.
  */
-#include "kernel/internal.h"
+#include "kernel/parts.h"
 
 typedef double two __attribute__((vector_size(16), aligned(8), __may_alias__));
 
@@ -20,8 +20,17 @@ size_t klr_points_stored(const struct klr_points *points)
                                   : points->n * points->width;
 }
 
-/* z (width, KLR_SLICE) += X' V of the rows begin .. end-1 of one panel. */
-static void panel_multiply(const struct klr_points *points, size_t begin,
+bool klr_points_rows(const struct klr_points *points, const size_t **start,
+                     const int **column, const double **value)
+{
+    *start = points->start;
+    *column = points->column;
+    *value = points->value;
+    return points->form == SPARSE;
+}
+
+/* z (width, m) += X' V of the rows begin .. end-1 of one panel. */
+INLINE void panel_multiply(const struct klr_points *points, size_t begin,
                            size_t end, const double *v, size_t pitch, size_t m,
                            double *z)
 {
@@ -36,12 +45,12 @@ static void panel_multiply(const struct klr_points *points, size_t begin,
 #pragma GCC unroll 8
             for (size_t r = 0; r < PANEL; r++)
                 sum += x[r] * side[c][r];
-            z[k * KLR_SLICE + c] += sum;
+            z[k * m + c] += sum;
         }
 }
 
 /* out = X Z for the rows begin .. end-1 of one panel. */
-static void panel_expand(const struct klr_points *points, size_t begin,
+INLINE void panel_expand(const struct klr_points *points, size_t begin,
                          size_t end, const double *z, size_t m, double *out,
                          size_t pitch)
 {
@@ -52,31 +61,28 @@ static void panel_expand(const struct klr_points *points, size_t begin,
         for (size_t k = 0; k < points->width; k++)
 #pragma GCC unroll 4
             for (size_t r = 0; r < PANEL / 2; r++)
-                sum[r] += *(const two *)(x + k * PANEL + 2 * r) *
-                          z[k * KLR_SLICE + c];
+                sum[r] += *(const two *)(x + k * PANEL + 2 * r) * z[k * m + c];
         memcpy(side, sum, sizeof side);
         for (size_t i = begin; i < end; i++)
             out[(i - begin) * pitch + c] = side[i % PANEL];
     }
 }
 
-static void sparse_multiply(const struct klr_points *points, size_t i,
+INLINE void sparse_multiply(const struct klr_points *points, size_t i,
                             const double *v, size_t m, double *z)
 {
     for (size_t t = points->start[i]; t < points->start[i + 1]; t++)
         for (size_t c = 0; c < m; c++)
-            z[(size_t)points->column[t] * KLR_SLICE + c] +=
-                points->value[t] * v[c];
+            z[(size_t)points->column[t] * m + c] += points->value[t] * v[c];
 }
 
-static void sparse_expand(const struct klr_points *points, size_t i,
+INLINE void sparse_expand(const struct klr_points *points, size_t i,
                           const double *z, size_t m, double *out)
 {
     double sum[KLR_SLICE] = {0};
     for (size_t t = points->start[i]; t < points->start[i + 1]; t++)
         for (size_t c = 0; c < m; c++)
-            sum[c] +=
-                points->value[t] * z[(size_t)points->column[t] * KLR_SLICE + c];
+            sum[c] += points->value[t] * z[(size_t)points->column[t] * m + c];
     memcpy(out, sum, m * sizeof *out);
 }
 
@@ -87,8 +93,9 @@ static size_t panel_end(size_t i, struct klr_range rows)
     return end < rows.end ? end : rows.end;
 }
 
-void klr_points_multiply(const struct klr_points *points, struct klr_range rows,
-                         const double *v, size_t pitch, size_t m, double *z)
+INLINE void rows_multiply(const struct klr_points *points,
+                          struct klr_range rows, const double *v, size_t pitch,
+                          size_t m, double *z)
 {
     for (size_t i = rows.begin, end; i < rows.end; i = end) {
         const double *vi = v + (i - rows.begin) * pitch;
@@ -100,8 +107,8 @@ void klr_points_multiply(const struct klr_points *points, struct klr_range rows,
     }
 }
 
-void klr_points_expand(const struct klr_points *points, struct klr_range rows,
-                       const double *z, size_t m, double *out, size_t pitch)
+INLINE void rows_expand(const struct klr_points *points, struct klr_range rows,
+                        const double *z, size_t m, double *out, size_t pitch)
 {
     for (size_t i = rows.begin, end; i < rows.end; i = end) {
         double *to = out + (i - rows.begin) * pitch;
@@ -111,4 +118,23 @@ void klr_points_expand(const struct klr_points *points, struct klr_range rows,
         else
             sparse_expand(points, i, z, m, to);
     }
+}
+
+/* One column, as most products have, is worth a loop of its own. */
+void klr_points_multiply(const struct klr_points *points, struct klr_range rows,
+                         const double *v, size_t pitch, size_t m, double *z)
+{
+    if (m == 1)
+        rows_multiply(points, rows, v, pitch, 1, z);
+    else
+        rows_multiply(points, rows, v, pitch, m, z);
+}
+
+void klr_points_expand(const struct klr_points *points, struct klr_range rows,
+                       const double *z, size_t m, double *out, size_t pitch)
+{
+    if (m == 1)
+        rows_expand(points, rows, z, 1, out, pitch);
+    else
+        rows_expand(points, rows, z, m, out, pitch);
 }

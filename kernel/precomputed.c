@@ -7,7 +7,7 @@
  * enough for the right side. The matrix of a training set must be symmetric,
  * but for the rounding of what wrote it.
  */
-#include "kernel/internal.h"
+#include "kernel/parts.h"
 
 /* The value of feature `index` in a row. Rows are complete more often than
  * not, and then feature s stands at s. */
@@ -54,8 +54,8 @@ static bool matrix_is_bare(const struct klr_features *x)
     return x->n == 0 || x->start[x->n] - x->start[0] == x->n;
 }
 
-/* Whether two values of K_pj are equal up to rounding, relative to the largest
- * of them, K_pp and K_jj: beside these a small one may have any relative error.
+/* True if two values of K_pj are equal up to rounding, relative to the largest
+ * of them, K_pp and K_jj. A small K_pj may have any error relative to itself.
  */
 static bool matrix_agree(const struct klr_points *points, size_t p, size_t j,
                          double here, double there)
@@ -109,15 +109,51 @@ static int matrix_refuse(const struct klr_points *points, const size_t *order,
                        m[j * n + p]);
 }
 
+/* In the order of the rows: the first that does not agree with one before it is
+ * named. */
 static int matrix_check(const struct klr_points *points, const size_t *order,
-                        struct klr_error *err)
+                        const size_t *position, struct klr_error *err)
 {
     const double *m = points->matrix;
     size_t n = points->width;
-    for (size_t p = 0; p < n; p++)
-        for (size_t j = 0; j < p; j++)
+    for (size_t row = 0; row < n; row++)
+        for (size_t before = 0; before < row; before++) {
+            size_t p = position ? position[row] : row;
+            size_t j = position ? position[before] : before;
             if (!matrix_agree(points, p, j, m[p * n + j], m[j * n + p]))
                 return matrix_refuse(points, order, p, j, err);
+        }
+    return 0;
+}
+
+static int matrix_serials(struct klr_points *points, const size_t *position,
+                          const struct klr_features *x, bool right,
+                          struct klr_error *err)
+{
+    int code = 0;
+    points->serial = klr_zalloc(x->n, sizeof(int), err);
+    if (!points->serial)
+        return KLR_E_MEMORY;
+    for (size_t row = 0; row < x->n && !code; row++)
+        code =
+            matrix_serial(x, row, right,
+                          &points->serial[position ? position[row] : row], err);
+    return code;
+}
+
+static int matrix_fill(struct klr_points *points, const int *serial,
+                       const struct klr_features *x, const size_t *order,
+                       struct klr_error *err)
+{
+    if (points->width > SIZE_MAX / sizeof(double))
+        return klr_fail(err, KLR_E_MEMORY, "too many examples");
+    points->matrix = klr_alloc(x->n, points->width * sizeof(double), err);
+    if (!points->matrix)
+        return KLR_E_MEMORY;
+    for (size_t p = 0; p < x->n; p++)
+        for (size_t j = 0; j < points->width; j++)
+            points->matrix[p * points->width + j] =
+                matrix_lookup(x, order ? order[p] : p, serial[j]);
     return 0;
 }
 
@@ -127,26 +163,17 @@ static int matrix_create(struct klr_points *points,
                          struct klr_error *err)
 {
     const struct klr_points *right = base ? base : points;
+    size_t *position;
+    int code = points_positions(&position, order, x->n, err);
     points->form = MATRIX;
     points->n = x->n;
-    points->serial = klr_zalloc(x->n, sizeof(int), err);
-    if (!points->serial)
-        return KLR_E_MEMORY;
-    for (size_t p = 0; p < x->n; p++) {
-        int code = matrix_serial(x, order ? order[p] : p, !base,
-                                 &points->serial[p], err);
-        if (code)
-            return code;
-    }
     points->width = matrix_is_bare(x) ? 0 : right->n;
-    if (points->width > SIZE_MAX / sizeof(double))
-        return klr_fail(err, KLR_E_MEMORY, "too many examples");
-    points->matrix = klr_alloc(x->n, points->width * sizeof(double), err);
-    if (!points->matrix)
-        return KLR_E_MEMORY;
-    for (size_t p = 0; p < x->n; p++)
-        for (size_t j = 0; j < points->width; j++)
-            points->matrix[p * points->width + j] =
-                matrix_lookup(x, order ? order[p] : p, right->serial[j]);
-    return base ? 0 : matrix_check(points, order, err);
+    if (!code)
+        code = matrix_serials(points, position, x, !base, err);
+    if (!code)
+        code = matrix_fill(points, right->serial, x, order, err);
+    if (!code && !base)
+        code = matrix_check(points, order, position, err);
+    klr_free(position);
+    return code;
 }

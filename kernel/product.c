@@ -2,7 +2,7 @@
  *
  * A tile of the Gram matrix times vectors from the right and from the left in
  * one sweep over its entries, which then costs what reading them costs. Entries
- * are widened to double before they are multiplied; halves, which are coarser
+ * are widened to double before they are multiplied; fixed16, which are coarser
  * than the sums of floats over a tile, to float.
  *
  * Order of the sums, whatever the instruction set, the number of rows and of
@@ -10,12 +10,12 @@
  * each remainder, that are added at the end; a column's sum runs down the rows.
  * AVX2 adds products that are not rounded.
  */
-#include "kernel/internal.h"
+#include "kernel/parts.h"
 
 enum {
     LINE = 64,        /* bytes that come from memory together */
     PRODUCT_ROWS = 4, /* rows taken at once, with one vector */
-    HALF_UNITS = 65535
+    FIXED16_UNITS = 65535
 };
 
 #if defined __x86_64__
@@ -31,7 +31,7 @@ enum {
 #include "kernel/product.h"
 
 #define NAME(x)      x##_avx2
-#define HALVES       product_half_avx2
+#define FIXED16      product_half_avx2
 #define TARGET       AVX2
 #define BYTES        32
 #define REAL         double
@@ -50,7 +50,7 @@ enum {
 #include "kernel/product.h"
 
 #define NAME(x) x##_portable
-#define HALVES  product_half_portable
+#define FIXED16 product_half_portable
 #define TARGET
 #define BYTES 16
 #define REAL  double
@@ -66,8 +66,8 @@ klr_tile_multiply *klr_tile_multiplier(void)
     return product_portable;
 }
 
-void klr_halve(const float *from, size_t rows, size_t count, size_t pitch,
-               uint16_t *to)
+void klr_to_fixed16(const float *from, size_t rows, size_t count, size_t pitch,
+                    uint16_t *to)
 {
 #if defined __x86_64__
     if (klr_cpu() >= KLR_CPU_AVX2) {

@@ -6,10 +6,10 @@
  *   NAME(x)   x with the suffix of the instruction set
  *   TARGET    the function attribute that admits its instructions
  *   BYTES     of a vector: 16 or 32
- *   REAL      what it computes with: double, or float for halves alone
+ *   REAL      what it computes with: double, or float for fixed16 alone
  *   GROUP     columns taken at once: 4 with double, KLR_GROUP with float
- *   HALVES    the product for halves, where REAL is double
- *   WIDEN(p)  the integers of the halves at p, if compilers need to be told
+ *   FIXED16    the product for fixed16, where REAL is double
+ *   WIDEN(p)  the integers of the fixed16 at p, if compilers need to be told
  *   REALS(p)  of the floats at p, the same: compilers convert half a vector
  *   FMA       a b + c, if there is an instruction for it
  */
@@ -24,12 +24,12 @@ typedef REAL NAME(reals) VECTOR(REAL);
 typedef double NAME(doubles) VECTOR(double);
 typedef float NAME(floats) VECTOR(float);
 typedef int32_t NAME(ints) VECTOR(int32_t);
-typedef uint16_t NAME(halves) VECTOR(uint16_t);
+typedef uint16_t NAME(fixed16) VECTOR(uint16_t);
 #define reals          NAME(reals)
 #define doubles        NAME(doubles)
 #define floats         NAME(floats)
 #define ints           NAME(ints)
-#define halves         NAME(halves)
+#define fixed16        NAME(fixed16)
 #define CONVERT        __builtin_convertvector
 #define group_load     NAME(group_load)
 #define plane_narrow   NAME(plane_narrow)
@@ -63,8 +63,8 @@ LOCAL void group_load(const void *tile, enum klr_precision precision, size_t at,
         from = memcpy(rest, from, left * element);
 #pragma GCC unroll 4
     for (size_t p = 0; p < PARTS; p++)
-        group[p] = precision == KLR_HALF
-                       ? CONVERT(WIDEN((const halves *)from + p), reals)
+        group[p] = precision == KLR_FIXED16
+                       ? CONVERT(WIDEN((const fixed16 *)from + p), reals)
                    : precision == KLR_FLOAT
                        ? REALS((const floats *)from + p)
                        : CONVERT(((const doubles *)from)[p], reals);
@@ -120,7 +120,7 @@ LOCAL void group_multiply(const void *tile, enum klr_precision precision,
             }
 }
 
-/* The sum of the parts of a row, by halves. */
+/* The sum of the parts of a row, by fixed16. */
 LOCAL REAL NAME(parts_sum)(const reals sum[PARTS])
 {
     REAL part[GROUP];
@@ -186,8 +186,9 @@ row_multiply(const void *tile, enum klr_precision precision, const size_t m,
                   backward);
 }
 
-/* What is constant here makes a loop of its own. Doubles, which take longer to
- * compute than to multiply, have one loop for either side and for both. */
+/* Each combination of constant arguments makes a loop of its own. Doubles,
+ * which take longer to compute than to multiply, have one loop for one side and
+ * for both. */
 LOCAL void multiply(const void *tile, enum klr_precision precision,
                     size_t pitch, size_t h, size_t w, const size_t m,
                     const REAL *right, REAL *forward, const REAL *left,
@@ -219,14 +220,14 @@ LOCAL void multiply_sides(const void *tile, enum klr_precision precision,
         multiply(tile, precision, pitch, h, w, m, NULL, NULL, left, backward);
 }
 
-#ifdef HALVES
+#ifdef FIXED16
 TARGET static void NAME(product)(const void *tile, enum klr_precision precision,
                                  size_t pitch, size_t h, size_t w, size_t m,
                                  const double *right, double *forward,
                                  const double *left, double *backward)
 {
-    if (precision == KLR_HALF)
-        HALVES(tile, pitch, h, w, m, right, forward, left, backward);
+    if (precision == KLR_FIXED16)
+        FIXED16(tile, pitch, h, w, m, right, forward, left, backward);
     else if (precision == KLR_FLOAT && m == 1)
         multiply_sides(tile, KLR_FLOAT, pitch, h, w, 1, right, forward, left,
                        backward);
@@ -240,7 +241,7 @@ TARGET static void NAME(product)(const void *tile, enum klr_precision precision,
         multiply(tile, KLR_DOUBLE, pitch, h, w, KLR_SLICE, right, forward, left,
                  backward);
 }
-#undef HALVES
+#undef FIXED16
 #else
 /* Planes of a vector from double to float, in whole groups with the zeros that
  * fill the last one, and back, in whole `floats`. */
@@ -254,8 +255,8 @@ LOCAL void plane_narrow(const double *from, size_t count, float *to)
 LOCAL void plane_widen(const float *from, size_t count, double *to)
 {
     for (size_t j = 0; j < count; j += LANES_OF)
-        *(doubles *)(to + j) =
-            CONVERT(*(const floats *)(from + j), doubles) * (1.0 / HALF_UNITS);
+        *(doubles *)(to + j) = CONVERT(*(const floats *)(from + j), doubles) *
+                               (1.0 / FIXED16_UNITS);
 }
 
 /* One vector after the other: memory is what is waited for. */
@@ -270,8 +271,9 @@ TARGET static void NAME(product)(const void *tile, size_t pitch, size_t h,
             plane_narrow(right + c, w, from[0]);
         if (left)
             plane_narrow(left + c, h, from[1]);
-        multiply_sides(tile, KLR_HALF, pitch, h, w, 1, right ? from[0] : NULL,
-                       to[0], left ? from[1] : NULL, to[1]);
+        multiply_sides(tile, KLR_FIXED16, pitch, h, w, 1,
+                       right ? from[0] : NULL, to[0], left ? from[1] : NULL,
+                       to[1]);
         if (right)
             plane_widen(to[0], h, forward + c);
         if (left)
@@ -288,10 +290,10 @@ LOCAL void row_halve(const float *from, size_t count, uint16_t *to)
             entry = *(const floats *)(from + j);
         else
             memcpy(&entry, from + j, left * sizeof *from);
-        halves half =
-            CONVERT(CONVERT(entry * (float)HALF_UNITS + 0.5F, ints), halves);
+        fixed16 half = CONVERT(
+            CONVERT(entry * (float)FIXED16_UNITS + 0.5F, ints), fixed16);
         if (left == LANES_OF)
-            *(halves *)(to + j) = half;
+            *(fixed16 *)(to + j) = half;
         else
             memcpy(to + j, &half, left * sizeof *to);
     }
@@ -310,7 +312,7 @@ TARGET static void NAME(halve)(const float *from, size_t rows, size_t count,
 #undef doubles
 #undef floats
 #undef ints
-#undef halves
+#undef fixed16
 #undef CONVERT
 #undef group_load
 #undef plane_narrow

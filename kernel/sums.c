@@ -4,7 +4,7 @@
  * serve: sparse differences, where every feature of either row counts, merge
  * the rows; products that may cancel are summed with their rounding errors.
  */
-#include "kernel/internal.h"
+#include "kernel/parts.h"
 
 /* ---- merged ---- */
 
@@ -56,28 +56,64 @@ static struct pair pair_product(double a, double b)
     return (struct pair){product, fma(a, b, -product)};
 }
 
+/* dot + u v */
+INLINE struct pair pair_add(struct pair dot, double u, double v)
+{
+    struct pair product = pair_product(u, v);
+    struct pair sum = pair_sum(dot.high, product.high);
+    return (struct pair){sum.high, dot.low + (sum.low + product.low)};
+}
+
+/* The product of the left row, which stands in the workspace, and column j of
+ * panels. */
+static struct pair dense_product(const struct tile *t, size_t j)
+{
+    const struct klr_points *b = t->b;
+    const double *x = t->work;
+    const double *z = b->panel + j / PANEL * PANEL * b->width + j % PANEL;
+    struct pair dot = {0, 0};
+    for (size_t k = 0; k < b->width; k++)
+        dot = pair_add(dot, x[k], z[k * PANEL]);
+    return dot;
+}
+
+/* As dense_product, for sparse points. */
+static struct pair sparse_product(const struct tile *t, size_t j)
+{
+    const struct klr_points *b = t->b;
+    const double *x = t->work;
+    struct pair dot = {0, 0};
+    for (size_t q = b->start[j]; q < b->start[j + 1]; q++)
+        dot = pair_add(dot, x[b->column[q]], b->value[q]);
+    return dot;
+}
+
+/* The sum over the features that both rows have. */
+static struct pair searched_product(const struct tile *t, size_t j)
+{
+    const struct klr_points *a = t->a, *b = t->b;
+    size_t p = a->start[t->row[0]], end = a->start[t->row[0] + 1];
+    struct pair dot = {0, 0};
+    for (size_t q = b->start[j]; q < b->start[j + 1] && p < end; q++) {
+        p = map_seek(a->column, p, end, b->column[q]);
+        if (p < end && a->column[p] == b->column[q])
+            dot = pair_add(dot, a->value[p], b->value[q]);
+    }
+    return dot;
+}
+
 /* gamma x'z + coef0 with the error of one rounding, for the left row x and
  * column j: algorithm Dot2 of Ogita, Rump & Oishi (2005), carried through to
  * the sum with coef0, where the inner product may cancel. */
-static double compensated_argument(const struct klr_points *b, size_t j,
-                                   const double *x)
+static double compensated_argument(const struct tile *t, size_t j)
 {
-    bool dense = b->form == DENSE;
-    size_t step = dense ? PANEL : 1;
-    size_t begin = dense ? 0 : b->start[j];
-    size_t end = dense ? b->width : b->start[j + 1];
-    const double *value =
-        dense ? b->panel + j / PANEL * PANEL * b->width + j % PANEL : b->value;
-    struct pair dot = {0, 0};
-    for (size_t t = begin; t < end; t++) {
-        struct pair product =
-            pair_product(x[dense ? t : (size_t)b->column[t]], value[t * step]);
-        struct pair sum = pair_sum(dot.high, product.high);
-        dot = (struct pair){sum.high, dot.low + (sum.low + product.low)};
-    }
-    struct pair scaled = pair_product(b->kernel.gamma, dot.high);
-    struct pair sum = pair_sum(scaled.high, b->kernel.coef0);
-    return sum.high + (sum.low + (scaled.low + b->kernel.gamma * dot.low));
+    const struct klr_kernel *kernel = &t->b->kernel;
+    struct pair dot = t->b->form == DENSE     ? dense_product(t, j)
+                      : t->lookup == SEARCHED ? searched_product(t, j)
+                                              : sparse_product(t, j);
+    struct pair scaled = pair_product(kernel->gamma, dot.high);
+    struct pair sum = pair_sum(scaled.high, kernel->coef0);
+    return sum.high + (sum.low + (scaled.low + kernel->gamma * dot.low));
 }
 
 /* ---- tiles ---- */
@@ -102,7 +138,7 @@ static void careful_tile(struct tile *t)
         size_t end = j + SPAN < t->end ? j + SPAN : t->end;
         for (size_t c = first; c < end; c++)
             sums[c - j] = merge ? merge_sum(t->a, t->row[0], t->b, c)
-                                : compensated_argument(t->b, c, t->work);
+                                : compensated_argument(t, c);
         t->b->tiles->values(t, 0, j, sums);
     }
     t->formula = formula;

@@ -52,7 +52,7 @@ typedef INTEGER NAME(places) __attribute__((vector_size(4 * sizeof(REAL))));
 #define four   NAME(four)
 #define places NAME(places)
 
-/* Of all but the sign, and of the sign. */
+/* Masks: all bits but the sign, and the sign. */
 #define SIZE_BITS ((INTEGER)(~(uint64_t)0 >> 1 >> (64 - 8 * sizeof(REAL))))
 #define SIGN_BIT  (-SIZE_BITS - 1)
 
@@ -74,7 +74,7 @@ LOCAL reals NAME(choose)(bits mask, reals a, reals b)
 
 /* ---- elementary functions ---- */
 
-/* What rounds x <= 0 to an integer n that is left in the last bits. */
+/* Adding this rounds x <= 0 to an integer n, which stands in the last bits. */
 #define TO_INTEGER ((REAL)(INT64_C(3) << (POINT - 1)) - LOWEST)
 
 /* 2^(n + x) for |x| <= 1/2, given n + TO_INTEGER, within 2 units in the last
@@ -262,9 +262,11 @@ LOCAL void NAME(pack)(const struct tile *t, size_t first, size_t rows)
 LOCAL void NAME(spread)(const struct tile *t, size_t r, bool zero)
 {
     const struct klr_points *a = t->a;
-    for (size_t q = a->start[t->row[r]]; q < a->start[t->row[r] + 1]; q++)
-        ((REAL *)t->work)[(size_t)a->column[q] * t->left + r] =
-            zero ? 0 : STORE(a).value[q];
+    for (size_t q = a->start[t->row[r]]; q < a->start[t->row[r] + 1]; q++) {
+        size_t line = t->lookup == MAPPED ? lines_find(t, a->column[q])
+                                          : (size_t)a->column[q];
+        ((REAL *)t->work)[line * t->left + r] = zero ? 0 : STORE(a).value[q];
+    }
 }
 
 /* Sparse rows find zeros in the workspace, */
@@ -275,7 +277,9 @@ static TARGET void NAME(load)(const struct tile *t)
             rows = t->count - r == 1 ? 1 : ROWS;
             NAME(pack)(t, r, rows);
         }
-    else
+    if (t->lookup == MAPPED)
+        lines_map(t);
+    if (t->b->form == SPARSE && t->lookup != SEARCHED)
         for (size_t r = 0; r < t->count; r++)
             NAME(spread)(t, r, false);
 }
@@ -283,8 +287,11 @@ static TARGET void NAME(load)(const struct tile *t)
 /* and leave them there. */
 static TARGET void NAME(clear)(const struct tile *t)
 {
-    for (size_t r = 0; r < t->count && t->b->form == SPARSE; r++)
-        NAME(spread)(t, r, true);
+    if (t->b->form == SPARSE && t->lookup != SEARCHED)
+        for (size_t r = 0; r < t->count; r++)
+            NAME(spread)(t, r, true);
+    if (t->lookup == MAPPED)
+        lines_unmap(t);
 }
 
 /* ---- from sums to the kernel ---- */
@@ -373,7 +380,7 @@ LOCAL void NAME(values)(const struct tile *t, size_t first, const size_t rows,
                sums + r * span + (from - begin), (to - from) * sizeof *sums);
 }
 
-/* Of one row and SPAN columns. */
+/* Kernel values of one row and SPAN columns from their sums. */
 static __attribute__((noinline)) TARGET void
 NAME(row_values)(const struct tile *t, size_t row, size_t begin, void *sums)
 {
@@ -460,15 +467,20 @@ static TARGET void NAME(dense)(const struct tile *t)
 
 /* ---- sparse ---- */
 
-/* sums (vectors * WIDE) of left (width, stride) and column j; of those beyond
- * the stride none has a meaning. */
-LOCAL void NAME(column)(enum term term, const size_t vectors,
-                        const size_t stride, const struct klr_points *b,
-                        size_t j, const REAL *left, REAL *sums)
+/* sums (vectors * WIDE) of the left rows and column j; of those beyond the
+ * stride none has a meaning. */
+LOCAL void NAME(column)(const struct tile *t, enum term term,
+                        const size_t vectors, const size_t stride,
+                        const bool mapped, size_t j, REAL *sums)
 {
+    const struct klr_points *b = t->b;
+    const REAL *left = t->work;
     reals sum[ABREAST / WIDE] = {{0}};
     for (size_t q = b->start[j]; q < b->start[j + 1]; q++) {
-        const REAL *line = left + (size_t)b->column[q] * stride;
+        size_t at = (size_t)b->column[q];
+        if (mapped && (at = lines_find(t, b->column[q])) == NO_LINE)
+            continue;
+        const REAL *line = left + at * stride;
         reals v = NAME(all)(STORE(b).value[q]);
 #pragma GCC unroll 8
         for (size_t r = 0; r < vectors; r++)
@@ -499,12 +511,13 @@ LOCAL void NAME(turn)(const REAL *from, size_t from_pitch, REAL *to,
 }
 
 LOCAL void NAME(sparse_block)(const struct tile *t, enum term term,
-                              const size_t stride, size_t column, size_t span)
+                              const size_t stride, const bool mapped,
+                              size_t column, size_t span)
 {
     const size_t vectors = stride < WIDE ? 1 : stride / WIDE;
     _Alignas(64) REAL sums[SPAN][ABREAST], values[ABREAST][SPAN];
     for (size_t c = 0; c < span; c++)
-        NAME(column)(term, vectors, stride, t->b, column + c, t->work, sums[c]);
+        NAME(column)(t, term, vectors, stride, mapped, column + c, sums[c]);
     if (span < SPAN)
         memset(sums + span, 0, (SPAN - span) * sizeof *sums);
     for (size_t c = 0; c < SPAN; c += 4)
@@ -514,27 +527,63 @@ LOCAL void NAME(sparse_block)(const struct tile *t, enum term term,
         NAME(row_values)(t, r, column, values[r]);
 }
 
-LOCAL void NAME(sparse_sweep)(const struct tile *t, const size_t stride)
+LOCAL void NAME(sparse_sweep)(const struct tile *t, const size_t stride,
+                              const bool mapped)
 {
     for (size_t j = t->begin, span; j < t->end; j += span) {
         span = t->end - j < SPAN ? t->end - j : SPAN;
         if (STORE(t->b).term == PRODUCT)
-            NAME(sparse_block)(t, PRODUCT, stride, j, span);
+            NAME(sparse_block)(t, PRODUCT, stride, mapped, j, span);
         else
-            NAME(sparse_block)(t, OVERLAP, stride, j, span);
+            NAME(sparse_block)(t, OVERLAP, stride, mapped, j, span);
+    }
+}
+
+LOCAL void NAME(sparse_rows)(const struct tile *t, const bool mapped)
+{
+    if (t->left == 1)
+        NAME(sparse_sweep)(t, 1, mapped);
+    else if (t->left == ABREAST / 4)
+        NAME(sparse_sweep)(t, ABREAST / 4, mapped);
+    else if (t->left == ABREAST / 2)
+        NAME(sparse_sweep)(t, ABREAST / 2, mapped);
+    else
+        NAME(sparse_sweep)(t, ABREAST, mapped);
+}
+
+/* The sum of column j and the one left row, which is searched. */
+LOCAL REAL NAME(searched)(const struct tile *t, size_t j)
+{
+    const struct klr_points *a = t->a, *b = t->b;
+    size_t p = a->start[t->row[0]], end = a->start[t->row[0] + 1];
+    reals sum = {0};
+    for (size_t q = b->start[j]; q < b->start[j + 1] && p < end; q++) {
+        p = map_seek(a->column, p, end, b->column[q]);
+        if (p < end && a->column[p] == b->column[q])
+            sum = NAME(add_term)(STORE(b).term, NAME(all)(STORE(a).value[p]),
+                                 NAME(all)(STORE(b).value[q]), sum);
+    }
+    return sum[0];
+}
+
+static TARGET void NAME(search)(const struct tile *t)
+{
+    for (size_t j = t->begin; j < t->end; j += SPAN) {
+        REAL sums[SPAN] = {0};
+        for (size_t c = 0; c < SPAN && j + c < t->end; c++)
+            sums[c] = NAME(searched)(t, j + c);
+        NAME(row_values)(t, 0, j, sums);
     }
 }
 
 static TARGET void NAME(sparse)(const struct tile *t)
 {
-    if (t->left == 1)
-        NAME(sparse_sweep)(t, 1);
-    else if (t->left == ABREAST / 4)
-        NAME(sparse_sweep)(t, ABREAST / 4);
-    else if (t->left == ABREAST / 2)
-        NAME(sparse_sweep)(t, ABREAST / 2);
+    if (t->lookup == SEARCHED)
+        NAME(search)(t);
+    else if (t->lookup == MAPPED)
+        NAME(sparse_rows)(t, true);
     else
-        NAME(sparse_sweep)(t, ABREAST);
+        NAME(sparse_rows)(t, false);
 }
 
 /* ---- binary ---- */
@@ -587,7 +636,7 @@ static TARGET void NAME(binary)(const struct tile *t)
 #define BINARY NULL
 #endif
 
-static const struct tiles NAME(tiles) = {
+static const struct gram_tiles NAME(tiles) = {
     ROWS,        ABREAST,      NAME(sizes), NAME(load),       NAME(clear),
     NAME(dense), NAME(sparse), BINARY,      NAME(row_values), LOGISTIC};
 

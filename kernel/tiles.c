@@ -5,7 +5,7 @@
  * AVX-512. Values depend on the vectors' width in no way; those of floats
  * depend on the instruction set in that portable code on x86 rounds products.
  */
-#include "kernel/internal.h"
+#include "kernel/parts.h"
 
 /* Elements i, j, k, l of a and b, one after the other. */
 #if defined __clang__
@@ -161,7 +161,7 @@ static const double double_logs[] = {
 #undef TANHS
 #undef LOGS
 
-static const struct tiles *tiles_choose(enum klr_precision precision)
+static const struct gram_tiles *tiles_choose(enum klr_precision precision)
 {
     bool floats = precision == KLR_FLOAT;
 #if defined __x86_64__
@@ -180,7 +180,7 @@ static const struct tiles *tiles_choose(enum klr_precision precision)
 void klr_logistic(size_t n, const double *z, double *p, double *rest,
                   double *loss)
 {
-    const struct tiles *tiles = tiles_choose(KLR_DOUBLE);
+    const struct gram_tiles *tiles = tiles_choose(KLR_DOUBLE);
     size_t whole = n / SPAN * SPAN;
     for (size_t i = 0; i < whole; i += SPAN)
         tiles->logistic(z + i, p + i, rest + i, loss ? loss + i : NULL);

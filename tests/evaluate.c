@@ -3,7 +3,7 @@
  * An independent judge of trained models: it reads only the training data and
  * the model file, shares no code with the product, and computes in long double.
  *
- *   evaluate klr|svm DATA MODEL C [--no-bias] [LABEL=WEIGHT]...
+ *   evaluate klr|svm|coef|lhalf DATA MODEL C [--no-bias] [LABEL=WEIGHT]...
  *   evaluate sklr DATA MODEL C LAMBDA BOX [--no-bias] [LABEL=WEIGHT]...
  *     one line of JSON per pair of classes, with beta read back from the model:
  *       sum_beta     sum of the dual point's beta_i, 0 if that is feasible
@@ -14,9 +14,13 @@
  *       dual         the maximised dual at the dual point
  *       gap          (primal_best - dual) / |primal_best|
  *       model_gap    (primal - dual) / |primal|
+ *       zero         the objective of f = 0
  *       violation    of the optimality conditions: klr and sklr (max H - min H)
  *                    / 2, svm as LIBSVM's stopping rule measures it; without
  *                    bias the largest distance of H from 0
+ *   evaluate kfd|kfd-coef|softmax DATA MODEL C [LABEL=WEIGHT]...
+ *     primal, dual and gap alone, of softmax for all classes together: see
+ *     other_objectives.h
  *   evaluate decisions DATA MODEL
  *     f of every pair of classes, a line per example
  *
@@ -35,6 +39,7 @@
  * kernel values, so it does not matter which of them gets which coefficient.
  */
 #include "tests/objectives.h"
+#include "tests/other_objectives.h"
 #include "tests/read.h"
 
 /* ---- kernels ---- */
@@ -46,10 +51,10 @@ static real combine(const struct vector *u, const struct vector *v, int how)
     real sum = 0;
 
     while (i < u->count || j < v->count) {
-        int a = i < u->count ? u->index[i] : 0;
-        int b = j < v->count ? v->index[j] : 0;
-        bool left = j == v->count || (i < u->count && a <= b);
-        bool right = i == u->count || (j < v->count && b <= a);
+        bool left =
+            j == v->count || (i < u->count && u->index[i] <= v->index[j]);
+        bool right =
+            i == u->count || (j < v->count && v->index[j] <= u->index[i]);
         real s = left ? u->value[i++] : 0;
         real t = right ? v->value[j++] : 0;
 
@@ -95,6 +100,8 @@ static real kernel(const struct model *m, const struct vector *u,
         return precomputed(u, v);
     case LAPLACIAN:
         return expl(-m->gamma * combine(u, v, 1));
+    case EXPONENTIAL:
+        return expl(2 * m->gamma * combine(u, v, 0));
     }
     return 0;
 }
@@ -145,27 +152,49 @@ static struct item *sorted(const struct data *data)
 
 enum { NO_SV = -1 };
 
-/* sv_of (n): the support vector that is row i, or NO_SV. */
-static long *match(const struct data *data, const struct model *m)
+/* The support vectors of rows. */
+struct match {
+    long *sv_of; /* (n) the one that is row i, or NO_SV */
+    real *share; /* (n) the row's part of its coefficient */
+};
+
+static void match_free(struct match *match)
 {
-    long *sv_of = take(data->n, sizeof *sv_of);
+    free(match->sv_of);
+    free(match->share);
+}
+
+/* Equal rows of a class share one support vector, if they have but one. */
+static struct match match_rows(const struct data *data, const struct model *m)
+{
+    struct match match = {take(data->n, sizeof *match.sv_of),
+                          take(data->n, sizeof *match.share)};
 
     by_serial = m->kernel == PRECOMPUTED;
     struct item *rows = sorted(data), *svs = sorted(&m->sv);
     size_t i = 0;
 
     for (size_t r = 0; r < data->n; r++)
-        sv_of[r] = NO_SV;
+        match.sv_of[r] = NO_SV;
     for (size_t s = 0; s < m->n_sv; s++) {
         while (i < data->n && item_compare(&rows[i], &svs[s]) < 0)
             i++;
         if (i == data->n || item_compare(&rows[i], &svs[s]) != 0)
             fail("model", "a support vector is no training row of its class");
-        sv_of[rows[i++].number] = (long)svs[s].number;
+        bool one =
+            (s == 0 || item_compare(&svs[s - 1], &svs[s]) != 0) &&
+            (s + 1 == m->n_sv || item_compare(&svs[s], &svs[s + 1]) != 0);
+        size_t end = i + 1;
+        while (one && end < data->n && item_compare(&rows[i], &rows[end]) == 0)
+            end++;
+        for (real share = 1 / (real)(end - i); i < end; i++) {
+            match.sv_of[rows[i].number] = (long)svs[s].number;
+            match.share[rows[i].number] = share;
+        }
     }
     free(rows);
     free(svs);
-    return sv_of;
+    return match;
 }
 
 /* ---- one pair of classes ---- */
@@ -182,8 +211,8 @@ static real weighted_cost(real cost, double label, char **weights)
 }
 
 static struct pair pair_new(const struct data *data, const struct model *m,
-                            const long *sv_of, size_t a, size_t b, real cost,
-                            real box, char **weights)
+                            const struct match *match, size_t a, size_t b,
+                            real cost, real box, char **weights)
 {
     struct pair p = {0};
 
@@ -202,9 +231,10 @@ static struct pair pair_new(const struct data *data, const struct model *m,
         p.x[p.n] = &data->x[i];
         p.y[p.n] = first ? 1 : -1;
         p.cost[p.n] = weighted_cost(cost, data->label[i], weights);
-        if (sv_of[i] != NO_SV)
+        if (match->sv_of[i] != NO_SV)
             p.beta[p.n] =
-                m->coef[(size_t)sv_of[i] * (m->k - 1) + (first ? b - 1 : a)];
+                match->share[i] * m->coef[(size_t)match->sv_of[i] * m->columns +
+                                          (first ? b - 1 : a)];
         p.beta_dual[p.n] = p.beta[p.n] != 0 ? p.beta[p.n] : p.y[p.n] * box;
         p.n++;
     }
@@ -243,23 +273,16 @@ static void pair_products(const struct model *m, struct pair *p)
 
 /* ---- output ---- */
 
-static void print_field(const char *name, real value)
-{
-    if (isfinite(value))
-        printf(",\"%s\":%.17Lg", name, value);
-    else
-        printf(",\"%s\":null", name);
-}
-
 static void pair_report(const struct pair *p, const struct loss *loss,
                         real beyond, double first, double second)
 {
     real best = best_rho(p, loss), with_rho = primal(p, loss, p->rho);
     real with_best = primal(p, loss, best), lower = dual(p, loss), sum = 0;
-    real least = INFINITY;
+    real least = INFINITY, zero = 0;
     size_t n_sv = 0;
 
     for (size_t i = 0; i < p->n; i++) {
+        zero += loss_at(loss, 0, p->cost[i]);
         sum += p->beta_dual[i];
         n_sv += p->beta[i] != 0;
         if (p->beta[i] != 0)
@@ -277,11 +300,12 @@ static void pair_report(const struct pair *p, const struct loss *loss,
     print_field("dual", lower);
     print_field("gap", (with_best - lower) / fabsl(with_best));
     print_field("model_gap", (with_rho - lower) / fabsl(with_rho));
+    print_field("zero", zero);
     print_field("violation", violation(p, loss));
     puts("}");
 }
 
-/* Of beta and the dual point that follows from u the better one. */
+/* Take the better of beta and the dual point that follows from u. */
 static void pair_dual_point(const struct model *m, struct pair *p,
                             const struct loss *loss)
 {
@@ -304,7 +328,8 @@ static void pair_dual_point(const struct model *m, struct pair *p,
                 u[j] += entry * beta[i];
         }
     }
-    if (!feasible || dual(&other, loss) > mine) {
+    if (!feasible || loss->penalty != KERNEL_NORM ||
+        dual(&other, loss) > mine) {
         memcpy(p->beta_dual, beta, p->n * sizeof *beta);
         memcpy(p->u_dual, u, p->n * sizeof *u);
     }
@@ -315,14 +340,19 @@ static void pair_dual_point(const struct model *m, struct pair *p,
 static void judge(const struct data *data, const struct model *m,
                   const struct loss *loss, real cost, char **weights)
 {
-    long *sv_of = match(data, m);
+    struct match match = match_rows(data, m);
 
     for (size_t a = 0; a < m->k; a++) {
         for (size_t b = a + 1; b < m->k; b++) {
             struct pair p =
-                pair_new(data, m, sv_of, a, b, cost, loss->box, weights);
+                pair_new(data, m, &match, a, b, cost, loss->box, weights);
 
             pair_products(m, &p);
+            if (loss->fisher) {
+                fisher_report(&p, loss, cost);
+                pair_free(&p);
+                continue;
+            }
             real beyond = excess(&p, loss);
             if (loss->logistic)
                 pair_dual_point(m, &p, loss);
@@ -330,7 +360,31 @@ static void judge(const struct data *data, const struct model *m,
             pair_free(&p);
         }
     }
-    free(sv_of);
+    match_free(&match);
+}
+
+/* The problem of a softmax. */
+static void judge_together(const struct data *data, const struct model *m,
+                           real cost, char **weights)
+{
+    struct together t = together_new(data->n, m);
+    struct match match = match_rows(data, m);
+
+    for (size_t i = 0; i < t.n; i++) {
+        t.cost[i] = weighted_cost(cost, data->label[i], weights);
+        while (m->label[t.class[i]] != data->label[i])
+            t.class[i]++;
+        for (size_t c = 0; c < t.k && match.sv_of[i] != NO_SV; c++)
+            t.beta[i * t.k + c] =
+                match.share[i] * m->coef[(size_t)match.sv_of[i] * t.k + c];
+    }
+    for (size_t i = 0; i < t.n; i++)
+        for (size_t j = 0; j <= i; j++)
+            t.entry[i * t.n + j] = t.entry[j * t.n + i] =
+                kernel(m, &data->x[i], &data->x[j]);
+    together_report(&t);
+    together_free(&t);
+    match_free(&match);
 }
 
 /* f of one example for all pairs of classes, as LIBSVM lays a model out. */
@@ -346,7 +400,7 @@ static void decide(const struct model *m, const struct vector *x)
             real f = -m->rho[pair];
 
             for (size_t s = 0; s < m->n_sv; s++) {
-                const real *coef = &m->coef[s * (m->k - 1)];
+                const real *coef = &m->coef[s * m->columns];
 
                 if (m->sv_class[s] == a)
                     f += coef[b - 1] * entry[s];
@@ -366,9 +420,14 @@ static char **loss_read(struct loss *loss, const char *name, char **word)
 {
     bool sparse = !strcmp(name, "sklr");
 
+    loss->fisher = !strncmp(name, "kfd", 3);
+    if (!strcmp(name, "coef") || !strcmp(name, "kfd-coef"))
+        loss->penalty = COEF_NORM;
+    if (!strcmp(name, "lhalf"))
+        loss->penalty = HALF_NORM;
     if (sparse && (!word[0] || !word[1]))
         return NULL;
-    loss->logistic = sparse || !strcmp(name, "klr");
+    loss->logistic = strcmp(name, "svm") != 0;
     if (sparse) { /* as the doubles that they are in the program */
         loss->shift = strtod(*word++, NULL);
         loss->box = strtod(*word++, NULL);
@@ -379,8 +438,11 @@ static char **loss_read(struct loss *loss, const char *name, char **word)
 
 static int usage(void)
 {
-    fputs("usage: evaluate klr|svm DATA MODEL C [--no-bias] [LABEL=WEIGHT]...\n"
+    fputs("usage: evaluate klr|svm|coef|lhalf DATA MODEL C [--no-bias]"
+          " [LABEL=WEIGHT]...\n"
           "       evaluate sklr DATA MODEL C LAMBDA BOX [--no-bias]"
+          " [LABEL=WEIGHT]...\n"
+          "       evaluate kfd|kfd-coef|softmax DATA MODEL C"
           " [LABEL=WEIGHT]...\n"
           "       evaluate decisions DATA MODEL\n",
           stderr);
@@ -389,13 +451,15 @@ static int usage(void)
 
 int main(int argc, char **argv)
 {
+    static const char *const kinds[] = {"klr", "svm",      "sklr",    "coef",
+                                        "kfd", "kfd-coef", "softmax", "lhalf"};
     bool decisions = argc == 4 && !strcmp(argv[1], "decisions");
     struct loss loss = {0};
     char **weights = NULL;
 
-    if (argc > 4 && (!strcmp(argv[1], "klr") || !strcmp(argv[1], "sklr") ||
-                     !strcmp(argv[1], "svm")))
-        weights = loss_read(&loss, argv[1], argv + 5);
+    for (size_t k = 0; argc > 4 && k < sizeof kinds / sizeof *kinds; k++)
+        if (!strcmp(argv[1], kinds[k]))
+            weights = loss_read(&loss, argv[1], argv + 5);
     if (!decisions && !weights)
         return usage();
     struct model model = model_read(argv[3]);
@@ -404,6 +468,8 @@ int main(int argc, char **argv)
     if (decisions) {
         for (size_t i = 0; i < data.n; i++)
             decide(&model, &data.x[i]);
+    } else if (model.softmax) {
+        judge_together(&data, &model, strtold(argv[4], NULL), weights);
     } else {
         judge(&data, &model, &loss, strtold(argv[4], NULL), weights);
     }

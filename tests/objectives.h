@@ -10,10 +10,14 @@
 
 #include "tests/read.h"
 
+enum penalty { KERNEL_NORM, COEF_NORM, HALF_NORM }; /* b'Kb, b'b, |b|_1/2 */
+
 struct loss {
+    enum penalty penalty;
     bool logistic;
     real shift, box;
     bool bias;
+    bool fisher; /* squares: see other_objectives.h */
 };
 
 /* One pair of classes, on the rows of these classes. The model's coefficients
@@ -69,9 +73,22 @@ static real quadratic(size_t n, const real *beta, const real *u)
     return sum / 2;
 }
 
+static real penalty(const struct pair *p, const struct loss *loss)
+{
+    real sum = 0;
+
+    if (loss->penalty == KERNEL_NORM)
+        return quadratic(p->n, p->beta, p->u);
+    if (loss->penalty == COEF_NORM)
+        return quadratic(p->n, p->beta, p->beta);
+    for (size_t i = 0; i < p->n; i++)
+        sum += sqrtl(fabsl(p->beta[i]));
+    return sum;
+}
+
 static real primal(const struct pair *p, const struct loss *loss, real rho)
 {
-    real sum = quadratic(p->n, p->beta, p->u);
+    real sum = penalty(p, loss);
 
     for (size_t i = 0; i < p->n; i++)
         sum += loss_at(loss, p->y[i] * (p->u[i] - rho), p->cost[i]);
@@ -80,8 +97,11 @@ static real primal(const struct pair *p, const struct loss *loss, real rho)
 
 static real dual(const struct pair *p, const struct loss *loss)
 {
-    real sum = -quadratic(p->n, p->beta_dual, p->u_dual);
+    bool coef = loss->penalty == COEF_NORM;
+    real sum = -quadratic(p->n, coef ? p->u_dual : p->beta_dual, p->u_dual);
 
+    if (loss->penalty == HALF_NORM)
+        return NAN;
     for (size_t i = 0; i < p->n; i++) {
         real alpha = p->beta_dual[i] * p->y[i];
 

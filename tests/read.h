@@ -14,7 +14,15 @@
 
 typedef long double real;
 
-enum kernel { LINEAR, POLYNOMIAL, RBF, SIGMOID, PRECOMPUTED, LAPLACIAN };
+enum kernel {
+    LINEAR,
+    POLYNOMIAL,
+    RBF,
+    SIGMOID,
+    PRECOMPUTED,
+    LAPLACIAN,
+    EXPONENTIAL
+};
 
 struct vector {
     size_t count;
@@ -33,11 +41,13 @@ struct model {
     long degree;
     real gamma, coef0;
     size_t k, n_sv;
+    bool softmax;     /* a column for each class, else pairs */
+    size_t columns;   /* of coef: k, else k - 1 */
     double *label;    /* (k) */
     char **name;      /* (k), or NULL */
-    real *rho;        /* (k (k - 1) / 2) */
+    real *rho;        /* (k), else (k (k - 1) / 2) */
     size_t *class_sv; /* (k) */
-    real *coef;       /* (n_sv, k - 1), a line of the file is a row */
+    real *coef;       /* (n_sv, columns), a line of the file is a row */
     size_t *sv_class; /* (n_sv) */
     struct data sv;
 };
@@ -126,10 +136,11 @@ static void read_names(struct model *m, char *text)
 
 static enum kernel kernel_named(const char *name)
 {
-    static const char *const names[] = {"linear",  "polynomial",  "rbf",
-                                        "sigmoid", "precomputed", "laplacian"};
+    static const char *const names[] = {
+        "linear",      "polynomial", "rbf",        "sigmoid",
+        "precomputed", "laplacian",  "exponential"};
 
-    for (int t = LINEAR; t <= LAPLACIAN; t++) {
+    for (int t = LINEAR; t <= EXPONENTIAL; t++) {
         if (!strcmp(name, names[t]))
             return (enum kernel)t;
     }
@@ -152,8 +163,11 @@ static bool model_header(struct model *m, char *line)
     if (!strcmp(key, "svm_type") && strcmp(rest, "c_svc") &&
         strcmp(rest, "klr"))
         fail("model: svm_type", rest);
-    if (!strcmp(key, "multiclass") && strcmp(rest, "ovo"))
-        fail("model: multiclass", rest);
+    if (!strcmp(key, "multiclass")) {
+        m->softmax = !strcmp(rest, "softmax");
+        if (!m->softmax && strcmp(rest, "ovo"))
+            fail("model: multiclass", rest);
+    }
     if (!strcmp(key, "kernel_type"))
         m->kernel = kernel_named(rest);
     if (!strcmp(key, "degree"))
@@ -167,8 +181,9 @@ static bool model_header(struct model *m, char *line)
     if (!strcmp(key, "total_sv"))
         m->n_sv = strtoul(rest, NULL, 10);
     if (!strcmp(key, "rho")) {
-        m->rho = take(m->k * (m->k - 1) / 2, sizeof *m->rho);
-        read_numbers(rest, m->rho, m->k * (m->k - 1) / 2);
+        size_t count = m->softmax ? m->k : m->k * (m->k - 1) / 2;
+        m->rho = take(count, sizeof *m->rho);
+        read_numbers(rest, m->rho, count);
     }
     if (!strcmp(key, "label")) {
         read_numbers(rest, numbers, m->k);
@@ -193,14 +208,15 @@ static void model_vectors(struct model *m, FILE *file)
     char *line = NULL;
     size_t room = 0, c = 0, in_class = 0;
 
-    m->coef = take(m->n_sv * (m->k - 1), sizeof *m->coef);
+    m->columns = m->softmax ? m->k : m->k - 1;
+    m->coef = take(m->n_sv * m->columns, sizeof *m->coef);
     m->sv_class = take(m->n_sv, sizeof *m->sv_class);
     for (size_t s = 0; s < m->n_sv; s++) {
         if (getline(&line, &room, file) < 0)
             fail("model", "fewer support vectors than total_sv");
         char *text = line;
-        for (size_t j = 0; j + 1 < m->k; j++)
-            m->coef[s * (m->k - 1) + j] = strtod(text, &text);
+        for (size_t j = 0; j < m->columns; j++)
+            m->coef[s * m->columns + j] = strtod(text, &text);
         while (c < m->k && in_class == m->class_sv[c]) {
             c++;
             in_class = 0;

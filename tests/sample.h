@@ -51,18 +51,19 @@ static void sample_make(struct sample *s, size_t n)
     sample_close(s, n);
 }
 
-/* The rows of the problem that are in fold f of the layout, or all others, in
- * the order of the layout. */
+/* The rows of the problem that are in fold f of the partition, or all others,
+ * in the order of the partition. */
 static inline void sample_fold(struct sample *part,
                                const struct klr_problem *problem,
-                               const struct layout *layout, size_t f,
+                               const struct partition *partition, size_t f,
                                bool inside)
 {
     size_t n = 0;
-    for (size_t cell = 0; cell < layout->k * layout->folds; cell++)
-        for (size_t p = layout->begin[cell]; p < layout->begin[cell + 1]; p++) {
-            size_t row = layout->order[p];
-            if ((cell % layout->folds == f) != inside)
+    for (size_t cell = 0; cell < partition->k * partition->folds; cell++)
+        for (size_t p = partition->begin[cell]; p < partition->begin[cell + 1];
+             p++) {
+            size_t row = partition->order[p];
+            if ((cell % partition->folds == f) != inside)
                 continue;
             part->label[n] = problem->label[row];
             part->start[n] = n * FEATURES;
@@ -89,7 +90,7 @@ static double kernel_of(const struct klr_kernel *kernel, const double *a,
                : tanh(kernel->gamma * dot + kernel->coef0);
 }
 
-/* What the definitions say of coefficients beta by row, and of rho. A logistic
+/* Values by the definitions, for coefficients beta by row, and rho. A logistic
  * model names a dual point: the coefficients themselves, or where they are not
  * feasible alpha_i = C sigma(-y_i f_i) of its decision values. */
 struct truth {
@@ -154,12 +155,12 @@ static inline struct truth evaluate(const struct sample *s, const double *beta,
         truth.dual =
             fmax(logistic_dual(s, c, beta, u), logistic_dual(s, c, g, kg));
     }
-    truth.violation = most - least;
+    truth.violation = params->no_bias ? 2 * fmax(most, -least) : most - least;
     return truth;
 }
 
 /* All examples in one fold. */
-static const struct deal deal_none = {.folds = 1, .parts = 1};
+static const struct fold_plan deal_none = {.folds = 1, .parts = 1};
 
 /* Train by the internal interface with tiles in `budget` bytes; beta in the
  * order of the rows. */
@@ -168,28 +169,29 @@ static struct solution solve_within(const struct sample *s,
                                     size_t budget, double *beta)
 {
     const struct klr_params settled = params_settle(given), *params = &settled;
-    struct layout layout;
+    struct partition partition;
     struct klr_operator op = {0};
     struct training training = {0};
-    struct group group = {0};
+    struct machine_group group = {0};
     struct klr_error err = {0};
     struct klr_kernel kernel = params_kernel(params, FEATURES);
     struct klr_features x = problem_features(&s->problem);
-    if (layout_create(&layout, &s->problem, NULL, deal_none, &err) ||
-        operator_create(&op, &kernel, &x, layout.order, NULL, budget, &err) ||
-        training_create(&training, &op, params, &layout, &err) ||
+    if (partition_create(&partition, &s->problem, NULL, deal_none, &err) ||
+        operator_create(&op, &kernel, &x, partition.order, NULL, budget,
+                        &err) ||
+        training_create(&training, &op, params, &partition, &err) ||
         group_create(&group, &training, &err))
         printf("Bail out! %s\n", err.message);
     group_choose(&group, &training, 0);
-    if (group_solve(&group, &training, (struct hole){1, 1}, &err))
+    if (group_solve(&group, &training, (struct held_out){1, 1}, &err))
         printf("Bail out! %s\n", err.message);
     for (size_t p = 0; p < s->problem.n; p++)
-        beta[layout.order[p]] = group.beta[p];
+        beta[partition.order[p]] = group.beta[p];
     struct solution solution = group.solution[0];
     group_free(&group);
     training_free(&training);
     operator_free(&op);
-    layout_free(&layout);
+    partition_free(&partition);
     return solution;
 }
 
@@ -199,23 +201,24 @@ static struct solution solve(const struct sample *s,
     return solve_within(s, params, 0, beta);
 }
 
-/* output (n): decision values of the rows in fold f of a layout of two classes,
- * in double by a solution for the others, whose violation is returned. */
+/* output (n): decision values of the rows in fold f of a partition of two
+ * classes, in double by a solution for the others, whose violation is
+ * returned. */
 static inline double sample_decide(const struct klr_problem *problem,
-                                   const struct layout *layout, size_t f,
+                                   const struct partition *partition, size_t f,
                                    const struct klr_params *params,
                                    double *output)
 {
     static struct sample rest;
     static double beta[MOST];
     struct klr_kernel kernel = params_kernel(params, FEATURES);
-    sample_fold(&rest, problem, layout, f, false);
+    sample_fold(&rest, problem, partition, f, false);
     struct solution solution = solve(&rest, params, beta);
     struct truth truth = evaluate(&rest, beta, solution.rho, params, &kernel);
     for (size_t c = 0; c < 2; c++)
-        for (size_t p = layout->begin[c * layout->folds + f];
-             p < layout->begin[c * layout->folds + f + 1]; p++) {
-            size_t i = layout->order[p];
+        for (size_t p = partition->begin[c * partition->folds + f];
+             p < partition->begin[c * partition->folds + f + 1]; p++) {
+            size_t i = partition->order[p];
             output[i] = -solution.rho;
             for (size_t j = 0; j < rest.problem.n; j++)
                 output[i] +=

@@ -21,7 +21,7 @@ sub mutants
     my ($target, $corpus) = @_;
     my $folder = scratch();
     my @seeds = map { 1_000_000_000 + $_ } 1 .. $count;
-    my $run = run([ "$build/$target", '-c', "tests/fuzz/corpus/$corpus", '-w',
+    my $run = run([ "$build/fuzz_$target", '-c', "tests/fuzz/corpus/$corpus", '-w',
             $folder, @seeds ]);
     is($run->{exit}, 0, "$count mutants of $corpus files") or diag($run->{err});
     return map {"$folder/$_"} @seeds;

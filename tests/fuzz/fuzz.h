@@ -74,8 +74,7 @@ void fuzz_check_error(const struct klr_error *err, int code, bool line,
 
 /* Save and load. */
 struct klr_model *fuzz_reload(const struct klr_model *model);
-/* Of a model that was loaded: it saves, loads and saves again to the same
- * bytes. */
+/* Check that a loaded model saves, loads and saves again to the same bytes. */
 void fuzz_check_round_trip(const struct klr_model *model);
 
 #endif

@@ -23,7 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { HANG = 5, WAIT = 120, CHUNK = 500, WORKERS = 64, FAILURES = 10 };
+enum { HANG = 60, WAIT = 900, CHUNK = 500, WORKERS = 64, FAILURES = 10 };
 
 static struct mutant mutant;
 
@@ -149,7 +149,7 @@ static void feed_seed(const struct corpus *corpus, const char *seed,
 
 /* ---- Many mutants ---- */
 
-/* What a worker, which may die at any time, leaves to its parent. */
+/* Data that a worker, which may die at any time, leaves to its parent. */
 struct worker {
     pid_t pid;
     uint64_t seed, end; /* the mutant at work, and where the chunk ends */

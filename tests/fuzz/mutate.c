@@ -302,7 +302,7 @@ static void byte_order_mark(struct mutant *m)
 
 /* ---- Mutants ---- */
 
-/* Those that spare the structure more often: they reach further. */
+/* Edits that spare the structure come more often: they reach further. */
 static void (*const edits[])(struct mutant *) = {
     flip_bit,       set_byte,      insert_bytes,     delete_bytes,
     insert_token,   insert_token,  delete_token,     repeat_token,

@@ -5,8 +5,9 @@
  *
  *   FAILALLOC_AT      number (from 1) of the allocation that fails; 0: none
  *   FAILALLOC_EVER    set: all allocations after it fail too
- *   FAILALLOC_ALL     set: allocations that libraries make on their own
- *                     (stdio's buffers) count and fail as well as the program's
+ *   FAILALLOC_LIBC    set: allocations that libraries make on their own
+ *                     (stdio's buffers) count and fail, in place of the
+ *                     program's
  *   FAILALLOC_REPORT  file that gets "allocations N failed N live N" at exit;
  *                     live: blocks that the program itself has not freed
  *
@@ -32,7 +33,7 @@ static void (*next_free)(void *);
 
 static uintptr_t program_begin, program_end;
 static unsigned long fail_at, allocations, failed, live;
-static bool fail_ever, fail_all;
+static bool fail_ever, fail_libc;
 
 /* Live blocks of the program: open addressing, deletion by moving back. */
 enum { SLOTS = 1 << 16 };
@@ -117,7 +118,7 @@ static bool from_program(const void *caller)
 
 static bool fails(const void *caller)
 {
-    if (!fail_all && !from_program(caller))
+    if (fail_libc == from_program(caller))
         return false;
     enter();
     allocations++;
@@ -240,7 +241,7 @@ __attribute__((constructor)) static void begin(void)
     find("malloc", &next_malloc);
     dl_iterate_phdr(find_program, NULL);
     fail_ever = getenv("FAILALLOC_EVER") != NULL;
-    fail_all = getenv("FAILALLOC_ALL") != NULL;
+    fail_libc = getenv("FAILALLOC_LIBC") != NULL;
     fail_at = at ? strtoul(at, NULL, 10) : 0;
 }
 

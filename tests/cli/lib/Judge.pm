@@ -86,7 +86,8 @@ sub evaluate
 sub trained
 {
     my ($data, $model, @options) = @_;
-    my $run = run([ 'klr-train', '-q', '--json', @options, $data, $model ]);
+    my $run = run([ 'klr-train', qw(-q --json --keep-sv), @options, $data,
+        $model ]);
     return JSON::PP::decode_json($run->{out}) if $run->{exit} == 0;
     fail("klr-train @options $data: exit $run->{exit}: $run->{err}");
     return undef;

@@ -12,7 +12,7 @@ use POSIX ();
 use Test::More ();
 
 our @EXPORT = qw(bin tool start wait_until wait_for finish run printed_json
-    scratch put get peer data median);
+    scratch put get of_any_origin peer data median);
 
 my @folders; # File::Temp objects: the folders go when the test ends
 my %running; # commands by process
@@ -158,6 +158,13 @@ sub printed_json
     Test::More::is($@, '', 'stdout is JSON')
         or Test::More::diag($run->{out} . $run->{err});
     return $object // {};
+}
+
+# A model without what it says of the data and the options it comes from.
+sub of_any_origin
+{
+    my ($model) = @_;
+    return $model =~ s/^(?:data|weights|options) .*\n//mgr;
 }
 
 # The path of another program, or undef where it is not installed.

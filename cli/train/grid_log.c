@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The log of a grid: docs/FORMAT.md, section 7. A line is written at once and
+ * made durable before it counts; one that ends without a line feed was cut off,
+ * and is taken back. Lines of the head may come again: logs of the parts of a
+ * grid, one behind the other, are a log of it.
+ */
+#include "cli/train/training_run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+
+/* The head of a log, around what it is about. */
+static const char head_begin[] = "{\"klr_log\": 1, \"problem\": {";
+static const char head_files[] = "}, \"files\": {";
+
+struct cli_log {
+    const struct cli_train *train;
+    FILE *file;
+    size_t points; /* of a gamma */
+    bool known[KLR_REALS_MOST];
+    struct klr_metric_values *values, *error; /* (gammas, points) */
+    struct klr_report *report;                /* (gammas, points) */
+};
+
+const char *cli_log_path(const struct cli_train *train)
+{
+    return train->options.part ? train->options.part : train->options.log;
+}
+
+static int fail_system(struct klr_error *err, const char *what)
+{
+    return klr_fail(err, KLR_E_IO, "%s: %s", what, strerror(errno));
+}
+
+int cli_log_check(const struct cli_train *train, const char *const *others,
+                  size_t count, struct klr_error *err)
+{
+    const char *path = cli_log_path(train);
+    struct stat status;
+    int code = klr_output_check(path, others, count, err);
+    if (code)
+        return code;
+    bool exists = stat(path, &status) == 0;
+    if (klr_output_is_stdout(path) || (exists && !S_ISREG(status.st_mode)))
+        return klr_fail(err, KLR_E_IO, "a log is a file");
+    return !exists || !status.st_size || train->options.resume ||
+                   train->options.part
+               ? 0
+               : klr_fail(err, KLR_E_IO,
+                          "there is a log already: --resume goes on from it");
+}
+
+/* ---- Numbers of a report ---- */
+
+enum { LOG_NUMBERS = 7 + 5 * KLR_NOTES };
+
+/* The numbers kept of a point besides its values. */
+static void report_numbers(const struct klr_report *report,
+                           double number[LOG_NUMBERS])
+{
+    double *next = number + 7;
+    number[0] = report->machines;
+    number[1] = report->doubt;
+    number[2] = (double)report->n_sv;
+    number[3] = report->gap;
+    number[4] = report->fall;
+    number[5] = report->size;
+    number[6] = (double)report->notes;
+    for (size_t i = 0; i < KLR_NOTES; i++, next += 5) {
+        const struct klr_note *note = &report->note[i];
+        next[0] = note->kind;
+        next[1] = note->first;
+        next[2] = note->second;
+        next[3] = (double)note->fold;
+        next[4] = note->part;
+    }
+}
+
+/* True if a report can have these numbers. */
+static bool numbers_fit(const double number[LOG_NUMBERS])
+{
+    const double most = 9007199254740992; /* 2^53 */
+    bool fit = number[0] >= 0 && number[0] <= KLR_INTERRUPTED &&
+               number[1] >= 0 && number[1] <= KLR_DOUBT_CONSTANT &&
+               number[2] >= 0 && number[2] <= most && number[6] >= 0 &&
+               number[6] <= most;
+    for (size_t i = 7; i < LOG_NUMBERS; i += 5)
+        fit = fit && number[i] >= 0 && number[i] <= KLR_NOTE_SINGLE &&
+              number[i + 3] >= 0 && number[i + 3] <= most;
+    return fit;
+}
+
+static void numbers_report(const double number[LOG_NUMBERS],
+                           struct klr_report *report)
+{
+    const double *next = number + 7;
+    report->machines = (enum klr_status)number[0];
+    report->doubt = (enum klr_doubt)number[1];
+    report->n_sv = (size_t)number[2];
+    report->gap = number[3];
+    report->fall = number[4];
+    report->size = number[5];
+    report->notes = (size_t)number[6];
+    for (size_t i = 0; i < KLR_NOTES; i++, next += 5)
+        report->note[i] =
+            (struct klr_note){(enum klr_note_kind)next[0], next[1], next[2],
+                              (size_t)next[3], next[4] != 0};
+}
+
+/* ---- Lines out ---- */
+
+static void write_numbers(FILE *out, const struct klr_report *report)
+{
+    double number[LOG_NUMBERS];
+    char text[KLR_REAL_SIZE];
+    report_numbers(report, number);
+    size_t count =
+        7 + 5 * (report->notes < KLR_NOTES ? report->notes : (size_t)KLR_NOTES);
+    fputs(", \"report\": [", out);
+    for (size_t i = 0; i < count; i++) {
+        if (isfinite(number[i]))
+            klr_format_real(text, number[i]);
+        fprintf(out, "%s%s", i ? ", " : "",
+                isfinite(number[i]) ? text : "null");
+    }
+    fputs("]}", out);
+}
+
+static void write_gamma(FILE *out, const struct klr_params *params, size_t row,
+                        struct klr_results results)
+{
+    size_t points = params->lambda.count * params->cost.count;
+    fputc('{', out);
+    cli_write_json_real(out, "gamma", params->gamma.value[row],
+                        ", \"values\": [");
+    for (size_t t = 0; t < points; t++) {
+        struct klr_params one = klr_params_point(params, row * points + t);
+        fputs(t ? ", " : "", out);
+        cli_train_write_point(out, &one, &results.report[t], &results.values[t],
+                              &results.error[t]);
+        write_numbers(out, &results.report[t]);
+    }
+    fputs("]}\n", out);
+}
+
+/* To the disk. */
+static int log_sync(struct cli_log *log, struct klr_error *err)
+{
+    if (fflush(log->file) || fsync(fileno(log->file)))
+        return fail_system(err, "cannot write the log");
+    return 0;
+}
+
+/* Where a gamma stands among those of the grid, or their count. */
+static size_t log_row(const struct cli_log *log, double gamma)
+{
+    const struct klr_reals *all = &log->train->params.gamma;
+    size_t row = 0;
+    while (row < all->count && all->value[row] != gamma &&
+           !(isnan(all->value[row]) && isnan(gamma)))
+        row++;
+    return row;
+}
+
+static int log_keep(double gamma, struct klr_results results, void *context,
+                    struct klr_error *err)
+{
+    struct cli_log *log = context;
+    write_gamma(log->file, &log->train->params, log_row(log, gamma), results);
+    return log_sync(log, err);
+}
+
+static bool log_recall(double gamma, struct klr_results results, void *context)
+{
+    const struct cli_log *log = context;
+    size_t row = log_row(log, gamma), points = log->points;
+    if (row == log->train->params.gamma.count || !log->known[row])
+        return false;
+    memcpy(results.values, log->values + row * points,
+           points * sizeof *results.values);
+    memcpy(results.error, log->error + row * points,
+           points * sizeof *results.error);
+    memcpy(results.report, log->report + row * points,
+           points * sizeof *results.report);
+    return true;
+}
+
+/* ---- Lines in ---- */
+
+/* The rest of a line that is still to be read. */
+struct cursor {
+    const char *at, *end;
+};
+
+/* Past the next place where `text` stands; false if there is none. */
+static bool skip_past(struct cursor *line, const char *text)
+{
+    size_t length = strlen(text);
+    const char *found =
+        memmem(line->at, (size_t)(line->end - line->at), text, length);
+    if (found)
+        line->at = found + length;
+    return found;
+}
+
+static bool read_number(struct cursor *line, double *value)
+{
+    *value = (double)NAN;
+    if (line->end - line->at >= 4 && memcmp(line->at, "null", 4) == 0) {
+        line->at += 4;
+        return true;
+    }
+    const char *end = klr_parse_real(line->at, line->end, value);
+    line->at = end ? end : line->at;
+    return end;
+}
+
+/* That of a key, the next one of this name. */
+static bool read_member(struct cursor *line, const char *key, double *value)
+{
+    char text[48];
+    snprintf(text, sizeof text, "\"%s\": ", key);
+    return skip_past(line, text) && read_number(line, value);
+}
+
+static bool read_metrics(struct cursor *line, struct klr_metric_values *values)
+{
+    return read_member(line, "accuracy", &values->accuracy) &&
+           read_member(line, "log_loss", &values->log_loss) &&
+           read_member(line, "brier", &values->brier) &&
+           read_member(line, "auc", &values->auc) &&
+           read_member(line, "balanced_accuracy", &values->balanced) &&
+           read_member(line, "f1", &values->f1) &&
+           read_member(line, "mcc", &values->mcc) &&
+           read_member(line, "ece", &values->ece);
+}
+
+static bool read_status(struct cursor *line, struct klr_report *report)
+{
+    if (!skip_past(line, "\"status\": \""))
+        return false;
+    for (int i = 0; klr_status_names[i]; i++) {
+        size_t length = strlen(klr_status_names[i]);
+        if ((size_t)(line->end - line->at) > length &&
+            memcmp(line->at, klr_status_names[i], length) == 0 &&
+            line->at[length] == '"') {
+            report->status = (enum klr_status)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool read_numbers(struct cursor *line, struct klr_report *report)
+{
+    double number[LOG_NUMBERS] = {0};
+    bool read = skip_past(line, "\"report\": [");
+    for (size_t i = 0; read && i < LOG_NUMBERS; i++) {
+        read = read_number(line, &number[i]);
+        if (!read || line->end - line->at < 2 || *line->at != ',')
+            break;
+        line->at += 2;
+    }
+    if (!read || !numbers_fit(number) || line->at == line->end ||
+        *line->at != ']')
+        return false;
+    numbers_report(number, report);
+    return true;
+}
+
+/* A line of a gamma; one that is not of this grid is left out. */
+static bool read_gamma(struct cli_log *log, struct cursor line)
+{
+    double gamma, cost;
+    if (!read_member(&line, "gamma", &gamma))
+        return false;
+    size_t row = log_row(log, gamma), first = row * log->points;
+    if (row == log->train->params.gamma.count)
+        return true;
+    for (size_t t = first; t < first + log->points; t++) {
+        struct klr_params one = klr_params_point(&log->train->params, t);
+        if (!read_status(&line, &log->report[t]) ||
+            !read_member(&line, "c", &cost) || cost != one.cost.value[0] ||
+            !read_metrics(&line, &log->values[t]) ||
+            !skip_past(&line, "\"standard_error\": {") ||
+            !read_metrics(&line, &log->error[t]) ||
+            !read_numbers(&line, &log->report[t]))
+            return false;
+    }
+    log->known[row] = true;
+    return line.end - line.at == 4 && memcmp(line.at, "]}]}", 4) == 0;
+}
+
+/* A head that was cut off counts as far as it goes. */
+static bool is_head(const struct klr_line *line)
+{
+    size_t begin = sizeof head_begin - 1;
+    size_t length = (size_t)(line->end - line->text);
+    if (!line->whole && length < begin)
+        begin = length;
+    return length >= begin && memcmp(line->text, head_begin, begin) == 0;
+}
+
+static int fail_foreign(const struct klr_line *line, struct klr_error *err)
+{
+    return klr_fail_at(err, KLR_E_DATA, line->number, 0,
+                       "not the log of a grid");
+}
+
+/* The line of the head is of this problem, else the error says why. */
+static int check_head(const struct cli_log *log, const struct klr_line *line,
+                      struct klr_error *err)
+{
+    char difference[CLI_DIFFERENCE_SIZE];
+    const char *begin = line->text + sizeof head_begin - 1, *end = NULL;
+    if (is_head(line))
+        end = memmem(begin, (size_t)(line->end - begin), head_files,
+                     sizeof head_files - 1);
+    if (!end)
+        return fail_foreign(line, err);
+    size_t length = (size_t)(end - begin);
+    char *other = klr_alloc(length + 1, 1, err);
+    if (!other)
+        return KLR_E_MEMORY;
+    memcpy(other, begin, length);
+    other[length] = '\0';
+    bool differs =
+        cli_train_difference(other, log->train->problem_text.text, difference);
+    klr_free(other);
+    return differs
+               ? klr_fail_at(err, KLR_E_DATA, line->number, 0,
+                             "the log is of another problem: %s", difference)
+               : 0;
+}
+
+static int read_line(struct cli_log *log, const struct klr_line *line,
+                     struct klr_error *err)
+{
+    struct cursor all = {line->text, line->end};
+    if (line->number == 1 || is_head(line))
+        return check_head(log, line, err);
+    if (!read_gamma(log, all))
+        return klr_fail_at(err, KLR_E_DATA, line->number, 0,
+                           "not a line of the log of this grid");
+    return 0;
+}
+
+/* All lines; *end is where the last whole one ends. */
+static int log_read(struct cli_log *log, off_t *end, struct klr_error *err)
+{
+    struct klr_input *input;
+    struct klr_line line;
+    int got = 1,
+        code = klr_input_open(&input, cli_log_path(log->train), false, err);
+    while (!code && (got = klr_input_line(input, &line, err)) == 1) {
+        if (!line.whole)
+            break;
+        code = read_line(log, &line, err);
+        *end = (off_t)line.offset + (line.end - line.text) + 1;
+        *end += *line.end == '\r';
+    }
+    if (!code && got == 1 && line.number == 1 && !is_head(&line))
+        code = fail_foreign(&line, err);
+    klr_input_close(input);
+    return code ? code : got < 0 ? -got : 0;
+}
+
+/* ---- The log ---- */
+
+static int log_create(struct cli_log *log, struct klr_error *err)
+{
+    size_t all = klr_params_points(&log->train->params);
+    log->points = all / log->train->params.gamma.count;
+    if (!(log->values = klr_zalloc(all, sizeof *log->values, err)) ||
+        !(log->error = klr_zalloc(all, sizeof *log->error, err)) ||
+        !(log->report = klr_zalloc(all, sizeof *log->report, err)))
+        return KLR_E_MEMORY;
+    int file = open(cli_log_path(log->train),
+                    O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (file < 0)
+        return fail_system(err, "cannot open the log");
+    if (!(log->file = fdopen(file, "a"))) {
+        close(file);
+        return fail_system(err, "cannot open the log");
+    }
+    if (flock(file, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+        return klr_fail(err, KLR_E_IO, "another run writes this log");
+    return 0;
+}
+
+int cli_log_open(struct cli_log **out, const struct cli_train *train,
+                 struct klr_error *err)
+{
+    struct cli_log *log = *out = klr_zalloc(1, sizeof *log, err);
+    off_t end = 0;
+    if (!log)
+        return KLR_E_MEMORY;
+    log->train = train;
+    int code = log_create(log, err);
+    if (!code)
+        code = log_read(log, &end, err);
+    if (code)
+        return code;
+    if (ftruncate(fileno(log->file), end))
+        return fail_system(err, "cannot write the log");
+    if (end > 0)
+        return 0;
+    fprintf(log->file, "%s%s%s%s}}\n", head_begin, train->problem_text.text,
+            head_files, train->files_text.text);
+    return log_sync(log, err);
+}
+
+struct cli_log *cli_log_close(struct cli_log *log)
+{
+    if (!log)
+        return NULL;
+    if (log->file)
+        fclose(log->file);
+    klr_free(log->values);
+    klr_free(log->error);
+    klr_free(log->report);
+    return klr_free(log);
+}
+
+size_t cli_log_count(const struct cli_log *log)
+{
+    size_t count = 0;
+    for (size_t g = 0; g < KLR_REALS_MOST; g++)
+        count += log->known[g];
+    return count;
+}
+
+struct klr_journal cli_log_journal(struct cli_log *log)
+{
+    return (struct klr_journal){log_recall, log_keep, log};
+}

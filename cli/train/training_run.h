@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A run of klr-train, and what is told of it: see cli/train/training_run.c.
+ */
+#ifndef KLR_CLI_TRAIN_H
+#define KLR_CLI_TRAIN_H
+
+#include "base/text.h"
+#include "cli/cli.h"
+#include "solver.h"
+
+/* Options that are the program's, not the library's. */
+struct cli_train_options {
+    int check_kernel, quiet, json, sv_indices, keep_sv, metrics, scale, resume,
+        stamp, automatic;
+    const char *folds_file, *cv_out, *weights, *feature_names, *error_cost,
+        *points, *log, *part;
+};
+
+/* Of the option --scale, beside enum klr_scale: it is left to --auto. */
+enum { CLI_SCALE_AUTO = KLR_SCALE_STANDARD + 1 };
+
+struct cli_train {
+    struct klr_params params;
+    struct cli_train_options options;
+    size_t weight_capacity;
+    const char *data;
+    size_t models;              /* to be written */
+    char *path[KLR_REALS_MOST]; /* (models) owned */
+    struct klr_problem problem;
+    struct klr_model *model[KLR_REALS_MOST];
+    struct klr_report report[KLR_REALS_MOST]; /* for each C */
+    struct cli_folds folds;                   /* of --folds-file */
+    struct cli_values weights;                /* of --weights */
+    struct klr_names *features;               /* of --feature-names */
+    struct cli_values points;                 /* of --points */
+    struct {
+        double begin, read, train, write;
+    } seconds;
+    struct cli_progress progress;
+    double cost[2];                           /* of --error-cost */
+    struct klr_text command;                  /* of --stamp */
+    struct klr_text problem_text, files_text; /* see problem_text.c */
+    bool cost_is_given;
+    enum klr_feature_kind kind;  /* of the features as read, with --auto */
+    struct klr_text search_text; /* see search.h */
+};
+
+/* True if a model of this name is not kept (/dev/null): only its report
+ * counts. */
+bool cli_train_unwanted(const char *path);
+/* Warn of those of `count` reports whose solvers did not converge, for reasons
+ * up to `most`; the first few in full. `what` names the consequences. */
+void cli_train_warn(const struct cli_train *train,
+                    const struct cli_program *program,
+                    const struct klr_report *report, size_t count,
+                    enum klr_status most, const char *what);
+/* Warn of models for which there was no time at all. */
+void cli_train_warn_empty(const struct cli_train *train,
+                          const struct cli_program *program);
+/* Warn of a validation that did not converge, and of what the clock left
+ * out. */
+void cli_train_warn_cut(const struct cli_train *train,
+                        const struct cli_program *program,
+                        const struct klr_validation *validation);
+/* Warnings of the notes that reports have. */
+void cli_train_notes(const struct cli_train *train,
+                     const struct cli_program *program,
+                     const struct klr_report *report, size_t count);
+/* Warn of doubtful data, before training. KLR_E_MEMORY. */
+int cli_train_warn_data(const struct cli_train *train,
+                        const struct cli_program *program,
+                        struct klr_error *err);
+/* Warn of a doubtful choice of parameters; `answers` are the labels of the
+ * metrics. */
+void cli_train_warn_validation(const struct cli_train *train,
+                               const struct cli_program *program,
+                               const struct klr_validation *validation,
+                               const struct cli_answers *answers);
+/* On stderr: one model in three lines, several in one each. */
+void cli_train_summary(const struct cli_train *train,
+                       const struct cli_program *program);
+/* Print the bounds that --lambda-bound asks for. */
+void cli_train_bounds(const struct cli_train *train);
+
+/* Metrics of the best point, after a table where there are several; nothing
+ * where none is known. */
+void cli_train_validation(const struct cli_train *train,
+                          const struct klr_validation *validation,
+                          const struct cli_answers *answers);
+
+/* True if a validation is to print thresholds. */
+bool cli_train_wants_cuts(const struct cli_train *train);
+/* Print the thresholds of the best point: lines, or for JSON "thresholds" and a
+ * comma. Nothing unless there are two classes with probabilities. */
+int cli_train_cuts(const struct cli_train *train,
+                   const struct klr_validation *validation,
+                   struct klr_error *err);
+
+/* ---- What is validated, and its log ---- */
+
+/* Members of a JSON object, without its braces, into train->problem_text, which
+ * is to be freed in any case: all that results of a gamma depend on, but gamma.
+ * Equal texts are of equal results. Into files_text, likewise, the files of the
+ * command line that a training with these options needs. KLR_E_MEMORY. */
+int cli_train_describe(struct cli_train *train, struct klr_error *err);
+/* The first member in which the text of another one differs, as
+ * "seed is 1, here 2"; false if there is none. */
+enum { CLI_DIFFERENCE_SIZE = 160 };
+bool cli_train_difference(const char *other, const char *ours,
+                          char text[CLI_DIFFERENCE_SIZE]);
+
+/* A file of results, a line for each gamma: docs/FORMAT.md, section 7. */
+struct cli_log;
+
+/* The file of --log or --part; NULL: there is none. */
+const char *cli_log_path(const struct cli_train *train);
+/* Fail before data are read if the file of --log is there already, unless
+ * --resume or --part is given. KLR_E_USAGE, KLR_E_IO. */
+int cli_log_check(const struct cli_train *train, const char *const *others,
+                  size_t count, struct klr_error *err);
+/* Read the log, if there is one, and cut off a last line that was not written
+ * whole. Close *out in any case. KLR_E_DATA with the line, if the file is no
+ * log or one of another problem; KLR_E_IO. */
+int cli_log_open(struct cli_log **out, const struct cli_train *train,
+                 struct klr_error *err);
+struct cli_log *cli_log_close(struct cli_log *log); /* NULL */
+/* How many gammas of this grid the log has. */
+size_t cli_log_count(const struct cli_log *log);
+struct klr_journal cli_log_journal(struct cli_log *log);
+
+/* ---- JSON on stdout ---- */
+
+/* gamma and lambda where they are given, each with a comma; `before` each key,
+ * such as "best_"; null unless `known`. */
+void cli_train_write_parameters(FILE *out, const struct klr_params *one,
+                                const char *before, bool known);
+/* The beginning of the object of a point, without its end. */
+void cli_train_write_point(FILE *out, const struct klr_params *one,
+                           const struct klr_report *report,
+                           const struct klr_metric_values *values,
+                           const struct klr_metric_values *error);
+
+/* An object for each model; an array where there are several. */
+void cli_train_json_models(const struct cli_train *train,
+                           const struct cli_program *program);
+/* The beginnings of an object: of the t-th model, of a validation; ... */
+void cli_train_json_model(const struct cli_train *train, size_t t);
+void cli_train_json_validation(const struct cli_train *train,
+                               const struct klr_validation *validation,
+                               const struct cli_answers *answers);
+/* ... and the end of one, which has the warnings and the times. */
+void cli_train_json_end(const struct cli_train *train,
+                        const struct cli_program *program);
+
+#endif

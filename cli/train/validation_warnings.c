@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What klr-train warns of after a validation: a choice that was none, that the
+ * grid cut short, or that tells no classes apart.
+ */
+#include "cli/train/training_run.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* True if it chose among points by a metric that none of them has. */
+static bool metric_is_missing(const struct klr_validation *validation,
+                              enum klr_metric metric)
+{
+    for (size_t t = 0; t < validation->count; t++)
+        if (!isnan(klr_metric_value(metric, &validation->values[t])))
+            return false;
+    return validation->count > 1;
+}
+
+/* Append "C = 10 is the largest" where the best is the first or last of three
+ * values or more: of two, one is the best. Below a lambda of 0 there are none.
+ */
+static size_t add_edge(const char *name, const struct klr_reals *grid,
+                       double best, size_t used, char text[CLI_POINT_SIZE])
+{
+    char number[KLR_REAL_SIZE];
+    bool largest = best == grid->value[grid->count - 1];
+    if (grid->count < 3 || best == 0 || (!largest && best != grid->value[0]))
+        return used;
+    klr_format_real(number, best);
+    return used + (size_t)snprintf(text + used, CLI_POINT_SIZE - used,
+                                   "%s%s = %s is the %s", used ? ", " : "",
+                                   name, number,
+                                   largest ? "largest" : "smallest");
+}
+
+static void warn_edges(const struct klr_params *params, size_t best,
+                       const struct cli_program *program)
+{
+    struct klr_params one = klr_params_point(params, best);
+    char text[CLI_POINT_SIZE];
+    size_t used = 0;
+    used = add_edge("gamma", &params->gamma, one.gamma.value[0], used, text);
+    used = add_edge("lambda", &params->lambda, one.lambda.value[0], used, text);
+    used = add_edge("C", &params->cost, one.cost.value[0], used, text);
+    if (used)
+        cli_warn(program,
+                 "the best point is at the edge of the grid: %s; a better one "
+                 "may lie beyond",
+                 text);
+}
+
+void cli_train_warn_validation(const struct cli_train *train,
+                               const struct cli_program *program,
+                               const struct klr_validation *validation,
+                               const struct cli_answers *answers)
+{
+    enum klr_metric metric =
+        klr_metric_settle((enum klr_metric)train->params.metric,
+                          &validation->values[validation->best]);
+    const char *single = cli_single_answer(validation->metrics, answers);
+    if (metric_is_missing(validation, metric))
+        cli_warn(program,
+                 "no point has a value of the metric %s: the first "
+                 "one is chosen",
+                 klr_metric_names[metric]);
+    else if (!train->options.quiet)
+        warn_edges(&train->params, validation->best, program);
+    if (single)
+        cli_warn(program, CLI_SINGLE_ANSWER, single);
+}

@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Examples as floats, where float arithmetic keeps the accuracy that kernel.h
+ * promises. That is decided from the features and the kernel alone.
+ *
+ * Features of distances are centred (dense form) and scaled by a power of 2, so
+ * that gamma is near 1; features of products so that the largest |x| is. Let
+ * u = 2^-24. An operation with the result s rounds by less than u |s|, and by
+ * 0.43 u |s| in the root mean square over the mantissas of s. A sum of products
+ * of x and z is, at each of its terms, at most p_k(x)^1/2 p_k(z)^1/2 with
+ * p_k(x) the sum of squares so far; errors of different terms are independent
+ * as far as that matters, hence the error of the sum has a deviation of at most
+ * 0.43 u (A(x) A(z))^1/4, where A = sum p_k^2, the sums of runs included
+ * (Higham & Mary, SIAM J. Sci. Comput. 41, 2019, A2815). Four deviations are
+ * allowed for. The rounding of features to floats, N(x) = |x - float(x)|,
+ * is measured. For
+ *   - inner products: 1.7 u A^1/2 + 2 |x| N;
+ *   - distances by products: 4.2 u A^1/2 (three sums, one of them twice), and
+ *     of N 2 D^1/2 (N(x) + N(z)), of which exp(-gamma D) leaves
+ *     0.43 / gamma^1/2 for D^1/2;
+ *   - sums of differences: relative to D, and exp(-D) D <= 1/e.
+ * Among many features the second part of distances is far from its bound, where
+ * x - z would have to follow their roundings. Centres with random last digits
+ * make these independent: four deviations of the sum of (x_k - z_k) times them,
+ * each at most M, are no more than 2 D^1/2 4 2^1/2 M, instead of 4 D^1/2 N.
+ * Where all features are multiples of 2^grid, few and small enough, as binary
+ * ones are, nothing is rounded at all.
+ */
+#include "kernel/parts.h"
+
+#define FLOAT_ROUNDING 0x1p-24
+/* Error of an entry, in units of kernel.h's clause, without that of exp. */
+#define FLOAT_ALLOWED 8e-7
+/* Sizes beyond these would leave the range of floats in some operation. */
+#define FLOAT_SIZE_MOST  0x1p80
+#define FLOAT_SIZE_LEAST 0x1p-80
+
+/* The quantities that the error of a row depends on; see above. */
+struct measure {
+    double size, spread, loss; /* |x|^2, A, N^2; or |x|_1, A, N in the 1-norm */
+    double most;               /* rounding of a feature */
+    double run, runs;          /* sums while measuring */
+};
+
+/* ---- features ---- */
+
+static bool term_is_absolute(enum term term)
+{
+    return term == ABSOLUTE || term == OVERLAP;
+}
+
+/* Features of a row in storage: `count` of them, `step` apart. */
+struct row {
+    const double *value;
+    size_t count, step;
+};
+
+static struct row points_row(const struct klr_points *points, size_t p)
+{
+    if (points->form == SPARSE)
+        return (struct row){points->value + points->start[p],
+                            points->start[p + 1] - points->start[p], 1};
+    return (struct row){points->panel + p / PANEL * PANEL * points->width +
+                            p % PANEL,
+                        points->width, PANEL};
+}
+
+static double row_value(struct row row, size_t k)
+{
+    return row.value[k * row.step];
+}
+
+static double narrow_feature(const struct narrow *narrow, struct row row,
+                             size_t k)
+{
+    double centre = narrow->centre ? narrow->centre[k] : 0;
+    return (row_value(row, k) - centre) * narrow->scale;
+}
+
+/* fmax, but in line; a `b` that is no number is passed over. */
+static double larger(double a, double b)
+{
+    return b > a ? b : a;
+}
+
+/* Features that centres are found of at once: what a panel of rows has of them
+ * is read where it is near. */
+enum { CENTRED = 64 };
+
+/* Find the centres of CENTRED features, from number index * CENTRED on. */
+static void centre_task(void *context, size_t index, size_t thread)
+{
+    const struct klr_points *points = context;
+    size_t first = index * CENTRED, left = points->width - first;
+    size_t count = left < CENTRED ? left : CENTRED;
+    double *centre = points->narrow.centre;
+    const double parts = 0x1p12; /* of a unit */
+    double unit[CENTRED] = {0}, sum[CENTRED] = {0};
+    int exponent;
+    (void)thread;
+    for (size_t p = 0; p < points->n; p++) {
+        struct row row = points_row(points, p);
+        for (size_t k = 0; k < count; k++)
+            unit[k] = larger(unit[k], fabs(row_value(row, first + k)));
+    }
+    for (size_t k = 0; k < count; k++) {
+        frexp(unit[k], &exponent);
+        unit[k] = ldexp(1, exponent - 8);
+    }
+    for (size_t p = 0; p < points->n; p++) {
+        struct row row = points_row(points, p);
+        for (size_t k = 0; k < count; k++)
+            sum[k] += nearbyint(row_value(row, first + k) / unit[k] * parts);
+    }
+    for (size_t k = 0; k < count; k++) {
+        double mean = sum[k] / ((double)points->n * parts);
+        centre[first + k] = isfinite(mean) ? unit[k] * nearbyint(mean) : 0;
+    }
+}
+
+/* Means of the features, rounded to 8 bits of the largest value: what floats
+ * can hold before, they mostly can after, integers for example. Sums are of
+ * integers, so that the order of the examples has no influence. */
+static void centre_features(struct klr_points *points)
+{
+    klr_pool_run(points->pool, (points->width + CENTRED - 1) / CENTRED,
+                 centre_task, points);
+}
+
+/* Uniform in [0, 1), independent for all practical purposes. */
+static double hash_uniform(uint64_t k)
+{
+    k = (k + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    k = (k ^ k >> 32) * UINT64_C(0xd6e8feb86659fd93);
+    return (double)((k ^ k >> 32) >> 11) * 0x1p-53;
+}
+
+/* Move centres by up to 1/256 of a unit of the scaled features. */
+static void dither_centres(struct klr_points *points)
+{
+    struct narrow *narrow = &points->narrow;
+    for (size_t k = 0; k < points->width; k++)
+        narrow->centre[k] += hash_uniform(k) * 0x1p-8 / narrow->scale;
+    narrow->dithered = true;
+}
+
+/* ---- exactness ---- */
+
+/* The largest e such that value is a multiple of 2^e; value is not 0. */
+static int value_grid(double value)
+{
+    int exponent, last; /* of the last bit that is set, from 1 */
+    int64_t digits = (int64_t)ldexp(frexp(value, &exponent), 53);
+    frexp((double)(digits & -digits), &last);
+    return exponent - 54 + last;
+}
+
+static bool row_is_exact(const struct klr_points *points, size_t p, int grid)
+{
+    struct row row = points_row(points, p);
+    bool absolute = term_is_absolute(points->narrow.term);
+    double size = 0;
+    for (size_t k = 0; k < row.count; k++) {
+        double value = ldexp(row_value(row, k), -grid);
+        if (!(fabs(value) < 0x1p24) || value != nearbyint(value))
+            return false;
+        size += absolute ? 2 * fabs(value) : value * value;
+    }
+    return size <= 0x1p24;
+}
+
+/* Sets `grid`, and `exact` if all rows are. */
+static void find_grid(struct klr_points *points)
+{
+    struct narrow *narrow = &points->narrow;
+    narrow->grid = INT32_MAX;
+    narrow->exact = !narrow->centre && !term_is_difference(narrow->term);
+    for (size_t p = 0; p < points->n && narrow->exact; p++) {
+        struct row row = points_row(points, p);
+        for (size_t k = 0; k < row.count; k++) {
+            double value = row_value(row, k);
+            int grid = value != 0 ? value_grid(value) : narrow->grid;
+            narrow->grid = grid < narrow->grid ? grid : narrow->grid;
+            narrow->exact &= fabs(value) <= ldexp(0x1p24, narrow->grid);
+        }
+    }
+    for (size_t p = 0; p < points->n && narrow->exact; p++)
+        narrow->exact = row_is_exact(points, p, narrow->grid);
+}
+
+/* ---- errors ---- */
+
+static void measure_end_run(struct measure *m)
+{
+    m->runs += m->run;
+    m->spread += m->runs * m->runs;
+    m->run = 0;
+}
+
+static struct measure measure_row(const struct klr_points *points, size_t p)
+{
+    const struct narrow *narrow = &points->narrow;
+    struct row row = points_row(points, p);
+    struct measure m = {0};
+    for (size_t k = 0; k < row.count; k++) {
+        double value = narrow_feature(narrow, row, k);
+        double lost = value - (double)(float)value;
+        double term = term_size(narrow->term, value);
+        m.run += term;
+        m.spread += m.run * m.run + term * term;
+        m.loss += term_size(narrow->term, lost);
+        m.most = larger(m.most, fabs(lost));
+        if (points->form == DENSE && k % RUN == RUN - 1)
+            measure_end_run(&m);
+    }
+    measure_end_run(&m);
+    m.size = m.runs;
+    return m;
+}
+
+/* A bound of the error of K_ij for rows with these measures, in units of the
+ * clause. */
+static double measure_error(const struct klr_points *points, struct measure m)
+{
+    const struct narrow *narrow = &points->narrow;
+    const double u = FLOAT_ROUNDING;
+    double spread = sqrt(m.spread), gamma = narrow->gamma;
+    double coef0 = fabs((double)narrow->formula.coef0);
+    double terms = RUN + (double)points->width / RUN + 4;
+    double product = 1.7 * u * spread + 2 * sqrt(m.size * m.loss);
+    double size = gamma * m.size + coef0; /* the argument of K_ii */
+    double loss = sqrt(m.loss);
+    switch (points->kernel.type) {
+    case KLR_RBF:
+    case KLR_EXPONENTIAL:
+        if (narrow->dithered)
+            loss = fmin(loss, 2.83 * m.most);
+        return 1.72 * sqrt(gamma) * loss + u * (narrow->term == PRODUCT
+                                                    ? 4.2 * gamma * spread
+                                                    : 0.63 * sqrt(terms));
+    case KLR_LAPLACIAN:
+        return 2 * gamma * m.loss + u * (narrow->term == OVERLAP
+                                             ? 4.2 * gamma * spread
+                                             : 0.63 * sqrt(terms));
+    case KLR_SIGMOID:
+        return gamma * product + 2 * u * size;
+    case KLR_LINEAR:
+        return m.size > 0 ? product / m.size : 0;
+    default:
+        return size > 0
+                   ? points->kernel.degree * (gamma * product / size + 3 * u)
+                   : 0;
+    }
+}
+
+static bool row_fits(const struct klr_points *points, size_t p)
+{
+    const struct narrow *narrow = &points->narrow;
+    struct measure m = measure_row(points, p);
+    double error = narrow->exact ? 0 : measure_error(points, m);
+    if (narrow->exact && !row_is_exact(points, p, narrow->grid))
+        return false;
+    if (!kernel_is_distance(&points->kernel) &&
+        !(m.size == 0 || m.size >= FLOAT_SIZE_LEAST))
+        return false;
+    return m.size <= FLOAT_SIZE_MOST && error <= FLOAT_ALLOWED;
+}
+
+/* ---- choosing ---- */
+
+/* The power of 2 by which features are multiplied. */
+static double choose_scale(const struct klr_points *points)
+{
+    int exponent;
+    switch (points->kernel.type) {
+    case KLR_RBF:
+    case KLR_EXPONENTIAL:
+        frexp(points->kernel.gamma, &exponent);
+        return ldexp(1, (exponent - (exponent % 2 != 0)) / 2);
+    case KLR_LAPLACIAN:
+        frexp(points->kernel.gamma, &exponent);
+        return ldexp(1, exponent);
+    default:
+        frexp(points->radius, &exponent);
+        return ldexp(1, -exponent);
+    }
+}
+
+/* False if the parameters leave the range of floats. */
+static bool choose_formula(struct klr_points *points)
+{
+    const struct klr_kernel *kernel = &points->kernel;
+    double scale = points->narrow.scale;
+    double gamma = kernel->type == KLR_LINEAR ? 1 : kernel->gamma;
+    gamma /= kernel->type == KLR_LAPLACIAN ? scale : scale * scale;
+    points->narrow.formula = kernel_formula(kernel, gamma);
+    points->narrow.gamma = fabs(gamma);
+    return (gamma == 0 || (fabs(gamma) >= FLOAT_SIZE_LEAST &&
+                           fabs(gamma) <= FLOAT_SIZE_MOST)) &&
+           fabs(kernel->coef0) <= FLOAT_SIZE_MOST;
+}
+
+struct fitting {
+    const struct klr_points *points;
+    atomic_bool fit;
+};
+
+static void fit_task(void *context, size_t index, size_t thread)
+{
+    struct fitting *f = context;
+    struct klr_range rows = points_task(f->points, index);
+    for (size_t p = rows.begin; p < rows.end && atomic_load(&f->fit); p++)
+        if (!row_fits(f->points, p))
+            atomic_store(&f->fit, false);
+    (void)thread;
+}
+
+static bool all_fit(const struct klr_points *points)
+{
+    struct fitting fitting = {points, true};
+    klr_pool_run(points->pool, points_turns(points), fit_task, &fitting);
+    return atomic_load(&fitting.fit);
+}
+
+/* True if floats serve for points that stand on the right. */
+static int narrow_choose(struct klr_points *points, bool *serve,
+                         struct klr_error *err)
+{
+    struct narrow *narrow = &points->narrow;
+    bool distance = kernel_is_distance(&points->kernel);
+    bool differences = term_is_difference(points->term);
+    *serve = points->n > 0 && !points->compensated &&
+             !(differences && points->form == SPARSE);
+    if (!*serve)
+        return 0;
+    narrow->term = points->term;
+    narrow->scale = choose_scale(points);
+    if (distance && points->form == DENSE) {
+        narrow->centre = klr_alloc(points->width, sizeof(double), err);
+        if (!narrow->centre)
+            return KLR_E_MEMORY;
+        centre_features(points);
+    }
+    find_grid(points);
+    bool in_range = choose_formula(points);
+    *serve = in_range && all_fit(points);
+    if (in_range && !*serve && narrow->centre && narrow->term == PRODUCT) {
+        narrow->term = SQUARE;
+        *serve = all_fit(points);
+    }
+    if (in_range && !*serve && narrow->term == SQUARE) {
+        dither_centres(points);
+        *serve = all_fit(points);
+    }
+    return 0;
+}
+
+/* ---- storing ---- */
+
+static void narrow_put(struct klr_points *points, size_t p)
+{
+    struct narrow *narrow = &points->narrow;
+    struct row row = points_row(points, p);
+    float *to = narrow->value;
+    size_t step = points->form == DENSE ? FLOAT_PANEL : 1;
+    if (points->form == DENSE)
+        to = narrow->panel + p / FLOAT_PANEL * FLOAT_PANEL * points->width +
+             p % FLOAT_PANEL;
+    else
+        to += points->start[p];
+    for (size_t k = 0; k < row.count; k++)
+        to[k * step] = (float)narrow_feature(narrow, row, k);
+}
+
+/* Sizes in the same arithmetic as products, so that distances of equal rows
+ * are 0; then what features outside the base add. */
+static void narrow_sizes(struct klr_points *points)
+{
+    struct narrow *narrow = &points->narrow;
+    double unit = term_is_absolute(points->term)
+                      ? narrow->scale
+                      : narrow->scale * narrow->scale;
+    if (!kernel_is_distance(&points->kernel))
+        return;
+    if (!term_is_difference(narrow->term))
+        narrow->tiles->sizes(points);
+    for (size_t p = 0; p < points->n; p++) {
+        if (narrow->term == OVERLAP)
+            narrow->size[p] *= 0.5f;
+        narrow->size[p] += (float)(unit * points->outside[p]);
+    }
+}
+
+static int narrow_allocate(struct klr_points *points, struct klr_error *err)
+{
+    struct narrow *narrow = &points->narrow;
+    size_t n = (points->n + SPAN - 1) / SPAN * SPAN;
+    size_t last = n > SPAN ? (n - SPAN) * points->width : 0;
+    size_t end = n * points->width + FLOAT_PANEL;
+    narrow->fits = klr_zalloc(points->n, sizeof(bool), err);
+    narrow->size = klr_zalloc(n + SPAN, sizeof(float), err);
+    if (points->form == DENSE)
+        narrow->panel = klr_alloc(end, sizeof(float), err);
+    else
+        narrow->value = klr_alloc(points->start[points->n], sizeof(float), err);
+    if (narrow->panel) /* rows there are none of */
+        memset(narrow->panel + last, 0, (end - last) * sizeof(float));
+    return narrow->fits && narrow->size && (narrow->panel || narrow->value)
+               ? 0
+               : KLR_E_MEMORY;
+}
+
+static void put_task(void *context, size_t index, size_t thread)
+{
+    struct klr_points *points = context;
+    struct klr_range rows = points_task(points, index);
+    for (size_t p = rows.begin; p < rows.end; p++)
+        narrow_put(points, p);
+    (void)thread;
+}
+
+/* `known`: that all rows fit. */
+static int narrow_store(struct klr_points *points, bool known,
+                        struct klr_error *err)
+{
+    int code = narrow_allocate(points, err);
+    if (code)
+        return code;
+    klr_pool_run(points->pool, points_turns(points), put_task, points);
+    for (size_t p = 0; p < points->n; p++)
+        points->narrow.fits[p] = known || row_fits(points, p);
+    narrow_sizes(points);
+    return 0;
+}
+
+static int narrow_create(struct klr_points *points, struct klr_error *err)
+{
+    bool serve = false;
+    int code = narrow_choose(points, &serve, err);
+    points->narrow.tiles = tiles_choose(KLR_FLOAT);
+    if (!code && serve)
+        code = narrow_store(points, true, err);
+    if (!serve)
+        narrow_free(&points->narrow);
+    return code;
+}
+
+static int narrow_create_like(struct klr_points *points,
+                              const struct klr_points *base,
+                              struct klr_error *err)
+{
+    struct narrow *narrow = &points->narrow;
+    if (!base->narrow.tiles)
+        return 0;
+    *narrow = base->narrow;
+    narrow->fits = NULL;
+    narrow->size = narrow->panel = narrow->value = NULL;
+    int code = narrow_store(points, false, err);
+    narrow->centre = NULL; /* the base's */
+    return code;
+}
+
+static void narrow_free(struct narrow *narrow)
+{
+    klr_free(narrow->centre);
+    klr_free(narrow->fits);
+    klr_free(narrow->size);
+    klr_free(narrow->panel);
+    klr_free(narrow->value);
+    *narrow = (struct narrow){0};
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Scaling within models: a problem is scaled before training, and remembers
+ * how; its models take that over, and with them everything they answer. What
+ * comes out is what klr-scale --exact writes, number by number: the mathematics
+ * is base/scaling.c for both.
+ */
+#include "solver/data/data.h"
+
+/* In the order of enum klr_scale. */
+const char *const klr_scale_names[] = {"none", "minmax", "standard", NULL};
+
+/* ---- Rows ---- */
+
+/* A value of 0 is as good as none. */
+static void rows_add(struct rows *rows, int index, double value)
+{
+    if (value == 0)
+        return;
+    rows->index[rows->count] = index;
+    rows->value[rows->count++] = value;
+}
+
+/* Append the row i of x, scaled. KLR_E_DATA, without a line, where a value
+ * overflows. */
+static int scale_row(const struct klr_scaling *scaling,
+                     const struct klr_features *x, size_t i, struct rows *out,
+                     struct klr_error *err)
+{
+    size_t at = x->start[i], end = x->start[i + 1];
+    if (rows_reserve(out, scaling->columns, err))
+        return KLR_E_MEMORY;
+    for (size_t c = 0; c < scaling->columns; c++) {
+        const struct klr_scaling_column *column = &scaling->column[c];
+        while (at < end && x->index[at] < column->index)
+            at++;
+        bool there = at < end && x->index[at] == column->index;
+        double value = there ? x->value[at] : 0;
+        double scaled;
+        int code = klr_scaling_map(scaling, column, value, &scaled, err);
+        if (code)
+            return code;
+        rows_add(out, column->index, scaled);
+    }
+    return 0;
+}
+
+static int scale_features(const struct klr_scaling *scaling,
+                          const struct klr_features *x, struct rows *out,
+                          size_t *start, struct klr_error *err)
+{
+    out->count = start[0] = 0;
+    for (size_t i = 0; i < x->n; i++) {
+        int code = scale_row(scaling, x, i, out, err);
+        if (code == KLR_E_DATA && err)
+            err->line = (long)i + 1;
+        if (code)
+            return code;
+        start[i + 1] = out->count;
+    }
+    return 0;
+}
+
+/* ---- Scalings ---- */
+
+static struct klr_scaling *scaling_free(struct klr_scaling *scaling)
+{
+    if (scaling)
+        klr_scaling_free(scaling);
+    return klr_free(scaling);
+}
+
+/* The columns alone. */
+static int scaling_copy(struct klr_scaling **out,
+                        const struct klr_scaling *scaling,
+                        struct klr_error *err)
+{
+    struct klr_scaling *copy = *out = klr_zalloc(1, sizeof *copy, err);
+    if (!copy)
+        return KLR_E_MEMORY;
+    copy->standardize = scaling->standardize;
+    copy->lower = scaling->lower;
+    copy->upper = scaling->upper;
+    copy->columns = scaling->columns;
+    copy->column = klr_alloc(scaling->columns, sizeof *copy->column, err);
+    if (!copy->column)
+        return KLR_E_MEMORY;
+    for (size_t c = 0; c < scaling->columns; c++)
+        copy->column[c] = scaling->column[c];
+    return 0;
+}
+
+static int scaling_learn(struct klr_scaling *scaling,
+                         const struct klr_features *x, struct klr_error *err)
+{
+    for (size_t i = 0; i < x->n; i++) {
+        size_t at = x->start[i];
+        if (klr_scaling_see_row(scaling, x->start[i + 1] - at, x->index + at,
+                                x->value + at, err))
+            return KLR_E_MEMORY;
+    }
+    return klr_scaling_settle(scaling, err);
+}
+
+/* ---- Problems ---- */
+
+/* Its features become the scaled ones, which stand in no text. */
+static void problem_take(struct klr_problem *problem, struct rows *rows,
+                         size_t *start, struct klr_scaling *scaling)
+{
+    klr_free(problem->start);
+    klr_free(problem->index);
+    klr_free(problem->value);
+    problem->start = start;
+    problem->index = rows->index;
+    problem->value = rows->value;
+    problem->text = klr_free(problem->text);
+    problem->length = klr_free(problem->length);
+    problem->reader = klr_reader_close(problem->reader);
+    problem->scaling = scaling;
+    problem->dimension = 0;
+    problem->has_zero = false;
+    for (size_t i = 0; i < rows->count; i++) {
+        problem->has_zero |= rows->index[i] == 0;
+        if (rows->index[i] > problem->dimension)
+            problem->dimension = rows->index[i];
+    }
+}
+
+int klr_problem_scale(struct klr_problem *problem, enum klr_scale how,
+                      struct klr_error *err)
+{
+    struct klr_features x = problem_features(problem);
+    struct rows rows = {0};
+    size_t *start = NULL;
+    struct klr_scaling *scaling = NULL;
+    if (how == KLR_SCALE_NONE)
+        return 0;
+    scaling = klr_zalloc(1, sizeof *scaling, err);
+    start = klr_alloc(x.n + 1, sizeof *start, err);
+    int code = scaling && start ? 0 : KLR_E_MEMORY;
+    if (!code) {
+        *scaling = (struct klr_scaling){
+            .standardize = how == KLR_SCALE_STANDARD,
+            .lower = -1,
+            .upper = 1,
+        };
+        code = scaling_learn(scaling, &x, err);
+    }
+    if (!code)
+        code = scale_features(scaling, &x, &rows, start, err);
+    if (!code) {
+        problem_take(problem, &rows, start, scaling);
+        return 0;
+    }
+    klr_free(rows.index);
+    klr_free(rows.value);
+    klr_free(start);
+    scaling_free(scaling);
+    return code;
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Examples that repeat each other: the same features, class, fold and part.
+ * They share a position, where the sum of their weights makes them one: their
+ * losses are of one decision value, and at the optimum of an objective in
+ * beta'K beta it is all the same how their coefficients share the sum.
+ */
+#include "solver/data/data.h"
+
+/* A position for each example, found by a hash table of positions. */
+struct repeats {
+    const struct klr_problem *problem;
+    size_t *position; /* (n) of the examples in their order */
+    size_t *first;    /* (positions) row that was met first */
+    size_t positions; /* so far */
+    size_t *slot;     /* (mask + 1) positions, from 1; 0: free */
+    size_t mask;
+    struct klr_arena arena; /* all that is allocated */
+};
+
+static uint64_t row_hash(const struct klr_problem *problem, size_t row)
+{
+    size_t from = problem->start[row], count = problem->start[row + 1] - from;
+    uint64_t hash =
+        klr_hash(0, problem->index + from, count * sizeof *problem->index);
+    return klr_hash(hash, problem->value + from,
+                    count * sizeof *problem->value);
+}
+
+static bool rows_equal(const struct klr_problem *problem, size_t a, size_t b)
+{
+    size_t from = problem->start[a], other = problem->start[b];
+    size_t count = problem->start[a + 1] - from;
+    return problem->start[b + 1] - other == count &&
+           !memcmp(problem->index + from, problem->index + other,
+                   count * sizeof *problem->index) &&
+           !memcmp(problem->value + from, problem->value + other,
+                   count * sizeof *problem->value);
+}
+
+/* The position of the row: a new one, unless one from `begin` on has the same
+ * features. */
+static size_t repeats_find(struct repeats *r, size_t row, size_t begin)
+{
+    size_t s = (size_t)row_hash(r->problem, row) & r->mask;
+    for (; r->slot[s]; s = (s + 1) & r->mask) {
+        size_t position = r->slot[s] - 1;
+        if (position >= begin &&
+            rows_equal(r->problem, r->first[position], row))
+            return position;
+    }
+    r->first[r->positions] = row;
+    r->slot[s] = ++r->positions;
+    return r->positions - 1;
+}
+
+static int repeats_create(struct repeats *r, const struct klr_problem *problem,
+                          struct klr_error *err)
+{
+    struct klr_arena *arena = &r->arena;
+    size_t n = problem->n, slots = 64;
+    while (slots < 2 * n)
+        slots *= 2;
+    *r = (struct repeats){.problem = problem, .mask = slots - 1};
+    if (!KLR_TAKE(arena, r->position, n, 1, err) ||
+        !KLR_TAKE(arena, r->first, n + 1, 1, err) ||
+        !KLR_TAKE_ZERO(arena, r->slot, slots, 1, err))
+        return KLR_E_MEMORY;
+    return 0;
+}
+
+/* A position for each example, cell by cell; `begin` (cells + 1) becomes that
+ * of positions. */
+static void repeats_number(struct repeats *r, const struct partition *partition,
+                           size_t *begin)
+{
+    size_t cells = partition->k * partition->folds * partition->parts;
+    for (size_t c = 0; c < cells; c++) {
+        begin[c] = r->positions;
+        for (size_t i = partition->begin[c]; i < partition->begin[c + 1]; i++)
+            r->position[i] = repeats_find(r, partition->order[i], begin[c]);
+    }
+    begin[cells] = r->positions;
+}
+
+/* Counting sort of the examples by position: stable. */
+static void partition_share(struct partition *partition,
+                            const struct repeats *r, size_t *row, size_t *first)
+{
+    size_t n = partition->n;
+    memset(first, 0, (r->positions + 1) * sizeof *first);
+    for (size_t i = 0; i < n; i++)
+        first[r->position[i] + 1]++;
+    for (size_t p = 0; p < r->positions; p++)
+        first[p + 1] += first[p];
+    for (size_t i = 0; i < n; i++)
+        row[first[r->position[i]]++] = partition->order[i];
+    for (size_t p = r->positions; p > 0; p--)
+        first[p] = first[p - 1];
+    first[0] = 0;
+    memcpy(partition->order, r->first, r->positions * sizeof *partition->order);
+    partition->n = r->positions;
+    partition->row = row;
+    partition->first = first;
+}
+
+static int partition_merge(struct partition *partition,
+                           const struct klr_problem *problem,
+                           struct klr_error *err)
+{
+    const double worth = 0.9; /* positions an example, at most */
+    size_t cells = partition->k * partition->folds * partition->parts,
+           n = partition->n;
+    size_t *begin = klr_alloc(cells + 1, sizeof *begin, err);
+    size_t *row = klr_alloc(n, sizeof *row, err), *first = NULL;
+    struct repeats r;
+    int code = repeats_create(&r, problem, err);
+    if (!code && (!begin || !row))
+        code = KLR_E_MEMORY;
+    if (!code)
+        repeats_number(&r, partition, begin);
+    bool pays = !code && (double)r.positions <= worth * (double)n;
+    if (pays && !(first = klr_alloc(r.positions + 1, sizeof *first, err)))
+        code = KLR_E_MEMORY;
+    if (pays && !code) {
+        partition_share(partition, &r, row, first);
+        memcpy(partition->begin, begin, (cells + 1) * sizeof *begin);
+        row = NULL;
+    }
+    klr_arena_free(&r.arena);
+    klr_free(begin);
+    klr_free(row);
+    return code;
+}
+
+static size_t partition_rows(const struct partition *partition, size_t p,
+                             const size_t **row)
+{
+    *row = partition->first ? partition->row + partition->first[p]
+                            : partition->order + p;
+    return partition->first ? partition->first[p + 1] - partition->first[p] : 1;
+}
+
+static size_t partition_examples(const struct partition *partition,
+                                 struct klr_range range)
+{
+    return partition->first
+               ? partition->first[range.end] - partition->first[range.begin]
+               : range.end - range.begin;
+}
+
+/* The features of the positions, in their order. */
+static int partition_features(const struct partition *partition,
+                              const struct klr_problem *problem,
+                              struct rows *rows, size_t *start,
+                              struct klr_error *err)
+{
+    size_t count = 0;
+    for (size_t p = 0; p < partition->n; p++) {
+        size_t row = partition->order[p];
+        start[p] = count;
+        count += problem->start[row + 1] - problem->start[row];
+    }
+    start[partition->n] = count;
+    if (rows_reserve(rows, count, err))
+        return KLR_E_MEMORY;
+    rows->count = count;
+    for (size_t p = 0; p < partition->n; p++) {
+        size_t from = problem->start[partition->order[p]];
+        size_t size = start[p + 1] - start[p];
+        memcpy(rows->index + start[p], problem->index + from,
+               size * sizeof *rows->index);
+        memcpy(rows->value + start[p], problem->value + from,
+               size * sizeof *rows->value);
+    }
+    return 0;
+}

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Exact kernel Fisher discriminants, Mika, Smola & Schoelkopf (2001), (3):
+ *
+ *   minimise  P(a) = 1/2 sum_i w_i xi_i^2 + 1/(2c) R(a)
+ *   s.t.      K a + b = y + xi,  sum w_i xi_i = 0 over each class
+ *
+ * with R = a'Ka or |a|^2; an example of weight w_i stands for w_i equal ones.
+ * Let Q = K or K^2 and D = diag(1 / (c w_i)). With multipliers v of the first
+ * constraint, what is optimal has w_i xi_i = l w_i - v_i, l of the class, and
+ * 1'v = 0, and a = c v or c K v. So v is a multiple of the e with
+ *
+ *   (Q + D) e = 1+ - mu 1,  1'e = 0,
+ *
+ * 1+ being 1 on the positive class: a quadratic form is minimal on a subspace,
+ * which is for conjugate gradients with projection (Gould, Hribar & Nocedal
+ * 2001), as the step of the Newton method is. Whatever their accuracy, with the
+ * class means m+, m- of f = Q e,
+ *
+ *   t = 2 / (m+ - m-),  a = t e or t K e,  b = 1 - t m+
+ *
+ * keep all constraints: f is the sum of products, as what r tells of it has no
+ * digits where c K is tiny. Each e with 1'e = 0 gives a lower bound of P as
+ * well, by the dual point v = t e / c at its best l. With the residual r of e,
+ * and r_y its mean over a class, weighted, the gap between them is
+ *
+ *   P - D = t^2 / 2 sum_i w_i (r_i - r_y)^2
+ *
+ * a sum of squares, which loses no digits, and no decision value is farther
+ * from the optimal one than sqrt(2 (P - D) / w_i).
+ *
+ * Machines, which differ in y and weights alone, go side by side. Conjugate
+ * gradients (fisher_descent.c) with a preconditioner (fisher_inverse.c) go from
+ * anchor to anchor until the gap (fisher_gap.c) is small enough, at each c from
+ * the best multiple of the e before it. Their products are of doubles where the
+ * preconditioner is of full rank and steps are few, else of floats, and of
+ * doubles from where an anchor tells that floats lead nowhere.
+ */
+#include <float.h>
+
+#include "solver/fisher/fisher_exact.h"
+
+enum { FISHER_VECTORS = 7 }; /* of a machine; four more where R = |a|^2 */
+
+/* ---- the path ---- */
+
+/* True if the last anchor found a gap much smaller than the one before it for
+ * all that have not arrived. */
+static bool fisher_gains(struct fisher *f)
+{
+    bool gains = true;
+    for (size_t k = 0; k < f->machines; k++) {
+        struct exact *m = &f->machine[k];
+        double gap = exact_gap(m);
+        gains = gains && !m->indefinite &&
+                (gap <= f->eps || gap < 0.25 * m->anchored);
+        m->indefinite = false;
+        m->anchored = gap;
+    }
+    return gains;
+}
+
+/* True if all gaps, with the part that rounding hides, are small enough, and
+ * the class means right. */
+static bool fisher_arrived(const struct fisher *f)
+{
+    const double drift = 1e-11; /* of decision values that are about 1 */
+    bool arrived = true;
+    for (size_t k = 0; k < f->machines; k++) {
+        const struct exact *m = &f->machine[k];
+        arrived = arrived && exact_gap(m) + exact_hidden(f, m) <= f->eps &&
+                  exact_error(f, m, m->drift_bound) <= drift;
+    }
+    return arrived;
+}
+
+/* Products are of doubles from now on, and nothing stays of what those of
+ * floats may have done. */
+static void fisher_raise(struct fisher *f)
+{
+    bool floats = f->precision == KLR_FLOAT;
+    double way = 0;
+    for (size_t k = 0; k < f->machines; k++)
+        way =
+            fmax(way, f->machine[k].drift_bound + f->machine[k].drift_bound_e);
+    f->precision = KLR_DOUBLE;
+    if (floats && way > 0)
+        fisher_anchor(f);
+}
+
+/* At the present c, preconditioned, unless the status says to stop already. */
+static enum klr_status fisher_solve_one(struct fisher *f,
+                                        enum klr_status status)
+{
+    if (status == KLR_CONVERGED && !f->full)
+        f->precision = KLR_FLOAT;
+    else
+        fisher_raise(f);
+    for (size_t k = 0; k < f->machines; k++)
+        f->machine[k].anchored = INFINITY;
+    for (;;) {
+        if (status == KLR_CONVERGED)
+            status = fisher_descend(f, 0.25 * f->eps);
+        if (!fisher_arrived(f))
+            fisher_anchor(f);
+        status = gravest(status, f->problem->clock->status);
+        if (status != KLR_CONVERGED || fisher_gap(f) <= f->eps)
+            return status;
+        if (!fisher_gains(f)) {
+            if (f->precision == KLR_DOUBLE)
+                return KLR_PRECISION_LIMIT;
+            fisher_raise(f);
+        }
+    }
+}
+
+/* The best multiple of the e of another c. */
+static void exact_set(const struct fisher *f, struct exact *m)
+{
+    double form = 0, along = 0;
+    for (size_t i = 0; i < f->n; i++) {
+        m->q[i] = m->value[i] + exact_penalty(f, m, i) * m->e[i];
+        form += m->e[i] * m->q[i];
+        along += m->problem->y[i] > 0 ? m->e[i] : 0;
+    }
+    double t = form > 0 ? along / form : 1;
+    for (size_t i = 0; i < f->n; i++) {
+        m->e[i] *= t;
+        m->value[i] *= t;
+        if (f->coef)
+            m->ke[i] *= t;
+        m->r[i] = (m->problem->y[i] > 0) - t * m->q[i];
+    }
+    m->drift_bound *= t;
+    m->drift_bound_e *= t;
+    exact_judge(f, m);
+}
+
+static void fisher_set(struct fisher *f, double c)
+{
+    f->c = c;
+    for (size_t k = 0; k < f->machines; k++)
+        exact_set(f, &f->machine[k]);
+}
+
+/* Beside a large c the regularizer has lost its digits. */
+static int fisher_fail(const struct fisher *f, struct klr_error *err)
+{
+    return klr_fail(err, KLR_E_DATA,
+                    "no discriminant: rounding errors leave nothing of the "
+                    "regularizer at C = %g; choose a smaller -c",
+                    f->c);
+}
+
+static int exact_finish(const struct fisher *f, const struct exact *m,
+                        enum klr_status status, struct solution *solution,
+                        struct klr_error *err)
+{
+    const double *a = f->coef ? m->ke : m->e;
+    for (size_t i = 0; i < f->n; i++) {
+        solution->beta[i] = m->scale * a[i];
+        f->out[i] = m->scale * m->value[i];
+    }
+    solution->status = status;
+    if (!(m->scale > 0) && clock_stopped(m->problem->clock)) {
+        fisher_share(m->problem, solution);
+        return 0;
+    }
+    if (!fisher_tells(m->problem, m->scale, f->largest, solution))
+        return f->c * fmin(f->largest, 1) > 1 / DBL_EPSILON
+                   ? fisher_fail(f, err)
+                   : 0;
+    if (m->form < 0)
+        return operator_refuse(f->problem->op, "--regularizer coef", err);
+    *solution = (struct solution){.beta = solution->beta,
+                                  .rho = m->rho,
+                                  .primal = m->primal,
+                                  .dual = NAN,
+                                  .iterations = m->products,
+                                  .fall = NAN,
+                                  .precision = KLR_DOUBLE,
+                                  .status = status};
+    double dual = m->primal * (1 - exact_hidden(f, m)) - m->gap;
+    if (isfinite(m->primal)) /* else it has overflowed, or is not known */
+        fisher_certify(m->problem, f->c, f->out, f->largest, dual, f->eps,
+                       solution);
+    return fisher_threshold(m->problem, f->out, &solution->rho, err);
+}
+
+/* Time is up before the first step: e is the difference of the class means. */
+static void exact_guess(struct exact *m)
+{
+    const struct binary_problem *b = m->problem;
+    double weight[2] = {0, 0};
+    for (size_t i = 0; i < b->n; i++)
+        weight[b->y[i] > 0] += b->weight[i];
+    for (size_t i = 0; i < b->n; i++)
+        m->e[i] = b->y[i] * b->weight[i] / weight[b->y[i] > 0];
+}
+
+static int fisher_path(struct fisher *f, struct solution *const *solution,
+                       struct klr_error *err)
+{
+    const struct klr_reals *cost = &f->problem->params->cost;
+    int code = 0;
+    operator_fill(f->problem->op, f->problem->set,
+                  f->cholesky.n > 0 ? KLR_DOUBLE : KLR_FLOAT);
+    for (size_t t = 0; t < cost->count && !code; t++) {
+        clock_path(f->problem->clock, t, cost->count);
+        fisher_set(f, cost->value[t]);
+        enum klr_status status = fisher_check(f);
+        if (status == KLR_CONVERGED && (code = fisher_prepare(f, &status, err)))
+            return code;
+        for (size_t k = 0; k < f->machines; k++)
+            if (status != KLR_CONVERGED && t == 0)
+                exact_guess(&f->machine[k]);
+        status = fisher_solve_one(f, status);
+        if (f->indefinite)
+            return operator_refuse(f->problem->op, "--regularizer coef", err);
+        for (size_t k = 0; k < f->machines && !code; k++) {
+            code =
+                exact_finish(f, &f->machine[k], status, &solution[k][t], err);
+            solution[k][t].flops =
+                k == 0 ? f->precond.flops + f->cholesky.flops : 0;
+        }
+    }
+    return code;
+}
+
+/* ---- start and end ---- */
+
+static size_t fisher_vectors(bool coef)
+{
+    return FISHER_VECTORS + (coef ? 4 : 0);
+}
+
+static double fisher_bytes(size_t n)
+{
+    double vectors = (double)fisher_vectors(true) * FISHER_MACHINES + 2;
+    return (double)n * vectors * sizeof(double) +
+           precond_bytes(n, precond_most(n)) +
+           cholesky_bytes(n < FISHER_FULL ? n : FISHER_FULL); /* of a pair */
+}
+
+static void exact_create(struct fisher *f, struct exact *m,
+                         const struct binary_problem *problem, double *store)
+{
+    size_t n = f->n;
+    *m = (struct exact){.problem = problem,
+                        .e = store,
+                        .r = store + n,
+                        .p = store + 2 * n,
+                        .q = store + 3 * n,
+                        .value = store + 4 * n,
+                        .ke = f->coef ? store + 5 * n : NULL,
+                        .kp = f->coef ? store + 6 * n : NULL};
+    for (size_t i = 0; i < n; i++) {
+        m->weight += problem->weight[i];
+        m->r[i] = problem->y[i] > 0;
+    }
+}
+
+static int fisher_create(struct fisher *f,
+                         const struct binary_problem *problems, size_t machines,
+                         struct klr_error *err)
+{
+    const struct klr_params *params = problems->params;
+    size_t n = problems->n;
+    *f = (struct fisher){
+        .problem = problems,
+        .n = n,
+        .machines = machines,
+        .coef = params->regularizer == KLR_REGULARIZER_COEF,
+        .c = params->cost.value[0],
+        .eps = params->eps,
+    };
+    f->progress.target = f->eps;
+    size_t columns = f->coef ? 2 : 1; /* of a product, for each machine */
+    size_t all = fisher_vectors(f->coef), own = all - 2 * columns;
+    double *next;
+    if (!KLR_TAKE_ZERO(&f->arena, next, all * machines + 2, n, err))
+        return KLR_E_MEMORY;
+    for (size_t k = 0; k < machines; k++, next += own * n)
+        exact_create(f, &f->machine[k], &problems[k], next);
+    f->in = next;
+    f->out = f->in + columns * machines * n;
+    f->s = f->out + columns * machines * n;
+    f->ones = f->s + n;
+    operator_diagonal(problems->op, problems->set, f->in);
+    for (size_t i = 0; i < n; i++)
+        f->largest = fmax(f->largest, fabs(f->in[i]));
+    /* the linear kernel of few features is of low rank */
+    if (n <= FISHER_FULL && problems->op->groups == 0 &&
+        klr_kernel_is_psd(&problems->op->kernel))
+        return cholesky_create(&f->cholesky, problem_matrix(problems),
+                               &f->arena, err);
+    return 0;
+}
+
+static int fisher_solve(const struct binary_problem *problems, size_t machines,
+                        struct solution *const *solution, struct klr_error *err)
+{
+    struct fisher f;
+    int code = 0;
+    for (size_t first = 0, now; first < machines && !code; first += now) {
+        now = machines - first;
+        now = now < FISHER_MACHINES ? now : FISHER_MACHINES;
+        code = fisher_create(&f, problems + first, now, err);
+        if (!code)
+            code = fisher_path(&f, solution + first, err);
+        klr_arena_free(&f.arena);
+    }
+    return code;
+}

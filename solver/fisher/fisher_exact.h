@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Exact kernel Fisher discriminants: what fisher_gap.c, fisher_inverse.c,
+ * fisher_descent.c and fisher.c share, with the letters of the latter's head.
+ */
+#ifndef KLR_SOLVER_FISHER_EXACT_H
+#define KLR_SOLVER_FISHER_EXACT_H
+
+#include "solver/fisher/fisher.h"
+#include "solver/matrix/matrix.h"
+
+enum {
+    FISHER_MACHINES = 12, /* side by side, at most */
+    FISHER_FULL = 10000   /* examples with a preconditioner of full rank */
+};
+
+struct exact {
+    const struct binary_problem *problem;
+    double *e;        /* (n) sum 0: the solution up to its scale */
+    double *ke;       /* (n) K e; of R = |a|^2 alone */
+    double *value;    /* (n) f = Q e */
+    double *r;        /* (n) residual 1+ - (Q + D) e - mu 1, mu so far */
+    double *p, *kp;   /* (n) direction, and K p */
+    double *q;        /* (n) Q p; then the residual preconditioned, z */
+    double weight;    /* of all examples */
+    double rz, start; /* r'z, and at the last anchor */
+    double drift_bound,
+        drift_bound_e;  /* lengths of the steps since then: of e or, where R =
+                           |a|^2, of ke; and of e there */
+    double scale, rho;  /* t, -b */
+    double primal, gap; /* of e */
+    double form;        /* e'Q e */
+    double anchored;    /* gap at the last anchor */
+    bool indefinite;    /* a direction of negative curvature was met */
+    long long products;
+};
+
+struct fisher {
+    const struct binary_problem *problem; /* the first machine's */
+    size_t n, machines;
+    bool coef; /* R = |a|^2 */
+    double c;  /* of this step of the path */
+    double eps;
+    bool indefinite;              /* so it was in double, too */
+    enum klr_precision precision; /* of conjugate gradients */
+    bool full;                    /* cholesky is what preconditions */
+    struct cholesky cholesky;     /* of few examples, or empty */
+    struct precond precond;
+    double largest;         /* |K_ii| */
+    double *s;              /* (n) S */
+    double *ones;           /* (n) N^-1 1, N the preconditioner */
+    double total;           /* 1'N^-1 1 */
+    double *in, *out;       /* (n, columns) of products */
+    struct klr_arena arena; /* all that is allocated */
+    struct exact machine[FISHER_MACHINES];
+    struct klr_progress progress;
+};
+
+/* ---- what e is worth: see fisher_gap.c ---- */
+
+/* D_ii */
+static double exact_penalty(const struct fisher *f, const struct exact *m,
+                            size_t i);
+/* Scale, threshold and objectives, from value and r; 0 and infinite where the
+ * positive class has not the larger mean of Q e. */
+static void exact_judge(const struct fisher *f, struct exact *m);
+/* Relative; the largest one of a struct fisher, for the clock. */
+static double exact_gap(const struct exact *m);
+static double fisher_gap(void *solver);
+/* The error, in the mean, of an element of products with steps of that length
+ * in all: entries of K err by some 2^-24 of the largest, independently of each
+ * other. */
+static double exact_error(const struct fisher *f, const struct exact *m,
+                          double way);
+/* The part of P that such errors hide from the gap: those of decision values,
+ * and K e - ke, which is not 0 any more. */
+static double exact_hidden(const struct fisher *f, const struct exact *m);
+
+/* ---- N^-1: see fisher_inverse.c ---- */
+
+/* At the present c; unusable where the status is to stop, which the clock is
+ * asked for while it is factored. */
+static int fisher_prepare(struct fisher *f, enum klr_status *status,
+                          struct klr_error *err);
+/* z = N^-1 r on 1'z = 0, into q. The part of r that this takes away stays away,
+ * or it would drown the rest. */
+static void fisher_precondition(struct fisher *f, size_t count,
+                                struct exact *const *machine);
+
+/* ---- anchors and steps: see fisher_descent.c ---- */
+
+/* r formed anew by products in double, and with it a new beginning, unless the
+ * clock ends them. */
+static void fisher_anchor(struct fisher *f);
+/* Steps from where the residuals are, until all gaps are `target`. */
+static enum klr_status fisher_descend(struct fisher *f, double target);
+/* The status of the clock. */
+static enum klr_status fisher_check(struct fisher *f);
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Losses with their conjugates, and links from decision values to
+ * probabilities.
+ */
+#ifndef KLR_SOLVER_LOSS_H
+#define KLR_SOLVER_LOSS_H
+
+#include "solver/params/params.h"
+
+/* ---- losses and their conjugates: see loss.c ---- */
+
+struct loss {
+    enum klr_model_type model;
+    double shift; /* lambda */
+    double box;   /* box <= alpha_i <= C_i - box */
+};
+
+/* At the value `cost` of C. */
+static struct loss loss_of(const struct klr_params *params, double cost);
+/* The loss at the margin y f of an example with C_i = cost; the alpha where its
+ * dual is reached, for logistic losses. */
+static double loss_value(const struct loss *loss, double margin, double cost);
+static double loss_alpha(const struct loss *loss, double margin, double cost);
+/* sum_i loss_i(y_i (u_i - rho)), all (n); with 1/2 beta'u, u = K beta, P. */
+static double losses_sum(const struct loss *loss, size_t n, const double *y,
+                         const double *cost, const double *u, double rho);
+static double primal_value(const struct loss *loss, size_t n, const double *y,
+                           const double *cost, const double *beta,
+                           const double *u, double rho);
+/* The sums of the losses and of their conjugates at alpha. */
+struct loss_sums {
+    double losses, conjugates;
+};
+/* At u and rho, for logistic losses: g_i = y_i alpha_i and the curvature W_i of
+ * the loss, 0 where the box cuts alpha off and the loss is linear, all (n). */
+static struct loss_sums loss_gradient(const struct loss *loss, size_t n,
+                                      const double *y, const double *cost,
+                                      const double *u, double rho, double *g,
+                                      double *w);
+static double conjugate_value(const struct loss *loss, double alpha,
+                              double cost);
+static double conjugate_slope(const struct loss *loss, double alpha,
+                              double cost);
+static double conjugate_curvature(const struct loss *loss, double alpha,
+                                  double cost);
+/* loss(margin) + psi(alpha) + alpha margin >= 0, without cancellation; infinite
+ * for an alpha that psi is infinite for. */
+static double loss_excess(const struct loss *loss, double alpha, double margin,
+                          double cost);
+/* argmin over rho of sum_i loss_i(y_i (u_i - rho)), u = K beta, for logistic
+ * losses; `start` may be near it. */
+static double best_rho(const struct loss *loss, size_t n, const double *y,
+                       const double *cost, const double *u, double start);
+/* The threshold of a support vector machine from the dual point beta: the mean
+ * over the examples on the margin. Without any, the middle of the range that
+ * the other examples leave open, or `start` where beta is 0. */
+static double hinge_rho(size_t n, const double *y, const double *cost,
+                        const double *beta, const double *u, double start);
+
+/* ---- links: from decision values to probabilities ---- */
+
+static double sigmoid(double z);  /* 1 / (1 + e^-z) */
+static double softplus(double z); /* log(1 + e^z) */
+/* p (k) = e^f / sum e^f; f may be p. Returns log sum e^f. */
+static double softmax(size_t k, const double *f, double *p);
+static void normalise(size_t k, double *p); /* to a sum of 1 */
+
+enum link_kind { LINK_LOGISTIC, LINK_CONSISTENT, LINK_GAUSSIAN };
+
+/* The log-odds of decision value f, with z = -(a f + b):
+ *   logistic    z, so that p = 1 / (1 + exp(a f + b)), as LIBSVM has it
+ *   consistent  log sigma(c + z) - log sigma(c - z)
+ *   gaussian    z - c f^2 */
+struct link {
+    enum link_kind kind;
+    double a, b, c;
+};
+
+/* As model files call them: "logistic", ..., NULL */
+static const char *const model_link_names[] = {"logistic", "consistent",
+                                               "gaussian", NULL};
+/* The log-odds themselves, in the kind of an enum klr_link. */
+static struct link link_neutral(int link);
+/* Finite where f is, so that differences are numbers. */
+static double link_log_odds(const struct link *link, double f);
+/* How fast they change with f, about. */
+static double link_slope(const struct link *link, double f);
+
+/* Class probabilities p (k) from pairwise ones, r (k, k) with r_ij + r_ji = 1:
+ * the second method of Wu, Lin & Weng (2004), solved exactly. `work` has
+ * (k + 1)^2 + (k + 1) elements. */
+static void couple_pairwise(size_t k, const double *r, double *p, double *work);
+
+#endif

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The Newton method: objectives and gap, which point of the dual it is formed
+ * of, and how fine the products are. See newton.c, which has the notation.
+ */
+#include "solver/newton/newton_parts.h"
+
+enum { NEWTON_MORE = 3 }; /* steps for g after the gap is reached */
+
+/* ---- objectives ---- */
+
+static double newton_value(const struct newton *nt, const double *beta,
+                           const double *u, double *rho)
+{
+    if (nt->bias)
+        nt->functions->best_rho(nt, u, rho);
+    return nt->functions->primal(nt, beta, u, rho);
+}
+
+static void newton_evaluate(struct newton *nt)
+{
+    nt->primal = newton_value(nt, nt->beta, nt->u, nt->rho);
+}
+
+static bool newton_product(struct newton *nt, const double *x,
+                           enum klr_precision precision, double *out)
+{
+    const struct binary_problem *b = nt->problem;
+    nt->progress.iterations++;
+    return operator_apply(b->op, b->set, b->set, x, nt->columns, precision,
+                          out);
+}
+
+/* u = K beta once more, for sums of beta that are 0, where they are to be 0:
+ * those of steps for functions are anything. Many conjugate gradients may lose
+ * that, and steps from beta keep what its sum is: P is not least there. */
+static bool newton_refresh(struct newton *nt)
+{
+    const size_t bytes = nt->size * sizeof *nt->beta;
+    memcpy(nt->x, nt->beta, bytes);
+    for (size_t c = 0; c < nt->columns && nt->bias; c++) {
+        double sum = 0, size = 0;
+        for (size_t i = c; i < nt->size; i += nt->columns) {
+            sum += nt->beta[i];
+            size += fabs(nt->beta[i]);
+        }
+        bool anything = nt->columns > 1 && !(fabs(sum) < 1e-9 * size);
+        for (size_t i = c; i < nt->size && !anything; i += nt->columns)
+            nt->x[i] -= sum / (double)nt->n;
+    }
+    if (!newton_product(nt, nt->x, nt->precision, nt->kx))
+        return false;
+    memcpy(nt->beta, nt->x, bytes);
+    memcpy(nt->u, nt->kx, bytes);
+    newton_evaluate(nt);
+    return true;
+}
+
+/* ---- the gap ---- */
+
+/* The gap of the dual point g alone. */
+static bool newton_dual_is_good(const struct newton *nt)
+{
+    return nt->dual_is_evaluated &&
+           nt->primal_g - nt->dual <= nt->eps * fabs(nt->primal_g);
+}
+
+static bool newton_answer_is_dual(const struct newton *nt)
+{
+    return newton_dual_is_good(nt) || nt->primal_g <= nt->primal;
+}
+
+/* The relative gap of the answer: of beta or of the dual point g, whichever has
+ * the smaller P. */
+static double newton_gap(void *solver)
+{
+    const struct newton *nt = solver;
+    double primal = fmin(nt->primal, nt->primal_g);
+    return (primal - nt->dual) / fabs(primal);
+}
+
+/* Other steps leave a beta that is nearly feasible in the dual; steps for
+ * functions do not. The point g itself is a step or two behind: it gets some
+ * more steps to become good enough. */
+static bool newton_settled(struct newton *nt)
+{
+    const double target = nt->progress.target;
+    if (!(fabs(newton_gap(nt)) <= target))
+        return false;
+    return !nt->direction.functions || target > nt->eps ||
+           newton_dual_is_good(nt) || ++nt->settled > NEWTON_MORE;
+}
+
+/* sum_i x_i^2 K_ii */
+static double newton_scale(const struct newton *nt, const double *x)
+{
+    const double *diagonal = nt->direction.diagonal;
+    double sum = 0;
+    for (size_t i = 0; i < nt->size; i++)
+        sum += x[i] * x[i] * diagonal[i / nt->columns];
+    return sum;
+}
+
+/* rho, P and D of the dual point, given its product. */
+static void newton_judge(struct newton *nt)
+{
+    nt->primal_g = newton_value(nt, nt->g, nt->kg, nt->rho_g);
+    nt->dual = -0.5 * dot(nt->size, nt->g, nt->kg) - nt->conjugate;
+}
+
+/* Float entries err by some 2^-23 sqrt(K_ii K_jj), 16-bit entries by 2^-16 /
+ * sqrt 12, independently of each other, hence (K g)_i by h_i with h_i^2 = 2^-46
+ * K_ii sum_j g_j^2 K_jj. Near the optimum the first-order terms of P and of D
+ * cancel in the gap, which errs by 1/2 sum W_i h_i^2; the objectives themselves
+ * err by 2^-23 sum g_i^2 K_ii. True if the gap could not be told from that, or
+ * is small enough to end with objectives of a model that err by more, or of
+ * 16-bit entries at all. */
+static bool newton_blurred(const struct newton *nt,
+                           enum klr_precision precision, double gap)
+{
+    const double variance =
+        precision == KLR_FIXED16 ? ldexp(1. / 12, -32) : ldexp(1, -46);
+    double g = newton_scale(nt, nt->g), s = newton_scale(nt, nt->s);
+    double size = fabs(nt->primal);
+    gap = fmax(gap, nt->progress.target);
+    return precision != KLR_DOUBLE &&
+           (!(0.5 * variance * g * s <= 0.1 * gap * size) ||
+            (gap <= nt->eps &&
+             (precision == KLR_FIXED16 ||
+              (nt->problem->whole &&
+               ldexp(g, -23) > fmin(nt->eps, certificate_exact) * size))));
+}
+
+/* P(beta, rho) - D(|beta|), infinite where beta is no point of the dual: the
+ * sum of loss, conjugate and alpha z, which is C_i times the divergence of
+ * alpha_i / C_i from that of g, free of K and of cancellation. */
+static double newton_excess(const struct newton *nt)
+{
+    double excess = 0, sum = 0, size = 0;
+    for (size_t i = 0; i < nt->n; i++) {
+        double alpha = nt->problem->y[i] * nt->beta[i];
+        double left = nt->cost[i] - alpha;
+        double g = fabs(nt->g[i]); /* W_i = g_i (C_i - g_i) / C_i */
+        double left_g = nt->s[i] * nt->s[i] / g * nt->cost[i];
+        if (!(alpha > 0 && left > 0 && left_g > 0))
+            return INFINITY;
+        excess += alpha * log(alpha / g) + left * log(left / left_g);
+        sum += nt->beta[i];
+        size += alpha;
+    }
+    return !nt->bias || fabs(sum) <= 1e-12 * size ? excess : INFINITY;
+}
+
+/* The product of the dual point of (beta, rho), which the gradient has
+ * formed, and both objectives. u is carried along in products of newton_step.c,
+ * and must be of the same K as q: between two of them the terms of first order
+ * would not cancel. */
+static bool newton_dual_point(struct newton *nt, enum klr_precision precision)
+{
+    bool carried = precision != KLR_DOUBLE && nt->precision == precision;
+    nt->precision = precision;
+    if (!carried) {
+        if (!newton_refresh(nt))
+            return false;
+        nt->functions->gradient(nt);
+    }
+    if (!newton_product(nt, nt->e, precision, nt->q))
+        return false;
+    for (size_t i = 0; i < nt->size; i++)
+        nt->kg[i] = nt->u[i] - nt->q[i];
+    newton_judge(nt);
+    return true;
+}
+
+/* Compute the gap from floats where steps are of 16-bit entries. Only K g is
+ * formed of floats, and with it u = K g + q, since e is small. */
+static bool newton_correct(struct newton *nt)
+{
+    if (!newton_product(nt, nt->g, KLR_FLOAT, nt->kg))
+        return false;
+    for (size_t i = 0; i < nt->size; i++)
+        nt->u[i] = nt->kg[i] + nt->q[i];
+    newton_evaluate(nt);
+    newton_judge(nt);
+    return true;
+}
+
+/* True if beta may be the dual point. Not with a box, where W = 0, nor with
+ * several columns, which ask for more than this. */
+static bool newton_is_plain(const struct newton *nt)
+{
+    return nt->columns == 1 && nt->loss.box == 0;
+}
+
+/* Takes beta for the dual point, or 0 where D = 0 if beta is none on the way:
+ * without a product, but one where u is to be of finer entries than those of
+ * steps. False, unless it must do, if little is gained on the last step, which
+ * floats may have misled: g tells more. */
+static bool newton_own_point(struct newton *nt, bool must)
+{
+    double excess = newton_excess(nt);
+    double gap = excess / fabs(nt->primal), last = nt->progress.violation;
+    if (!must && !(gap <= fmax(nt->progress.target, 0.1 * last)))
+        return false;
+    while (newton_blurred(nt, nt->coarsest_reliable, fmin(gap, 1)))
+        nt->coarsest_reliable++;
+    if (nt->coarsest_reliable == KLR_DOUBLE ||
+        nt->coarsest_reliable > nt->direction.precision) {
+        nt->precision = nt->coarsest_reliable;
+        if (!newton_refresh(nt))
+            return false;
+        nt->functions->gradient(nt);
+        excess = newton_excess(nt);
+    }
+    if (!must && isinf(excess))
+        return false;
+    nt->dual_is_evaluated = false;
+    nt->primal_g = INFINITY;
+    nt->dual = fmax(nt->primal - excess, 0);
+    memset(nt->q, 0, nt->size * sizeof *nt->q);
+    return true;
+}
+
+/* The dual point g, of finer entries as soon as coarse ones do not do: at the
+ * last steps, or at a large C. */
+static bool newton_look_further(struct newton *nt)
+{
+    enum klr_precision steps = nt->direction.precision,
+                       *p = &nt->coarsest_reliable;
+    nt->dual_is_evaluated = true;
+    while (newton_blurred(nt, *p, nt->progress.violation))
+        ++*p;
+    if (*p == KLR_FLOAT && steps == KLR_FIXED16 &&
+        !newton_product(nt, nt->e, KLR_FIXED16, nt->q))
+        return false;
+    for (;; ++*p) {
+        bool corrects = *p == KLR_FLOAT && steps == KLR_FIXED16;
+        if (!(corrects ? newton_correct(nt) : newton_dual_point(nt, *p)))
+            return false;
+        double gap = newton_gap(nt);
+        if (*p == KLR_DOUBLE ||
+            !(gap < -nt->progress.target || newton_blurred(nt, *p, gap)))
+            return true;
+    }
+}
+
+/* True if the last step lowered P by so much that the gap cannot be small yet;
+ * then g is not worth its product. Not where the gap was large: long steps are
+ * taken then, as long as it falls. */
+static bool newton_is_far(const struct newton *nt)
+{
+    const double large = 10, target = nt->progress.target;
+    return nt->fall > fmax(1e3 * target, 1e-3) * fabs(nt->primal) &&
+           nt->progress.violation <= large;
+}
+
+static bool newton_unseen(struct newton *nt)
+{
+    nt->dual_is_evaluated = false;
+    nt->primal_g = INFINITY;
+    nt->dual = nt->bound;
+    return false;
+}
+
+/* The gap. beta has a larger D than g once a step has led there; where C has
+ * just grown, too, as soon as it had the smaller P at a C before. Where a
+ * subset spoke for all g tells nothing new, and D is taken for 0. Far from the
+ * optimum the gap is a guess: a tenth of what the last step was worth. */
+static bool newton_look(struct newton *nt, bool first)
+{
+    enum klr_precision steps = nt->direction.precision;
+    bool plain = newton_is_plain(nt), far = !first && newton_is_far(nt);
+    nt->functions->gradient(nt);
+    nt->coarsest_reliable =
+        nt->coarsest_reliable > steps ? nt->coarsest_reliable : steps;
+    if (!plain || (first && !nt->beta_is_dual) ||
+        !newton_own_point(nt, first || far)) {
+        if (!newton_look_further(nt))
+            return newton_unseen(nt);
+        nt->beta_is_dual =
+            nt->beta_is_dual || (first && nt->primal < nt->primal_g);
+    }
+    nt->progress.violation =
+        plain && far ? 0.1 * nt->fall / fabs(nt->primal) : newton_gap(nt);
+    nt->bound = nt->dual;
+    return true;
+}

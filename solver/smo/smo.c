@@ -1,0 +1,637 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Sequential minimal optimisation: the dual of loss.c, two variables a step.
+ *
+ *   minimise  f(alpha) = 1/2 beta'K beta + sum_i psi_i(alpha_i)
+ *   s.t.      sum_i beta_i = 0,  lower_i <= alpha_i <= upper_i
+ *
+ * With s_i = -y_i df/dalpha_i = -(K beta)_i - y_i psi_i'(alpha_i), alpha is
+ * optimal if and only if no beta_i that can rise and beta_j that can fall have
+ * s_i > s_j. Each step raises beta_i and lowers beta_j by the same t: i has the
+ * largest s_i, j promises the largest decrease to second order (hinge: Fan,
+ * Chen & Lin 2005; logistic: Consolo et al., (32)-(35)), and t minimises f
+ * along that line (Keerthi et al. 2005, section 4; Consolo (30)).
+ *
+ * smo1 takes the j of the smallest s_j, the pair that violates most, Keerthi,
+ * section 4. Without bias beta may have any sum: one variable moves alone, the
+ * one that violates most, Keerthi (7.1), Lin & Lin (2003), (19).
+ *
+ * The logistic psi' is infinite at 0 and C, so alpha is kept in
+ * [mu min(C, 1), (1 - mu) C], a box as Consolo's (22): optimal alphas do not
+ * grow with C, but digits of C - alpha are lost; for klr by smo1 with the two
+ * loops of Keerthi, section 5, see smo_keerthi.c. Kernels that are not PSD: a
+ * step of negative curvature goes to the end of the segment, Lin & Lin (2003),
+ * (27), or to a point below f(alpha); f falls strictly either way.
+ *
+ * Along a path of C the cached rows stay and each solution is the next start.
+ * Hinges with a linear kernel come near theirs by w alone: see smo_linear.c.
+ */
+#include "solver/smo/smo_parts.h"
+
+static const double smo_margin = 1e-12;    /* mu */
+static const double smo_near = 1e-7;       /* of C: see smo_curvature ... */
+static const double smo_near_most = 1e-5;  /* ... from 0 */
+static const double smo_least_eps = 1e-14; /* a gap asks for no less */
+
+/* ---- one example ---- */
+
+/* The distance that alpha keeps from an end of its range, with numbers of
+ * `size` there. */
+static double smo_kept(const struct smo *smo, double size)
+{
+    return smo->loss.model == KLR_MODEL_SVM
+               ? 0
+               : fmax(smo->loss.box, smo_margin * size);
+}
+
+static double smo_lower(const struct smo *smo, const struct smo_example *e)
+{
+    return smo_kept(smo, fmin(e->cost, 1));
+}
+
+static double smo_upper(const struct smo *smo, const struct smo_example *e)
+{
+    return e->cost - smo_kept(smo, e->cost);
+}
+
+static double smo_room(const struct smo *smo, const struct smo_example *e,
+                       double sign)
+{
+    if (e->cost == 0)
+        return INFINITY;
+    return e->y * sign > 0 ? smo_upper(smo, e) - e->alpha
+                           : e->alpha - smo_lower(smo, e);
+}
+
+static unsigned char smo_side(const struct smo *smo,
+                              const struct smo_example *e)
+{
+    int side = (smo_room(smo, e, 1) > 0 ? SMO_CAN_RISE : 0) |
+               (smo_room(smo, e, -1) > 0 ? SMO_CAN_FALL : 0);
+    if (smo->loops && side != (SMO_CAN_RISE | SMO_CAN_FALL))
+        side = 0;
+    return (unsigned char)side;
+}
+
+/* psi'' as the choice of j takes it. Nearer to 0 or C than smo_near it is so
+ * large that an example which should leave promises hardly anything, and would
+ * wait until all others are optimal. Alphas that belong next to 0 do not grow
+ * with C: where a part of a large C is much more, they promise much, and are
+ * chosen again and again for steps that hardly move them. */
+static double smo_curvature(const struct smo *smo, const struct smo_example *e)
+{
+    double low = fmin(smo_near * e->cost, smo_near_most);
+    double high = (1 - smo_near) * e->cost;
+    return conjugate_curvature(&smo->loss, fmin(fmax(e->alpha, low), high),
+                               e->cost);
+}
+
+static bool smo_move(struct smo *smo, size_t i, double t, double room)
+{
+    if (i == smo->n)
+        return false;
+    struct smo_example *e = &smo->example[i];
+    double before = e->alpha,
+           old = conjugate_slope(&smo->loss, e->alpha, e->cost);
+    if (fabs(t) >= room)
+        e->alpha = e->y * t > 0 ? smo_upper(smo, e) : smo_lower(smo, e);
+    else
+        e->alpha += e->y * t;
+    smo->s[i] -= e->y * (conjugate_slope(&smo->loss, e->alpha, e->cost) - old);
+    smo->hessian[i] = e->diagonal + smo_curvature(smo, e);
+    smo->side[i] = smo_side(smo, e);
+    return e->alpha != before;
+}
+
+/* (K beta)_i */
+static double smo_product(const struct smo *smo, size_t i)
+{
+    if (i == smo->n)
+        return 0;
+    const struct smo_example *e = &smo->example[i];
+    return -smo->s[i] - e->y * conjugate_slope(&smo->loss, e->alpha, e->cost);
+}
+
+/* ---- a step ---- */
+
+/* smo1: a tenth of tau, Keerthi, after (5.1). */
+static double smo_accuracy(const struct smo *smo)
+{
+    return (smo->first_order ? 0.05 : 0.01) * smo->eps;
+}
+
+static bool smo_step(struct smo *smo, size_t *next, size_t j, const void *row_i)
+{
+    size_t i = *next, n = smo->n;
+    const struct smo_example none = {.cost = 0};
+    const struct smo_example ei = i < n ? smo->example[i] : none;
+    const struct smo_example ej = j < n ? smo->example[j] : none;
+    if (!row_i)
+        row_i = smo_row(smo, i);
+    const void *row_j = smo_row(smo, j);
+    if (clock_stopped(smo->problem->clock))
+        return false;
+    double kij = j < n ? smo_entry(row_i, smo->precision, j) : 0;
+    double room_i = smo_room(smo, &ei, 1), room_j = smo_room(smo, &ej, -1);
+    struct smo_line line = {
+        .loss = &smo->loss,
+        .i = ei,
+        .j = ej,
+        .eta = ei.diagonal + ej.diagonal - 2 * kij,
+        .slope = smo_product(smo, i) - smo_product(smo, j),
+        .psi_i = conjugate_value(&smo->loss, ei.alpha, ei.cost),
+        .psi_j = conjugate_value(&smo->loss, ej.alpha, ej.cost),
+    };
+    double t = line_step(&line, fmin(room_i, room_j), smo_accuracy(smo));
+    bool moved = smo_move(smo, i, t, room_i);
+    moved |= smo_move(smo, j, -t, room_j);
+    if (moved) {
+        *next = smo_update(smo, t, row_i, row_j);
+        smo->progress.iterations++;
+    }
+    return moved;
+}
+
+/* ---- objectives ---- */
+
+/* Spare arrays, of the problem as loss.c takes it. */
+struct smo_vectors {
+    double *u, *y, *cost, *beta; /* (n) */
+};
+
+static struct smo_vectors smo_vectors(const struct smo *smo)
+{
+    struct smo_vectors v = {
+        .u = smo->spare->s,
+        .y = smo->spare->hessian,
+        .cost = (double *)smo->spare->example,
+    };
+    v.beta = v.cost + smo->n;
+    for (size_t k = 0; k < smo->n; k++) {
+        const struct smo_example *e = &smo->example[k];
+        v.u[k] = smo_product(smo, k);
+        v.y[k] = e->y;
+        v.cost[k] = e->cost;
+        v.beta[k] = e->y * e->alpha;
+    }
+    return v;
+}
+
+static double smo_rho(const struct smo *smo, const struct smo_vectors *v)
+{
+    if (smo->single)
+        return 0;
+    return smo->loss.model == KLR_MODEL_SVM
+               ? hinge_rho(smo->n, v->y, v->cost, v->beta, v->u, 0)
+               : best_rho(&smo->loss, smo->n, v->y, v->cost, v->u, 0);
+}
+
+/* Objectives as they stand, by s of the examples in work; for those set aside s
+ * is as it was when they were. */
+struct smo_values {
+    double primal, dual;
+};
+
+static struct smo_values smo_objectives(const struct smo *smo)
+{
+    struct smo_vectors v = smo_vectors(smo);
+    double quadratic = dot(smo->n, v.beta, v.u), conjugate = 0;
+    for (size_t k = 0; k < smo->n; k++)
+        conjugate += conjugate_value(&smo->loss, v.y[k] * v.beta[k], v.cost[k]);
+    return (struct smo_values){primal_value(&smo->loss, smo->n, v.y, v.cost,
+                                            v.beta, v.u, smo_rho(smo, &v)),
+                               -0.5 * quadratic - conjugate};
+}
+
+/* The relative gap, for progress. */
+static double smo_gap(void *solver)
+{
+    struct smo_values now = smo_objectives(solver);
+    return (now.primal - now.dual) / fabs(now.primal);
+}
+
+/* Keerthi (3.13), where a gap is asked for */
+static bool smo_gap_reached(struct smo *smo)
+{
+    double gap = smo->problem->params->gap;
+    return gap > 0 && smo_gap(smo) <= gap;
+}
+
+/* Keerthi's tau bounds half the violation, (3.11). A gap goes with about its
+ * root, since it is of second order in the violation, but for the hinge. */
+static double smo_tolerance(const struct klr_params *params)
+{
+    bool hinge = params->model == KLR_MODEL_SVM;
+    double eps = params->eps;
+    if (params->gap > 0)
+        eps = fmin(eps, hinge ? params->gap : sqrt(params->gap));
+    return hinge ? eps : 2 * eps;
+}
+
+/* The gap where nothing violates by more than eps, as no margin is farther off
+ * than eps from where its alpha belongs: of the hinge C_i eps at most; of the
+ * logistic loss, whose curvature is C_i / 4 at most, C_i eps^2 / 8. */
+static double smo_bound(const struct smo *smo)
+{
+    double eps = smo_tolerance(smo->problem->params), sum = 0;
+    for (size_t k = 0; k < smo->n; k++)
+        sum += smo->example[k].cost;
+    return sum * (smo->loss.model == KLR_MODEL_SVM ? eps : eps * eps / 8);
+}
+
+/* How far u may be off: a step rounds s, and changes two alpha by C_i each at
+ * most, which is rounded as well. */
+static double smo_drift(const struct smo *smo, const struct smo_vectors *v)
+{
+    double steps = (double)(smo->steps + smo->progress.iterations);
+    double most = 0, cost = 0;
+    for (size_t k = 0; k < smo->n; k++) {
+        most = fmax(most, fabs(v->u[k]) + fabs(smo->s[k]));
+        cost = fmax(cost, v->cost[k]);
+    }
+    return ldexp(steps * (2 * most + 4 * cost * smo->size), -53);
+}
+
+static bool smo_is_empty(const struct smo *smo)
+{
+    size_t k = 0;
+    while (k < smo->n && smo->example[k].alpha == 0)
+        k++;
+    return k == smo->n;
+}
+
+static int smo_finish(struct smo *smo, double c, enum klr_status status,
+                      struct solution *solution, struct klr_error *err)
+{
+    if (clock_stopped(smo->problem->clock) && smo_is_empty(smo))
+        return smo_finish_at_start(smo, c, status, solution, err);
+    struct smo_vectors v = smo_vectors(smo);
+    struct point point = {
+        .c = c,
+        .status = status,
+        .iterations = smo->progress.iterations,
+        .fall = smo->advance.growth,
+        .beta = v.beta,
+        .rho = smo_rho(smo, &v),
+        .u = smo->stale ? NULL : v.u,
+        .drift = smo_drift(smo, &v),
+        .precision = smo->precision,
+        .dual = DUAL_BETA,
+        .target = smo->problem->params->gap,
+        .bound = smo_bound(smo),
+    };
+    return point_finish(smo->problem, &point, solution, err);
+}
+
+/* ---- start ---- */
+
+static bool smo_arrays(struct smo *smo, size_t n, struct klr_arena *arena,
+                       struct klr_error *err)
+{
+    return KLR_TAKE(arena, smo->example, n, 1, err) &&
+           KLR_TAKE(arena, smo->s, n, 1, err) &&
+           KLR_TAKE(arena, smo->hessian, n, 1, err) &&
+           KLR_TAKE_ZERO(arena, smo->side, n, 1, err);
+}
+
+/* Double rows where the rounding of float entries, carried into s by sums of n
+ * terms of size C K, could exceed a tenth of eps. */
+static enum klr_precision smo_choose_precision(const struct smo *smo)
+{
+    double cost = 0;
+    for (size_t k = 0; k < smo->n; k++)
+        cost = fmax(cost, smo->example[k].cost);
+    double error = ldexp(cost * smo->size * sqrt((double)smo->n), -24);
+    return error > 0.1 * smo->eps ? KLR_DOUBLE : KLR_FLOAT;
+}
+
+/* Rows of 2 MB, which stay in a cache of the processor, and never so few that
+ * none could be fetched ahead. */
+static size_t smo_first_rows(const struct smo *smo)
+{
+    size_t rows = (2 << 20) / (smo->n * smo_element(smo));
+    return rows > 4 * SMO_FETCH ? rows : 4 * SMO_FETCH;
+}
+
+/* The cost of each example and what follows from it. *kept tells that cached
+ * rows, and products, are good for it. */
+static int smo_set_cost(struct smo *smo, double c, bool *kept,
+                        struct klr_error *err)
+{
+    const struct binary_problem *problem = smo->problem;
+    smo->loss = loss_of(problem->params, c);
+    smo->eps = smo_tolerance(problem->params);
+    int code = problem_check_box(problem, &smo->loss, c, err);
+    for (size_t k = 0; k < smo->n; k++)
+        smo->example[k].cost = c * problem->weight[k];
+    enum klr_precision precision = smo_choose_precision(smo);
+    *kept = smo->cache && precision == smo->precision;
+    smo->steps += smo->progress.iterations;
+    smo->progress.iterations = 0;
+    smo->advance = (struct smo_advance){
+        .dual = -INFINITY, .growth = NAN, .violation = INFINITY};
+    smo->most = INFINITY;
+    smo->least = -INFINITY;
+    if (code || *kept)
+        return code;
+    smo->precision = precision;
+    smo->cache = klr_cache_free(smo->cache);
+    smo_set_active(smo, smo->n);
+    code = klr_cache_create(&smo->cache, smo->n, smo->n, smo_element(smo),
+                            params_budget(problem->params), err);
+    if (!code)
+        klr_cache_begin(
+            smo->cache, smo_first_rows(smo),
+            0.4 * klr_points_price(problem->op->points)); /* rows, not tiles */
+    return code;
+}
+
+/* The examples, with all but their costs and alpha. */
+static int smo_load(struct smo *smo, struct klr_error *err)
+{
+    const struct binary_problem *problem = smo->problem;
+    const struct klr_set set = problem->set;
+    double *diagonal = smo->s;
+    size_t k = 0;
+    operator_diagonal(problem->op, set, diagonal);
+    for (size_t i = 0; i < smo->n; i++)
+        if (!isfinite(diagonal[i]))
+            return klr_fail(err, KLR_E_DATA,
+                            "the kernel overflows: scale the features");
+    smo->size = kernel_size(problem, smo->spare->s);
+    for (size_t r = 0; r < set.count; r++)
+        for (size_t p = set.range[r].begin; p < set.range[r].end; p++, k++) {
+            smo->example[k] = (struct smo_example){
+                .local = k,
+                .position = p,
+                .y = problem->y[k],
+                .diagonal = diagonal[k],
+            };
+        }
+    return 0;
+}
+
+static int smo_create(struct smo *smo, struct smo *spare,
+                      const struct binary_problem *problem,
+                      struct klr_error *err)
+{
+    size_t n = problem->n;
+    memset(smo, 0, sizeof *smo);
+    memset(spare, 0, sizeof *spare);
+    smo->problem = problem;
+    smo->single = problem->params->no_bias;
+    smo->first_order =
+        smo->single || problem->params->solver == KLR_SOLVER_SMO1;
+    smo->loops = smo->first_order && problem->params->model == KLR_MODEL_KLR;
+    smo->n = n;
+    smo->cpu = klr_cpu();
+    smo->spare = spare;
+    struct klr_arena *arena = &smo->arena;
+    if (!smo_arrays(smo, n, arena, err) || !smo_arrays(spare, n, arena, err) ||
+        !KLR_TAKE_ZERO(arena, smo->unused, n, 1, err) ||
+        !(smo->gathered.row = klr_take(arena, n, 2 * sizeof(double), err)) ||
+        !(smo->zero = klr_take_zero(arena, n, sizeof(double), err)))
+        return KLR_E_MEMORY;
+    return smo_load(smo, err);
+}
+
+static void smo_free(struct smo *smo)
+{
+    klr_arena_free(&smo->arena);
+    klr_cache_free(smo->cache);
+}
+
+/* ---- the loop ---- */
+
+/* The partner j of i, the first; without bias the one of both that is farther
+ * from s = 0 moves alone, Keerthi (7.1), as if its mirror image had -s. False
+ * if no pair in work violates by more than eps. */
+static bool smo_choose(struct smo *smo, size_t *i, size_t *j,
+                       const void **row_i)
+{
+    size_t n = smo->n, first = smo->single ? n : *i;
+    double least = INFINITY, most = *i < n ? smo->s[*i] : -INFINITY;
+    *j = n;
+    *row_i = NULL;
+    if (*i < n && !smo->first_order)
+        *row_i = smo_row(smo, *i);
+    if (*i < n || smo->single)
+        *j = smo_second(smo, first, *row_i, &least);
+    if (smo->single) {
+        *(most < -least ? i : j) = n;
+        most = fmax(most, -least);
+        least = -most;
+    }
+    smo->most = most;
+    smo->least = least;
+    smo->progress.violation = most - least;
+    smo->progress.target = smo->eps;
+    return (*j < n || smo->single) && most - least > smo->eps;
+}
+
+/* Without a limit of the caller's as many steps as LIBSVM makes: where it needs
+ * more, C is too large for the scale of the features. */
+static enum klr_status smo_clock(struct smo *smo)
+{
+    const struct klr_params *params = smo->problem->params;
+    double steps = (double)smo->progress.iterations;
+    double most = fmax(1e7, 100 * (double)smo->n);
+    if (params->max_iter == 0 && steps >= most)
+        return KLR_ITERATION_LIMIT;
+    return clock_check(smo->problem->clock, params, &smo->progress, smo_gap,
+                       smo);
+}
+
+/* Where nothing violates by more than eps, with all in work: whether that is
+ * the end. If it is the gap that counts, eps falls until that is reached. */
+static bool smo_settled(struct smo *smo, enum klr_status *status)
+{
+    if (smo_gap_reached(smo))
+        return true;
+    bool changed = smo->loops && smo_outer(smo, status);
+    if (!changed && smo->problem->params->gap > 0) {
+        smo->eps /= 10;
+        changed = true;
+    }
+    if (smo->eps < smo_least_eps && *status == KLR_CONVERGED)
+        *status = KLR_PRECISION_LIMIT;
+    return !changed || *status != KLR_CONVERGED;
+}
+
+/* True if steps have come to nothing: the dual grows by rounding alone, and the
+ * violation does not get smaller. This happens where alpha next to an end of
+ * the box, or of very different sizes, has no digits left. Asked from time to
+ * time, with all examples in work, since only then the dual is known. */
+static bool smo_is_stuck(struct smo *smo)
+{
+    enum { STEPS = 1000, LOOKS = 20 };
+    const double rounding = 1e-15, less = 0.9;
+    struct smo_advance *a = &smo->advance;
+    long long apart = smo->n < STEPS ? STEPS : (long long)smo->n;
+    if (smo->active < smo->n || smo->progress.iterations - a->last < apart)
+        return false;
+    double dual = smo_objectives(smo).dual, size = fabs(dual);
+    a->last = smo->progress.iterations;
+    a->growth = (dual - a->dual) / size;
+    a->idle++;
+    if (!(dual - a->dual <= rounding * size))
+        a->idle = 0;
+    if (smo->progress.violation < less * a->violation) {
+        a->violation = smo->progress.violation;
+        a->idle = 0;
+    }
+    a->dual = fmax(a->dual, dual);
+    return a->idle > LOOKS;
+}
+
+static bool smo_shrinks(const struct smo *smo)
+{
+    return smo->loss.model == KLR_MODEL_SVM && smo->problem->params->shrinking;
+}
+
+/* Set more examples aside; once, near the end, look at all. */
+static int smo_regroup(struct smo *smo, bool *resumed, bool *optimal,
+                       struct klr_error *err)
+{
+    if (*resumed || smo->most - smo->least > 10 * smo->eps)
+        return smo_shrink(smo, smo->most, smo->least, err);
+    *resumed = true;
+    return smo_resume(smo, optimal, err);
+}
+
+/* Counters of what is due from time to time between steps. */
+struct smo_due {
+    size_t look, regroup; /* steps until then */
+    bool resumed;         /* all have been looked at near the end */
+};
+
+static void smo_set_due(const struct smo *smo, struct smo_due *due)
+{
+    const size_t often = 1000, n = smo->n > 1 ? smo->n : 2;
+    if (due->look == 0)
+        due->look = n;
+    if (due->regroup == 0)
+        due->regroup = smo_shrinks(smo) ? (n < often ? n : often) : SIZE_MAX;
+}
+
+/* Every n steps, see whether the gap is reached, or steps come to nothing; more
+ * often, what can be set aside. False: a step is due. */
+static bool smo_pauses(struct smo *smo, struct smo_due *due,
+                       enum klr_status *status, bool *optimal, int *code,
+                       struct klr_error *err)
+{
+    due->look--;
+    due->regroup--;
+    if (due->look > 0 && due->regroup > 0)
+        return false;
+    if (due->look == 0 && smo_is_stuck(smo))
+        *status = KLR_PRECISION_LIMIT;
+    else if (due->look == 0 && smo->active == smo->n)
+        *optimal = smo_gap_reached(smo);
+    if (due->regroup == 0 && !*optimal && *status == KLR_CONVERGED)
+        *code = smo_regroup(smo, &due->resumed, optimal, err);
+    smo_set_due(smo, due);
+    return true;
+}
+
+/* Until nothing violates by more than eps. */
+static int smo_descend(struct smo *smo, enum klr_status *status,
+                       struct klr_error *err)
+{
+    const struct clock *clock = smo->problem->clock;
+    struct smo_due due = {0};
+    bool end = false;
+    size_t i = smo_first(smo), j;
+    const void *row;
+    int code = 0;
+    smo_set_due(smo, &due);
+    while (!code && !end && !clock_stopped(clock)) {
+        bool optimal = false, chosen = smo_choose(smo, &i, &j, &row);
+        if (clock_stopped(clock))
+            break;
+        if (!chosen) {
+            if (!(smo->progress.violation <= smo->eps)) {
+                *status = KLR_PRECISION_LIMIT; /* no gain is a number */
+                break;
+            }
+            optimal = smo->active == smo->n;
+            if (!optimal)
+                code = smo_resume(smo, &optimal, err);
+        } else if (!smo_pauses(smo, &due, status, &optimal, &code, err)) {
+            *status = smo_clock(smo);
+            if (*status == KLR_CONVERGED && !smo_step(smo, &i, j, row))
+                *status = KLR_PRECISION_LIMIT;
+            if (*status != KLR_CONVERGED)
+                break;
+            continue;
+        } else if (*status != KLR_CONVERGED) {
+            break;
+        }
+        end = !code && optimal && smo_settled(smo, status);
+        i = smo_first(smo);
+    }
+    if (code || end)
+        return code;
+    *status = gravest(*status, clock->status);
+    return smo_restore(smo, err);
+}
+
+/* s = -K beta. */
+static enum klr_status smo_recompute(struct smo *smo)
+{
+    memset(smo->s, 0, smo->n * sizeof *smo->s);
+    return smo_products(smo, true, smo->s);
+}
+
+/* For C = c, from alpha in proportion to `ratio` and its s, or, if that is 0,
+ * from the beginning. */
+static int smo_solve_at(struct smo *smo, double c, double ratio,
+                        struct solution *solution, struct klr_error *err)
+{
+    bool kept;
+    for (size_t k = 0; k < smo->n && ratio > 0; k++)
+        smo->s[k] = -smo_product(smo, k);
+    int code = smo_set_cost(smo, c, &kept, err);
+    if (code)
+        return code;
+    if (ratio > 0) {
+        smo_scale(smo, ratio);
+    } else {
+        smo_start(smo);
+    }
+    enum klr_status status = KLR_CONVERGED;
+    if (smo_starts_linear(smo))
+        code = smo_start_linear(smo, err);
+    else if (!(ratio > 0 && kept))
+        status = smo_recompute(smo);
+    if (code)
+        return code;
+    if (status != KLR_CONVERGED)
+        return smo_finish_at_start(smo, c, status, solution, err);
+    if (!smo->first_order && smo->loss.model != KLR_MODEL_SVM)
+        smo_stretch(smo);
+    smo_begin(smo);
+    code = smo_descend(smo, &status, err);
+    return code ? code : smo_finish(smo, c, status, solution, err);
+}
+
+/* The hinge's alpha of the last C is taken in proportion to C, so that what was
+ * at a bound stays there; the logistic's goes through smo_stretch: away
+ * from its bounds it grows far less than C. */
+static int smo_solve(const struct binary_problem *problem,
+                     struct solution *solution, struct klr_error *err)
+{
+    const struct klr_reals *cost = &problem->params->cost;
+    bool hinge = problem->params->model == KLR_MODEL_SVM, known = false;
+    struct smo smo, spare;
+    int code = smo_create(&smo, &spare, problem, err);
+    for (size_t t = 0; t < cost->count && !code; t++) {
+        double c = cost->value[t];
+        clock_path(problem->clock, t, cost->count);
+        double ratio = !known ? 0 : hinge ? c / cost->value[t - 1] : 1;
+        code = smo_solve_at(&smo, c, ratio, &solution[t], err);
+        known = isfinite(solution[t].dual) || smo.stale;
+    }
+    smo_free(&smo);
+    return code;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The rows of K that SMO works with: cached, or fetched several at a time; of
+ * examples set aside the columns are left out.
+ */
+#include "solver/smo/smo_parts.h"
+
+enum { SMO_LANES = SMO_FETCH / 2 };
+
+static size_t smo_element(const struct smo *smo)
+{
+    return klr_precision_bytes(smo->precision);
+}
+
+static bool smo_put_rows(struct smo *smo, const size_t *index, size_t count)
+{
+    size_t position[SMO_FETCH];
+    void *row[SMO_FETCH];
+    for (size_t q = 0; q < count; q++) {
+        const struct smo_example *e = &smo->example[index[q]];
+        position[q] = e->position;
+        row[q] = klr_cache_row(smo->cache, e->local);
+    }
+    return operator_rows_to(smo->problem->op, position, count,
+                            smo->problem->set, smo->precision, row);
+}
+
+static bool smo_have_rows(struct smo *smo, const size_t *index, size_t count)
+{
+    size_t missing[SMO_FETCH], lacking = 0;
+    for (size_t q = 0; q < count; q++) {
+        size_t key = smo->example[index[q]].local;
+        if (klr_cache_holds(smo->cache, key))
+            klr_cache_row(smo->cache, key);
+        else
+            missing[lacking++] = index[q];
+    }
+    return lacking == 0 || smo_put_rows(smo, missing, lacking);
+}
+
+static const void *smo_whole_row(struct smo *smo, size_t i)
+{
+    return klr_cache_row(smo->cache, smo->example[i].local);
+}
+
+/* For each remainder of the index that violator without a cached row which
+ * violates most, of those that can rise and of those that can fall. */
+struct smo_wanted {
+    double s[2][SMO_LANES];
+    size_t index[2][SMO_LANES]; /* n: none */
+};
+
+static void smo_look(const struct smo *smo, struct smo_wanted *wanted)
+{
+    for (size_t t = 0; t < SMO_LANES; t++) {
+        wanted->s[0][t] = smo->least + smo->eps;
+        wanted->s[1][t] = -(smo->most - smo->eps);
+        wanted->index[0][t] = wanted->index[1][t] = smo->n;
+    }
+    for (size_t k = 0; k < smo->active; k++)
+        for (int fall = 0; fall < 2; fall++) {
+            double s = fall ? -smo->s[k] : smo->s[k];
+            double *best = &wanted->s[fall][k % SMO_LANES];
+            if (s > *best &&
+                (smo->side[k] & (fall ? SMO_CAN_FALL : SMO_CAN_RISE)) &&
+                !klr_cache_holds(smo->cache, smo->example[k].local)) {
+                *best = s;
+                wanted->index[fall][k % SMO_LANES] = k;
+            }
+        }
+}
+
+/* Rows ahead pay if half of them are used; where fewer were of late, every
+ * eighth time tells whether that has changed. */
+static bool smo_looks_ahead(struct smo *smo)
+{
+    struct smo_ahead *ahead = &smo->ahead;
+    if (ahead->fetched >= 8 * SMO_FETCH) {
+        ahead->fetched /= 2;
+        ahead->used /= 2;
+    }
+    return klr_cache_room(smo->cache) >= 4 * SMO_FETCH &&
+           (2 * ahead->used >= ahead->fetched || ++ahead->single % 8 == 0);
+}
+
+/* Fetch the row of i, and with it some that steps will ask for soon: together
+ * they cost less. Which they are has no influence on any result. */
+static void smo_fetch(struct smo *smo, size_t i)
+{
+    size_t index[SMO_FETCH], count = 0;
+    if (smo_looks_ahead(smo)) {
+        struct smo_wanted wanted;
+        smo_look(smo, &wanted);
+        for (size_t t = 0; t < 2 * SMO_LANES && count + 1 < SMO_FETCH; t++) {
+            size_t k = wanted.index[t % 2][t / 2];
+            if (k == smo->n || k == i || (t % 2 && k == wanted.index[0][t / 2]))
+                continue;
+            smo->unused[smo->example[k].local] = 1;
+            index[count++] = k;
+        }
+        smo->ahead.fetched += count;
+    }
+    smo->unused[smo->example[i].local] = 0;
+    index[count++] = i;
+    smo_put_rows(smo, index, count);
+}
+
+static void smo_set_active(struct smo *smo, size_t active)
+{
+    smo->active = active;
+    smo->gathered.key[0] = smo->gathered.key[1] = smo->n;
+}
+
+/* The columns in work of a row with all of them. */
+static const void *smo_gather(struct smo *smo, const void *row, size_t key)
+{
+    struct smo_gathered *g = &smo->gathered;
+    size_t to = g->key[1] == key || (g->key[0] != key && g->latest == 0);
+    void *out = (char *)g->row + to * smo->n * sizeof(double);
+    g->latest = to;
+    if (g->key[to] == key)
+        return out;
+    g->key[to] = key;
+    for (size_t k = 0; k < smo->active; k++) {
+        size_t column = smo->example[k].local;
+        if (smo->precision == KLR_FLOAT)
+            ((float *)out)[k] = ((const float *)row)[column];
+        else
+            ((double *)out)[k] = ((const double *)row)[column];
+    }
+    return out;
+}
+
+static const void *smo_row(struct smo *smo, size_t i)
+{
+    if (i == smo->n)
+        return smo->zero;
+    size_t key = smo->example[i].local;
+    if (!klr_cache_holds(smo->cache, key))
+        smo_fetch(smo, i);
+    smo->ahead.used += smo->unused[key];
+    smo->unused[key] = 0;
+    const void *row = klr_cache_row(smo->cache, key);
+    return smo->active < smo->n ? smo_gather(smo, row, key) : row;
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What an SMO step does to all examples: s -= t (K_i - K_j), Keerthi (5.2),
+ * which finds the next i on its way, and the choice of j for an i. Both find
+ * the largest value part by part, then the first example of that part which has
+ * it: ties go to the lowest index.
+ */
+#include "solver/smo/smo_parts.h"
+
+enum { SMO_PART = 256 };
+
+static const double smo_tiny = 1e-12; /* least curvature */
+
+/* The i for which a partner is sought. */
+struct smo_pick {
+    double s, hessian, eps;
+};
+
+static inline double smo_entry(const void *row, enum klr_precision precision,
+                               size_t k)
+{
+    return precision == KLR_FLOAT ? (double)((const float *)row)[k]
+                                  : ((const double *)row)[k];
+}
+
+/* The gain that the pair (i, k) promises: (s_i - s_k)^2 / curvature, Consolo
+ * (34), (35), or, without a row, s_i - s_k, (32). 0 if the pair violates by no
+ * more than eps: a pair at its optimum could promise more than others near 0
+ * and C, where the logistic curvature is large. */
+static inline double smo_gain(const struct smo_pick *pick, double s,
+                              double hessian, const void *row,
+                              enum klr_precision precision, size_t k)
+{
+    double v = pick->s - s;
+    if (!(v > pick->eps))
+        return 0;
+    if (!row)
+        return v;
+    double q = pick->hessian + hessian - 2 * smo_entry(row, precision, k);
+    return v * v / (q > smo_tiny ? q : smo_tiny);
+}
+
+#if defined __x86_64__
+#include <immintrin.h>
+
+#define NAME(x) x##_avx2
+#define TARGET  __attribute__((target("avx2")))
+#define BYTES   32
+#define SIDES(p)                                                               \
+    _mm256_cvtepu8_epi64(_mm_cvtsi32_si128(                                    \
+        (int)((p)[0] | (p)[1] << 8 | (p)[2] << 16 | (p)[3] << 24)))
+#define MAX(a, b) _mm256_max_pd((a), (b))
+#include "solver/smo/smo_sweep.h"
+
+#define MAX(a, b) _mm_max_pd((a), (b))
+#elif defined __aarch64__
+#include <arm_neon.h>
+#define MAX(a, b) vmaxq_f64((a), (b))
+#endif
+
+#define NAME(x) x##_portable
+#define TARGET
+#define BYTES    16
+#define SIDES(p) ((integers){(p)[0], (p)[1]})
+#ifndef MAX
+#define MAX(a, b)                                                              \
+    (((integers)(a) & ((a) > (b))) | ((integers)(b) & ~((a) > (b))))
+#endif
+#include "solver/smo/smo_sweep.h"
+
+struct smo_sweep {
+    double (*update)(size_t count, double t, const void *row_i,
+                     const void *row_j, enum klr_precision precision, double *s,
+                     const unsigned char *side);
+    double (*gain)(const struct smo_pick *pick, size_t count, const void *row,
+                   enum klr_precision precision, const double *s,
+                   const double *hessian, const unsigned char *side,
+                   double *least);
+};
+
+static struct smo_sweep smo_sweeps(const struct smo *smo)
+{
+#if defined __x86_64__
+    if (smo->cpu >= KLR_CPU_AVX2)
+        return (struct smo_sweep){sweep_update_avx2, sweep_gain_avx2};
+#endif
+    (void)smo;
+    return (struct smo_sweep){sweep_update_portable, sweep_gain_portable};
+}
+
+static size_t smo_first(const struct smo *smo)
+{
+    size_t best = smo->n;
+    double largest = -INFINITY;
+    for (size_t k = 0; k < smo->active; k++)
+        if ((smo->side[k] & SMO_CAN_RISE) && smo->s[k] > largest) {
+            largest = smo->s[k];
+            best = k;
+        }
+    return best;
+}
+
+static size_t smo_update(struct smo *smo, double t, const void *row_i,
+                         const void *row_j)
+{
+    const struct smo_sweep sweep = smo_sweeps(smo);
+    size_t element = smo_element(smo), n = smo->active, best = n;
+    double most = -INFINITY;
+    for (size_t k = 0; k < n; k += SMO_PART) {
+        double here = sweep.update(n - k < SMO_PART ? n - k : SMO_PART, t,
+                                   (const char *)row_i + k * element,
+                                   (const char *)row_j + k * element,
+                                   smo->precision, smo->s + k, smo->side + k);
+        if (here > most) {
+            most = here;
+            best = k;
+        }
+    }
+    while (best < n &&
+           !((smo->side[best] & SMO_CAN_RISE) && smo->s[best] == most))
+        best++;
+    return best < n ? best : smo->n;
+}
+
+static void smo_subtract(const struct smo *smo, double t, const void *row_i,
+                         double *s)
+{
+    smo_sweeps(smo).update(smo->n, t, row_i, smo->zero, smo->precision, s,
+                           smo->side);
+}
+
+static size_t smo_second(const struct smo *smo, size_t i, const void *row,
+                         double *least)
+{
+    const struct smo_sweep sweep = smo_sweeps(smo);
+    struct smo_pick pick = {0, 0, 0.5 * smo->eps};
+    if (i < smo->n)
+        pick = (struct smo_pick){smo->s[i], smo->hessian[i], smo->eps};
+    size_t element = smo_element(smo), n = smo->active, best = n;
+    double most = 0;
+    *least = INFINITY;
+    for (size_t k = 0; k < n; k += SMO_PART) {
+        double here = sweep.gain(&pick, n - k < SMO_PART ? n - k : SMO_PART,
+                                 row ? (const char *)row + k * element : NULL,
+                                 smo->precision, smo->s + k, smo->hessian + k,
+                                 smo->side + k, least);
+        if (here > most) {
+            most = here;
+            best = k;
+        }
+    }
+    while (best < n && !((smo->side[best] & SMO_CAN_FALL) &&
+                         smo_gain(&pick, smo->s[best], smo->hessian[best], row,
+                                  smo->precision, best) == most))
+        best++;
+    return best < n ? best : smo->n;
+}
+
+static void smo_extremes(const struct smo *smo, double *most, double *least)
+{
+    *most = -INFINITY;
+    *least = INFINITY;
+    for (size_t k = 0; k < smo->active; k++) {
+        if (smo->side[k] & SMO_CAN_RISE)
+            *most = fmax(*most, smo->s[k]);
+        if (smo->side[k] & SMO_CAN_FALL)
+            *least = fmin(*least, smo->s[k]);
+    }
+    if (smo->single) {
+        *most = fmax(*most, -*least);
+        *least = -*most;
+    }
+}

@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Certificates: what is said of a solution holds for the coefficients in its
+ * file. f = K beta - rho is formed anew of these, in double entries, unless the
+ * solver has that, or coarser entries tell as much. For a point g of the dual
+ *
+ *   P(beta, rho) - D(g) = 1/2 (beta - g)'K (beta - g)
+ *                         + sum_i excess_i(y_i g_i, y_i f_i) + rho sum_i g_i,
+ *
+ *   excess(alpha, z) = loss(z) + psi(alpha) + alpha z >= 0   (Fenchel, Young)
+ *
+ * a sum of terms that are not negative, as sum g = 0: nothing cancels in it.
+ * With the regularizer beta'beta the first term is 1/2 |beta - K g|^2.
+ *
+ * Sums of products with entries of K round f_i by some d = 2^-53 max|K| |beta|
+ * times a few, or more where entries of distances have lost digits. Each excess
+ * is convex in z, so that with z - d and z + d it bounds what rounding can hide
+ * of the gap. A g that was formed of f errs with it. Errors of f that are
+ * independent blur the objective.
+ *
+ * Nothing is called converged whose objective is not a number, below 0 or
+ * blurred by rounding, or whose gap, or what rounding hides of it, is above
+ * what was asked for; or, where no gap tells, whose objective is above that of
+ * the best constant model.
+ */
+#include "solver/solve/solve.h"
+
+/* ---- the verdict ---- */
+
+/* Rounding error of a gap that is a difference of objectives, relative to
+ * them. */
+static const double certificate_noise = 1e-12;
+
+static enum klr_doubt certificate_doubt(const struct certificate *c)
+{
+    const double slack = 1e-9;
+    double size = fabs(c->primal);
+    if (!(c->effect <= c->target) || !(c->blur <= certificate_exact * size) ||
+        c->primal < c->least || c->gap < -certificate_noise * size)
+        return KLR_DOUBT_ROUNDING;
+    bool small = c->gap <= c->target + 1e-15 * size;
+    if (small && isfinite(c->target))
+        return KLR_DOUBT_NONE; /* the constant is no more than the gap below */
+    if (!(c->primal <= c->constant * (1 + slack)))
+        return KLR_DOUBT_CONSTANT;
+    return small || isinf(c->target) ? KLR_DOUBT_NONE : KLR_DOUBT_GAP;
+}
+
+static void certify(struct solution *s, const struct certificate *c)
+{
+    enum klr_doubt doubt = certificate_doubt(c);
+    bool noise = c->gap < 0 && c->gap >= -certificate_noise * fabs(c->primal);
+    s->primal = c->primal;
+    s->dual = noise           ? c->primal
+              : isnan(c->gap) ? c->gap
+                              : fmax(c->primal - c->gap, c->least);
+    if (s->status == KLR_CONVERGED && doubt)
+        s->status = KLR_PRECISION_LIMIT;
+    else if (s->status == KLR_PRECISION_LIMIT && c->asked && !doubt)
+        s->status = KLR_CONVERGED;
+    if (s->status != KLR_PRECISION_LIMIT)
+        s->doubt = KLR_DOUBT_NONE;
+    else if (doubt > s->doubt)
+        s->doubt = doubt;
+}
+
+/* ---- decision values ---- */
+
+/* Entries err independently of each other, and so do the products of a sum. */
+static double decision_rounding(const struct binary_problem *problem,
+                                const double *beta, double size,
+                                enum klr_precision precision)
+{
+    const double several = 4; /* standard deviations */
+    const double entry[] = {[KLR_FIXED16] = ldexp(1 / sqrt(12), -16),
+                            [KLR_FLOAT] = ldexp(1, -23),
+                            [KLR_DOUBLE] = 0};
+    double exact = several * klr_points_rounding(problem->op->points);
+    return size * (exact + entry[precision]) *
+           sqrt(dot(problem->n, beta, beta));
+}
+
+/* On the diagonal where K is positive semidefinite; else it may even be 0
+ * there, and a few rows are looked at. */
+static double kernel_size(const struct binary_problem *problem, double *row)
+{
+    enum { ROWS = 16 };
+    const struct klr_kernel *kernel = &problem->op->kernel;
+    const size_t n = problem->n;
+    bool psd = klr_kernel_is_psd(kernel) && kernel->type != KLR_PRECOMPUTED;
+    double size = 0;
+    operator_diagonal(problem->op, problem->set, row);
+    for (size_t k = 0; k < n; k++)
+        size = fmax(size, fabs(row[k]));
+    for (size_t q = 0; q < ROWS && !psd; q++) {
+        if (!operator_row(problem->op, problem->set, q * n / ROWS, row))
+            break;
+        for (size_t k = 0; k < n; k++)
+            size = fmax(size, fabs(row[k]));
+    }
+    return size;
+}
+
+/* True if no minor of example i and another one tells that K is not positive
+ * semidefinite or, with a bias, not so on vectors of sum 0; to the thousandth
+ * to which a precomputed K is taken to be rounded. */
+static bool minors_agree(const struct binary_problem *problem, size_t i,
+                         const double *row, const double *diagonal)
+{
+    const double slack = 1e-3;
+    for (size_t k = 0; k < problem->n; k++) {
+        double ii = diagonal[i], kk = diagonal[k], ik = row[k];
+        double most = fabs(ii) + fabs(kk) + 2 * fabs(ik);
+        if (problem->params->no_bias ? kk < 0 || ii * kk < ik * ik * (1 - slack)
+                                     : ii + kk - 2 * ik < -slack * most)
+            return false;
+    }
+    return true;
+}
+
+/* True if nothing tells that the dual is no bound: a precomputed K is
+ * taken on trust, but for what a few of its rows show. `room` has 2 n. */
+static bool dual_is_trusted(const struct binary_problem *problem, double *room)
+{
+    enum { ROWS = 16 };
+    double *diagonal = room, *row = room + problem->n;
+    bool agree = true;
+    if (problem->op->kernel.type != KLR_PRECOMPUTED ||
+        problem->params->regularizer != KLR_REGULARIZER_KERNEL)
+        return true;
+    operator_diagonal(problem->op, problem->set, diagonal);
+    for (size_t q = 0; q < ROWS && agree; q++) {
+        size_t i = q * problem->n / ROWS;
+        if (!operator_row(problem->op, problem->set, i, row))
+            break;
+        agree = minors_agree(problem, i, row, diagonal);
+    }
+    return agree;
+}
+
+/* Whole tiles, which serve twice, cost a quarter or less of scattered columns,
+ * entry by entry. */
+enum { SUPPORT_FEW = 8 };
+
+static int support_product(const struct binary_problem *problem,
+                           const double *beta, enum klr_precision precision,
+                           double *out, struct klr_error *err)
+{
+    const struct klr_set set = problem->set;
+    size_t support = 0, ranges = 0, i = 0;
+    for (size_t k = 0; k < problem->n; k++)
+        support += beta[k] != 0;
+    if (SUPPORT_FEW * support >= problem->n) {
+        operator_apply(problem->op, set, set, beta, 1, precision, out);
+        return 0;
+    }
+    struct klr_range *range = klr_alloc(support, sizeof *range, err);
+    double *v = klr_alloc(support, sizeof *v, err);
+    int code = range && v ? 0 : KLR_E_MEMORY;
+    support = 0;
+    for (size_t r = 0; r < set.count && !code; r++)
+        for (size_t p = set.range[r].begin; p < set.range[r].end; p++, i++)
+            if (beta[i] != 0) {
+                v[support++] = beta[i];
+                ranges =
+                    set_append(range, ranges, (struct klr_range){p, p + 1});
+            }
+    if (!code)
+        operator_apply(problem->op, set, set_of(range, ranges), v, 1, precision,
+                       out);
+    klr_free(range);
+    klr_free(v);
+    return code;
+}
+
+/* ---- the problems of loss.c ---- */
+
+enum { APPRAISAL_VECTORS = 6 };
+
+/* A point with what is found of it. */
+struct appraisal {
+    const struct binary_problem *problem;
+    const struct point *point;
+    size_t n;
+    struct loss loss;
+    bool psd;                     /* P is convex */
+    bool anew;                    /* u and kg are formed, though known */
+    double *store;                /* all vectors: */
+    double *cost;                 /* (n) C_i */
+    double *room;                 /* (n) */
+    double *own[4];               /* (n) u, g, K g and W, if formed */
+    const double *beta, *u;       /* (n), K beta; NULL: the clock ended that */
+    const double *g, *kg;         /* (n) the dual point, K g; NULL: none */
+    double size, rho, constant;   /* max |K_ij|; the best; see certificate */
+    enum klr_precision precision; /* of u and kg */
+    struct certificate c;
+};
+
+static bool appraisal_has_kernel(const struct appraisal *a)
+{
+    return a->problem->params->regularizer == KLR_REGULARIZER_KERNEL;
+}
+
+static double appraisal_rho(const struct appraisal *a, const double *u,
+                            double start)
+{
+    const double *y = a->problem->y;
+    if (a->problem->params->no_bias)
+        return 0;
+    if (a->loss.model == KLR_MODEL_SVM)
+        return hinge_rho(a->n, y, a->cost,
+                         appraisal_has_kernel(a) ? a->beta : a->point->g, u,
+                         start);
+    return best_rho(&a->loss, a->n, y, a->cost, u, start);
+}
+
+/* The objective of the best constant f = -rho, whatever the kernel; with the
+ * hinge it is -1, 0 or 1. */
+static double appraisal_constant(const struct appraisal *a)
+{
+    double weight[2] = {0, 0}, *zero = a->room;
+    for (size_t i = 0; i < a->n; i++) {
+        weight[a->problem->y[i] > 0] += a->cost[i];
+        zero[i] = 0;
+    }
+    if (!a->psd)
+        return INFINITY;
+    if (a->loss.model == KLR_MODEL_SVM)
+        return a->problem->params->no_bias ? weight[0] + weight[1]
+                                           : 2 * fmin(weight[0], weight[1]);
+    return losses_sum(&a->loss, a->n, a->problem->y, a->cost, zero,
+                      appraisal_rho(a, zero, 0));
+}
+
+static int appraisal_create(struct appraisal *a,
+                            const struct binary_problem *problem,
+                            const struct point *point, struct klr_error *err)
+{
+    const size_t n = problem->n;
+    *a = (struct appraisal){.problem = problem,
+                            .point = point,
+                            .n = n,
+                            .loss = loss_of(problem->params, point->c),
+                            .precision = point->precision,
+                            .beta = point->beta};
+    a->store = klr_alloc(APPRAISAL_VECTORS * n, sizeof *a->store, err);
+    if (!a->store)
+        return KLR_E_MEMORY;
+    a->cost = a->store;
+    a->room = a->cost + n;
+    for (size_t v = 0; v < 4; v++)
+        a->own[v] = a->room + (v + 1) * n;
+    for (size_t i = 0; i < n; i++)
+        a->cost[i] = point->c * problem->weight[i];
+    if (problem->op->groups) /* sums over features, in double */
+        a->precision = KLR_DOUBLE;
+    a->psd = !appraisal_has_kernel(a) ||
+             (klr_kernel_is_psd(&problem->op->kernel) &&
+              problem->op->kernel.type != KLR_PRECOMPUTED);
+    a->size = kernel_size(problem, a->room);
+    a->constant = appraisal_constant(a);
+    return 0;
+}
+
+static double point_bytes(size_t n)
+{
+    return (double)n * APPRAISAL_VECTORS * sizeof(double);
+}
+
+static bool appraisal_is_cut(const struct appraisal *a)
+{
+    return clock_stopped(a->problem->clock);
+}
+
+/* P. u of the solver is good for the precision that it says, else it is formed
+ * anew, if the clock lets it be. */
+static int appraisal_primal(struct appraisal *a, struct klr_error *err)
+{
+    const struct point *point = a->point;
+    const double *y = a->problem->y;
+    const double tiny = 1e-9; /* no violation asks for a smaller gap */
+    bool known = point->u && !a->anew;
+    int code = known ? 0
+                     : support_product(a->problem, a->beta, a->precision,
+                                       a->own[0], err);
+    a->u = known ? point->u : appraisal_is_cut(a) ? NULL : a->own[0];
+    a->rho = point->rho;
+    a->c = (struct certificate){
+        .primal = NAN, .gap = NAN, .target = INFINITY, .constant = INFINITY};
+    if (!a->u || code)
+        return code;
+    a->rho = appraisal_rho(a, a->u, point->rho);
+    double losses = losses_sum(&a->loss, a->n, y, a->cost, a->u, a->rho);
+    double penalty = 0;
+    for (size_t i = 0; i < a->n; i++)
+        penalty += a->loss.model == KLR_MODEL_LHALF ? sqrt(fabs(a->beta[i]))
+                   : appraisal_has_kernel(a)        ? 0.5 * a->beta[i] * a->u[i]
+                                             : 0.5 * a->beta[i] * a->beta[i];
+    a->c = (struct certificate){
+        .primal = penalty + losses,
+        .gap = NAN,
+        .target = point->target > 0
+                      ? point->target * fabs(penalty + losses)
+                      : fmax(point->bound, tiny * (penalty + losses)),
+        .constant = a->constant,
+        .least = a->psd && a->loss.box == 0 ? 0 : -INFINITY,
+        .asked = point->target > 0,
+    };
+    return 0;
+}
+
+/* The point of the dual, and K times it if that differs from beta. */
+static int appraisal_dual(struct appraisal *a, struct klr_error *err)
+{
+    const struct point *point = a->point;
+    bool known = point->kg && !a->anew;
+    a->g = point->dual == DUAL_BETA ? a->beta : known ? point->g : a->own[1];
+    a->kg = point->dual == DUAL_BETA ? a->u : known ? point->kg : a->own[2];
+    if (point->dual != DUAL_GRADIENT || known) {
+        a->g = point->dual == DUAL_NONE ? NULL : a->g;
+        return 0;
+    }
+    loss_gradient(&a->loss, a->n, a->problem->y, a->cost, a->u, a->rho,
+                  a->own[1], a->own[3]);
+    int code = support_product(a->problem, a->g, a->precision, a->own[2], err);
+    a->g = appraisal_is_cut(a) ? NULL : a->g;
+    return code;
+}
+
+/* The part of the gap by which g is not beta, and what rounding may add: of K g
+ * by itself, and by g, which follows decision values that err by `error`: each
+ * g_i by |g_i| error at most, independently. With e = beta - g the latter adds
+ * e'K dg, where K e is known, and dg'K dg / 2. */
+static double appraisal_distance(const struct appraisal *a, double error,
+                                 double *effect)
+{
+    bool kernel = appraisal_has_kernel(a);
+    double n = (double)a->n, sum = 0, squares = 0, slopes = 0, along = 0;
+    for (size_t i = 0; i < a->n; i++) {
+        double e = a->beta[i] - (kernel ? a->g[i] : a->kg[i]);
+        double ke = a->u[i] - a->kg[i];
+        sum += kernel ? e * ke : e * e;
+        squares += e * e;
+        slopes += a->g[i] * a->g[i];
+        along += a->g[i] * a->g[i] * ke * ke;
+    }
+    double own = decision_rounding(a->problem, a->g, a->size, a->precision);
+    double moved = a->size * error * sqrt(slopes), far = sqrt(n * squares);
+    if (kernel)
+        *effect = far * (own + error) + error * sqrt(along) +
+                  0.5 * moved * error * sqrt(slopes);
+    else
+        *effect = far * (own + moved) + 0.5 * n * pow(own + moved, 2);
+    return 0.5 * sum;
+}
+
+/* The error of the objective by rounding: of the losses, and of beta'K beta,
+ * each of its terms by itself. */
+static double appraisal_blur(const struct appraisal *a, double error)
+{
+    double squares = 0, form = 0;
+    for (size_t i = 0; i < a->n; i++) {
+        double z = a->problem->y[i] * (a->u[i] - a->rho), cost = a->cost[i];
+        double off = loss_value(&a->loss, z - error, cost) -
+                     loss_value(&a->loss, z + error, cost);
+        squares += 0.25 * off * off;
+        form += appraisal_has_kernel(a) ? a->beta[i] * a->beta[i] : 0;
+    }
+    return sqrt(squares) + 0.5 * error * sqrt(form);
+}
+
+static void appraisal_gap(struct appraisal *a)
+{
+    double error =
+        decision_rounding(a->problem, a->beta, a->size, a->precision) +
+        (a->anew ? 0 : a->point->drift);
+    double sum = 0, gap = 0, worst = 0, effect = 0;
+    a->c.blur = appraisal_blur(a, error);
+    if (!a->g) {
+        a->c.gap = a->c.primal - a->point->least;
+        return;
+    }
+    for (size_t i = 0; i < a->n; i++) {
+        double y = a->problem->y[i], alpha = y * a->g[i], cost = a->cost[i];
+        double z = y * (a->u[i] - a->rho);
+        gap += loss_excess(&a->loss, alpha, z, cost);
+        worst += fmax(loss_excess(&a->loss, alpha, z - error, cost),
+                      loss_excess(&a->loss, alpha, z + error, cost));
+        sum += a->g[i];
+    }
+    a->c.effect = worst - gap;
+    gap += fabs(a->rho * sum);
+    if (a->g != a->beta) {
+        gap += appraisal_distance(a, error, &effect);
+        a->c.effect += effect;
+    }
+    if (isinf(a->c.target) && !(a->c.effect <= certificate_exact * a->c.primal))
+        gap += a->c.effect; /* no more than a bound */
+    if (a->c.least == 0)
+        gap = gap < a->c.primal ? gap : a->c.primal; /* not a number, too */
+    a->c.gap = gap;
+}
+
+static int appraisal_all(struct appraisal *a, struct klr_error *err)
+{
+    int code = appraisal_primal(a, err);
+    if (code || !a->u)
+        return code;
+    code = appraisal_dual(a, err);
+    if (!code)
+        appraisal_gap(a);
+    return code;
+}
+
+/* Appraise again with double entries, unless the clock ends that. */
+static int appraisal_again(struct appraisal *a, struct klr_error *err)
+{
+    struct appraisal exact = *a;
+    exact.precision = KLR_DOUBLE;
+    exact.anew = true;
+    int code = appraisal_all(&exact, err);
+    if (!appraisal_is_cut(a))
+        *a = exact;
+    return code;
+}
+
+/* True if entries are too coarse to certify the gap or, for a model, the
+ * objective. In cross validation objectives are not used by themselves. */
+static bool appraisal_is_blurred(const struct appraisal *a)
+{
+    return (a->precision != KLR_DOUBLE || a->point->drift > 0) &&
+           !appraisal_is_cut(a) &&
+           (!(a->c.effect <= a->c.target) ||
+            (a->problem->whole &&
+             !(a->c.blur <= certificate_exact * fabs(a->c.primal))));
+}
+
+/* The model of a sparse solution leaves out the examples at the lower end of
+ * the box, which Newton steps come near: Consolo, section 3. A primal point may
+ * be beyond that end, far from 0: such examples stay. rho and P are those of
+ * what is left, the dual point stays. Where these examples matter, if K is
+ * large or the box, all stay. */
+static int point_drop(struct appraisal *a, struct solution *solution,
+                      struct klr_error *err)
+{
+    const double near = 1.001, much = 0.1;
+    const double *y = a->problem->y;
+    double *beta = a->own[1], *u = a->own[2];
+    for (size_t i = 0; i < a->n; i++) {
+        bool ends = fabs(a->beta[i]) <= near * a->loss.box;
+        beta[i] = ends ? 0 : a->beta[i];
+    }
+    int code = support_product(a->problem, beta, a->precision, u, err);
+    if (code || appraisal_is_cut(a))
+        return code;
+    double rho = appraisal_rho(a, u, a->rho);
+    double primal = primal_value(&a->loss, a->n, y, a->cost, beta, u, rho);
+    if (!(primal - a->c.primal <= much * fabs(a->c.primal)) ||
+        primal > a->constant)
+        return 0;
+    memcpy(solution->beta, beta, a->n * sizeof *beta);
+    solution->rho = rho;
+    solution->primal = primal;
+    return 0;
+}
+
+static int point_finish(const struct binary_problem *problem,
+                        const struct point *point, struct solution *solution,
+                        struct klr_error *err)
+{
+    struct appraisal a;
+    int code = appraisal_create(&a, problem, point, err);
+    if (!code)
+        code = appraisal_all(&a, err);
+    if (!code && appraisal_is_blurred(&a))
+        code = appraisal_again(&a, err);
+    if (code)
+        goto done;
+    if (!problem->whole)
+        a.c.blur = 0;
+    if (solution->beta != point->beta)
+        memcpy(solution->beta, point->beta, a.n * sizeof *point->beta);
+    *solution = (struct solution){
+        .beta = solution->beta,
+        .rho = a.rho,
+        .status = gravest(point->status, problem->clock->status),
+        .doubt = point->doubt,
+        .iterations = point->iterations,
+        .fall = point->fall,
+        .size = a.size,
+        .precision = a.precision};
+    certify(solution, &a.c);
+    if (!dual_is_trusted(problem, a.own[2]))
+        solution->dual = NAN;
+    if (a.loss.model == KLR_MODEL_SKLR && !problem->params->keep_bounded)
+        code = point_drop(&a, solution, err);
+done:
+    klr_free(a.store);
+    return code;
+}

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Kernel logistic regression in the span of the kernels of m points: points are
+ * chosen, a sample of the examples tells where to begin and preconditions, and
+ * Newton's method ends at a duality gap. Along several C all have the points
+ * that are chosen at the middle one.
+ */
+#include "solver/subspace/subspace_parts.h"
+
+enum {
+    SAMPLE_POINT = 16,     /* examples of the sample for a point, */
+    SAMPLE_FEW = 4,        /* at least, where they are too many: */
+    SAMPLE_MOST = 1 << 27, /* entries of B */
+    SAMPLE_LEAST = 1024
+};
+
+/* ---- making ready ---- */
+
+/* Pivots of K_MM err by about 2^-24 of K_ii where products are of floats, which
+ * H shows some C n / pivot times; they must not exceed a tenth of its 1. */
+static double pivot_tolerance(const struct binary_problem *problem)
+{
+    const struct klr_reals *cost = &problem->params->cost;
+    double most = 0, least = 1e-7, largest = 1e-2;
+    for (size_t i = 0; i < problem->n; i++)
+        most = fmax(most, problem->weight[i]);
+    most *= cost->value[cost->count - 1];
+    return fmin(fmax(least, 25 * ldexp(most * (double)problem->n, -48)),
+                largest);
+}
+
+static size_t sample_wanted(size_t m)
+{
+    size_t most = SAMPLE_MOST / (m + 1), few = SAMPLE_FEW * m;
+    size_t wanted = SAMPLE_POINT * m;
+    if (wanted > most)
+        wanted = most > few ? most : few;
+    return wanted > SAMPLE_LEAST ? wanted : SAMPLE_LEAST;
+}
+
+/* Points at most; of a basis that finds its size, those it begins with. */
+static size_t points_most(const struct binary_problem *problem)
+{
+    size_t given = 0, most = (size_t)problem->params->basis;
+    for (size_t i = 0; i < problem->n && problem->given; i++)
+        given += problem->given[i];
+    if (problem->given)
+        return given;
+    if (problem->params->basis == KLR_BASIS_AUTO)
+        most = SUBSPACE_START;
+    return most < problem->n ? most : problem->n;
+}
+
+/* All that is allocated, but for entries of K that are kept. */
+static double subspace_bytes(const struct binary_problem *problem, size_t most)
+{
+    double n = (double)problem->n, m = (double)most;
+    double rows = (double)sample_most(sample_wanted(most), problem->n);
+    return point_sweep_bytes(problem, most) +
+           2 * (double)panels_size(most) * sizeof(double) +
+           rows * (m + KLR_BAND) * sizeof(float) + 16 * n * sizeof(double);
+}
+
+static bool subspace_fits(const struct subspace *s, size_t most)
+{
+    double need = subspace_bytes(s->problem, most) - params_beside;
+    return need <= (double)params_budget(s->problem->params);
+}
+
+/* The vectors; w stays as far as there are points. */
+static int room_vectors(struct subspace *s, size_t most, struct klr_error *err)
+{
+    double **vector[SUBSPACE_VECTORS] = {&s->w,  &s->slope, &s->bg,   &s->bw,
+                                         &s->x,  &s->rest,  &s->z,    &s->q,
+                                         &s->hq, &s->v,     &s->least};
+    size_t length = panels_bands(most + 1) * KLR_BAND;
+    double *store = klr_zalloc(SUBSPACE_VECTORS * length, sizeof(double), err);
+    if (!store)
+        return KLR_E_MEMORY;
+    if (s->store)
+        memcpy(store, s->w, s->m * sizeof *store);
+    klr_free(s->store);
+    s->store = store;
+    for (size_t i = 0; i < SUBSPACE_VECTORS; i++)
+        *vector[i] = store + i * length;
+    return 0;
+}
+
+/* *array for `most` points; those that there are stay. */
+static int room_points(const struct subspace *s, size_t **array, size_t most,
+                       struct klr_error *err)
+{
+    size_t *longer = klr_alloc(most, sizeof *longer, err);
+    if (!longer)
+        return KLR_E_MEMORY;
+    if (*array)
+        memcpy(longer, *array, s->m * sizeof *longer);
+    klr_free(*array);
+    *array = longer;
+    return 0;
+}
+
+/* R and the preconditioner, which is lost. */
+static int room_triangles(struct subspace *s, size_t most,
+                          struct klr_error *err)
+{
+    double *r = klr_alloc(panels_size(most), sizeof *r, err);
+    if (!r)
+        return KLR_E_MEMORY;
+    if (s->r.value)
+        memcpy(r, s->r.value, panels_size(s->m) * sizeof *r);
+    klr_free(s->r.value);
+    s->r.value = r;
+    klr_free(s->h.value);
+    s->have_h = false;
+    s->h.value = klr_alloc(panels_size(most), sizeof *s->h.value, err);
+    return s->h.value ? 0 : KLR_E_MEMORY;
+}
+
+static int subspace_make_room(struct subspace *s, size_t most,
+                              struct klr_error *err)
+{
+    double need = subspace_bytes(s->problem, most) - params_beside;
+    double budget = (double)params_budget(s->problem->params);
+    int code = 0;
+    if (!subspace_fits(s, most))
+        return params_refuse_budget(s->n, need, err);
+    subspace_forget_sample(s);
+    point_sweep_free(&s->sweep);
+    if ((code = room_points(s, &s->member, most, err)) ||
+        (code = room_points(s, &s->position, most, err)) ||
+        (code = room_triangles(s, most, err)) ||
+        (code = room_vectors(s, most, err)))
+        return code;
+    s->most = most;
+    code = point_sweep_create(&s->sweep, s->problem, s->position, most,
+                              budget - fmax(need, 0), &s->entries, err);
+    s->sweep.count = s->m;
+    return code;
+}
+
+static int subspace_create(struct subspace *s,
+                           const struct binary_problem *problem,
+                           struct klr_error *err)
+{
+    size_t n = problem->n, i = 0;
+    *s = (struct subspace){
+        .problem = problem, .n = n, .tolerance = pivot_tolerance(problem)};
+    s->excess = s->excess_error = NAN;
+    s->r.pool = s->h.pool = problem->op->pool;
+    s->r.dense = s->h.dense = klr_dense();
+    int code = subspace_make_room(s, points_most(problem), err);
+    if (!code)
+        code = fit_create(&s->all, n, err);
+    if (code)
+        return code;
+    if (!(s->place = klr_alloc(n, sizeof *s->place, err)) ||
+        !(s->diagonal = klr_alloc(n, sizeof *s->diagonal, err)) ||
+        !(s->du = klr_alloc(n, sizeof *s->du, err)) ||
+        !(s->dual = klr_alloc(n, sizeof *s->dual, err)))
+        return KLR_E_MEMORY;
+    for (size_t r = 0; r < problem->set.count; r++)
+        for (size_t p = problem->set.range[r].begin;
+             p < problem->set.range[r].end; p++)
+            s->place[i++] = p;
+    memcpy(s->all.y, problem->y, n * sizeof *s->all.y);
+    operator_diagonal(problem->op, problem->set, s->diagonal);
+    for (i = 0; i < n; i++)
+        s->size = fmax(s->size, fabs(s->diagonal[i]));
+    return 0;
+}
+
+static void subspace_free(struct subspace *s)
+{
+    subspace_forget_sample(s);
+    fit_free(&s->all);
+    point_sweep_free(&s->sweep);
+    klr_free(s->member);
+    klr_free(s->position);
+    klr_free(s->place);
+    klr_free(s->diagonal);
+    klr_free(s->r.value);
+    klr_free(s->h.value);
+    klr_free(s->du);
+    klr_free(s->dual);
+    klr_free(s->store);
+}
+
+/* ---- start and end ---- */
+
+static void subspace_start(struct subspace *s, double c)
+{
+    s->loss = loss_of(s->problem->params, c);
+    for (size_t i = 0; i < s->n; i++)
+        s->all.cost[i] = c * s->problem->weight[i];
+    memset(s->all.u, 0, s->n * sizeof *s->all.u);
+    subspace_evaluate(s, &s->all);
+    s->objective = s->gap = NAN;
+    s->progress.iterations = 0;
+}
+
+/* Rounding of decision values by `error`: how much it may add to the gap, and
+ * how far it blurs the objective: see certificate.c. */
+static void subspace_rounding(const struct subspace *s, double error,
+                              struct certificate *c)
+{
+    double squares = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        double z = s->all.y[i] * (s->all.u[i] - s->all.rho);
+        double cost = s->all.cost[i], alpha = fabs(s->dual[i]);
+        double low = loss_excess(&s->loss, alpha, z - error, cost);
+        double high = loss_excess(&s->loss, alpha, z + error, cost);
+        double off = loss_value(&s->loss, z - error, cost) -
+                     loss_value(&s->loss, z + error, cost);
+        c->effect += fmax(low, high) - loss_excess(&s->loss, alpha, z, cost);
+        squares += 0.25 * off * off;
+    }
+    c->blur = sqrt(squares);
+}
+
+static double subspace_constant(struct subspace *s)
+{
+    memset(s->du, 0, s->n * sizeof *s->du);
+    double rho = subspace_has_bias(s)
+                     ? best_rho(&s->loss, s->n, s->all.y, s->all.cost, s->du, 0)
+                     : 0;
+    return losses_sum(&s->loss, s->n, s->all.y, s->all.cost, s->du, rho);
+}
+
+/* beta = R^-1 w on the points, and the verdict. */
+static void subspace_finish(struct subspace *s, enum klr_status status,
+                            struct solution *solution)
+{
+    const struct binary_problem *problem = s->problem;
+    bool known = isfinite(s->objective);
+    struct certificate c = {.primal = s->objective,
+                            .gap = s->gap * s->objective,
+                            .target = problem->params->eps * s->objective,
+                            .constant = INFINITY,
+                            .asked = true};
+    *solution = (struct solution){.beta = solution->beta,
+                                  .rho = known ? s->all.rho : s->sample.rho,
+                                  .status = status,
+                                  .iterations = s->progress.iterations,
+                                  .flops = s->flops,
+                                  .fall = NAN,
+                                  .size = s->size,
+                                  .precision = KLR_DOUBLE};
+    memcpy(s->v, s->w, s->m * sizeof *s->w);
+    panels_backward(&s->r, s->v);
+    memset(solution->beta, 0, s->n * sizeof *solution->beta);
+    for (size_t k = 0; k < s->m; k++)
+        solution->beta[s->member[k]] = s->v[k];
+    if (known && status < KLR_TIME_LIMIT) {
+        c.constant = subspace_constant(s);
+        subspace_rounding(
+            s, decision_rounding(problem, solution->beta, s->size, KLR_DOUBLE),
+            &c);
+    }
+    certify(solution, &c);
+}
+
+/* ---- the method ---- */
+
+/* At one C, from w on. */
+static int subspace_at(struct subspace *s, double c, struct solution *solution,
+                       struct klr_error *err)
+{
+    const struct klr_params *params = s->problem->params;
+    struct klr_basis_report report = {.full_gap = NAN, .full_gap_error = NAN};
+    double entries = s->entries, own = (double)s->n * (double)s->m;
+    enum klr_status status = s->problem->clock->status;
+    subspace_start(s, c);
+    s->hessians = 0;
+    if (!status && subspace_fit_sample(s, sample_gap)) {
+        s->all.rho = s->sample.rho;
+        status = subspace_newton(s, params->eps);
+    } else if (!status) {
+        status = s->problem->clock->status;
+    }
+    report.points = s->m;
+    report.passes = own > 0 ? (s->entries - entries) / own : 0;
+    report.choice_passes = own > 0 ? s->chosen_entries / own : 0;
+    report.sample = s->sample.n;
+    report.hessians = s->hessians;
+    report.end = s->end;
+    report.excess = s->excess;
+    report.excess_error = s->excess_error;
+    if (s->end == KLR_BASIS_MEMORY)
+        status = gravest(status, KLR_MEMORY_LIMIT);
+    int code = 0;
+    if (s->problem->whole && params->basis_bound != KLR_BOUND_NONE &&
+        status < KLR_TIME_LIMIT && isfinite(s->objective))
+        code = subspace_bound(s, params->basis_bound == KLR_BOUND_EXACT,
+                              &report, err);
+    if (!code)
+        subspace_finish(s, gravest(status, s->problem->clock->status),
+                        solution);
+    solution->basis = report;
+    return code;
+}
+
+static int subspace_solve(const struct binary_problem *problem,
+                          struct solution *solution, struct klr_error *err)
+{
+    const struct klr_reals *cost = &problem->params->cost;
+    struct subspace s;
+    int code = subspace_create(&s, problem, err);
+    if (!code) {
+        s.progress.phase = "points";
+        code = subspace_choose(&s, cost->value[cost->count / 2], err);
+        s.progress.phase = NULL;
+        s.chosen_entries = s.entries;
+    }
+    if (!code)
+        code = subspace_draw(&s, sample_wanted(s.m), err);
+    for (size_t t = 0; t < cost->count && !code; t++) {
+        clock_path(problem->clock, t, cost->count);
+        code = subspace_at(&s, cost->value[t], &solution[t], err);
+    }
+    subspace_free(&s);
+    return code;
+}

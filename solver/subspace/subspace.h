@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Kernel logistic regression in the span of the kernels of few points.
+ */
+#ifndef KLR_SOLVER_SUBSPACE_H
+#define KLR_SOLVER_SUBSPACE_H
+
+#include "solver/solve/solve.h"
+
+/* On params->basis points that it chooses, or on those that are given. primal
+ * and dual are those of the problem restricted to the span; solution->basis has
+ * what the objective may be above that of all points. */
+static solve_fn subspace_solve;
+
+#endif

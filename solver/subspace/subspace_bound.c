@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * By how much the objective is above that of all points, at most. A point g of
+ * the subspace's dual is one of that of all points, where it has
+ *
+ *   D_all(t g) = -t^2/2 (|B'g|^2 + g'(K - Q)g) - sum_i psi_i(t alpha_i),
+ *
+ * the largest over 0 < t <= 1 being the bound. g'(K - Q)g = sum_i g_i q_i, q =
+ * (K - Q)g, takes all of K. An estimate takes some rows i, drawn with
+ * probabilities in proportion to |g_i|: the mean of y_i q_i over them, times
+ * sum_i |g_i|; their deviation tells its standard error.
+ */
+#include "solver/subspace/subspace_parts.h"
+
+enum { BOUND_ROWS = 480, BOUND_ALONG = 20 };
+
+struct bound {
+    struct subspace *s;
+    size_t position[BOUND_ROWS], row[BOUND_ROWS];
+    double times[BOUND_ROWS]; /* a row was drawn, or |g_i| */
+    double q[BOUND_ROWS];
+    size_t count;
+    struct point_sweep sweep;
+    double *coef;       /* (m) R^-1 B'g */
+    double *x;          /* (m, KLR_BAND) */
+    double sum, square; /* of times y q, and of q squared */
+    double drawn;       /* of times */
+};
+
+/* q of the rows, which join the sums. False: it was ended. */
+static bool bound_rows(struct bound *b)
+{
+    struct subspace *s = b->s;
+    struct point_sweep_product p = {.sweep = &b->sweep,
+                                    .precision = KLR_DOUBLE,
+                                    .t = {s->dual},
+                                    .sum = {b->q}};
+    b->sweep.count = b->count;
+    if (!point_sweep_run(&p))
+        return false;
+    for (size_t first = 0; first < b->count; first += KLR_BAND) {
+        size_t rows = band_rows(b->count, first);
+        struct klr_range range[KLR_BAND];
+        for (size_t c = 0; c < rows; c++) {
+            size_t at = b->position[first + c];
+            range[c] = (struct klr_range){at, at + 1};
+        }
+        operator_block(s->problem->op, 0, s->position, s->m,
+                       set_of(range, rows), KLR_DOUBLE, b->x, KLR_BAND);
+        for (size_t k = 0; k < s->m; k++)
+            for (size_t c = 0; c < rows; c++)
+                b->q[first + c] -= b->coef[k] * b->x[k * KLR_BAND + c];
+    }
+    for (size_t c = 0; c < b->count; c++) {
+        double value = s->all.y[b->row[c]] * b->q[c];
+        b->sum += b->times[c] * value;
+        b->square += b->times[c] * value * value;
+        b->drawn += b->times[c];
+    }
+    b->count = 0;
+    return true;
+}
+
+/* All rows, or those at equal steps of the sum of |g|, from the middle of the
+ * first one. */
+static bool bound_sum(struct bound *b, bool all, double total)
+{
+    struct subspace *s = b->s;
+    double step = total / BOUND_ROWS, next = 0.5 * step, sum = 0;
+    bool whole = true;
+    for (size_t i = 0; i < s->n && whole; i++) {
+        double size = fabs(s->dual[i]), times = 0;
+        sum += size;
+        for (; !all && next < sum; next += step)
+            times++;
+        if (all)
+            times = size;
+        if (times == 0)
+            continue;
+        b->row[b->count] = i;
+        b->position[b->count] = s->place[i];
+        b->times[b->count++] = times;
+        if (b->count == BOUND_ROWS)
+            whole = bound_rows(b);
+    }
+    return whole && (b->count == 0 || bound_rows(b));
+}
+
+/* The slope of D_all along t. */
+static double bound_slope(const struct subspace *s, double form, double t)
+{
+    double slope = -t * form;
+    for (size_t i = 0; i < s->n; i++) {
+        double alpha = fabs(s->dual[i]), cost = s->all.cost[i];
+        if (alpha > 0 && t * alpha < cost)
+            slope -= alpha * conjugate_slope(&s->loss, t * alpha, cost);
+    }
+    return slope;
+}
+
+/* P - max D_all, over P; *t becomes where it is. */
+static double bound_gap(const struct subspace *s, double residual, double *t)
+{
+    double form = s->bdual + residual, low = 0, high = 1;
+    *t = 1;
+    if (bound_slope(s, form, 1) >= 0)
+        return s->gap + 0.5 * residual / s->objective;
+    for (int step = 0; step < BOUND_ALONG; step++) {
+        *t = 0.5 * (low + high);
+        if (bound_slope(s, form, *t) >= 0)
+            low = *t;
+        else
+            high = *t;
+    }
+    double dual = -0.5 * *t * *t * form;
+    for (size_t i = 0; i < s->n; i++)
+        dual -=
+            conjugate_value(&s->loss, *t * fabs(s->dual[i]), s->all.cost[i]);
+    return (s->objective - dual) / s->objective;
+}
+
+static int bound_create(struct bound *b, struct subspace *s,
+                        struct klr_error *err)
+{
+    *b = (struct bound){.s = s};
+    if (!(b->coef = klr_alloc(s->m, sizeof *b->coef, err)) ||
+        !(b->x = klr_alloc(s->m, KLR_BAND * sizeof *b->x, err)))
+        return KLR_E_MEMORY;
+    memcpy(b->coef, s->z, s->m * sizeof *b->coef);
+    panels_backward(&s->r, b->coef);
+    return point_sweep_create(&b->sweep, s->problem, b->position, BOUND_ROWS, 0,
+                              &s->entries, err);
+}
+
+static void bound_free(struct bound *b)
+{
+    klr_free(b->coef);
+    klr_free(b->x);
+    point_sweep_free(&b->sweep);
+}
+
+static int subspace_bound(struct subspace *s, bool all,
+                          struct klr_basis_report *report,
+                          struct klr_error *err)
+{
+    struct bound *b = klr_alloc(1, sizeof *b, err);
+    double total = 0, t;
+    all = all || s->n <= BOUND_ROWS;
+    if (!b)
+        return KLR_E_MEMORY;
+    int code = bound_create(b, s, err);
+    for (size_t i = 0; i < s->n; i++)
+        total += fabs(s->dual[i]);
+    if (!code && bound_sum(b, all, total) && b->drawn > 0) {
+        double mean = b->sum / b->drawn;
+        double spread = b->square / b->drawn - mean * mean;
+        double residual = all ? b->sum : total * mean;
+        report->full_gap = bound_gap(s, fmax(residual, 0), &t);
+        report->full_gap_error = all ? 0
+                                     : 0.5 * t * t * total *
+                                           sqrt(fmax(spread, 0) / b->drawn) /
+                                           s->objective;
+    }
+    operator_count(s->problem->op, 0, 0);
+    bound_free(b);
+    klr_free(b);
+    return code;
+}

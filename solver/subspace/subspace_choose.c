@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Which points span the subspace, and the factor R of their kernels. What is
+ * spanned by the points before, to the tolerance, is no point: then the
+ * subspace is that of all that were chosen, and R keeps its digits.
+ */
+#include "solver/subspace/subspace_parts.h"
+
+/* K_MM into the upper triangle of R; row (m) is workspace. */
+static void span_fill(struct subspace *s, size_t *order,
+                      struct klr_range *range, double *row)
+{
+    struct klr_operator *op = s->problem->op;
+    size_t ranges = 0, m = s->m;
+    for (size_t k = 0; k < m; k++)
+        order[s->member[k]] = k + 1;
+    for (size_t i = 0, k = 0; i < s->n; i++) {
+        if (order[i] == 0)
+            continue;
+        range[ranges++] = (struct klr_range){s->place[i], s->place[i] + 1};
+        order[k++] = order[i] - 1; /* k <= i */
+    }
+    for (size_t r = 0; r < m; r++) {
+        operator_block(op, 0, s->position + r, 1,
+                       (struct klr_set){range, ranges, m}, KLR_DOUBLE, row, m);
+        for (size_t k = 0; k < m; k++)
+            if (order[k] >= r)
+                *panels_at(&s->r, r, order[k]) = row[k];
+    }
+    operator_count(op, 0, 0);
+}
+
+/* Points that are dropped leave the list. */
+static void span_drop(struct subspace *s, const bool *drop)
+{
+    size_t kept = 0;
+    for (size_t k = 0; k < s->m; k++)
+        if (!drop[k]) {
+            s->member[kept] = s->member[k];
+            s->position[kept++] = s->position[k];
+        }
+    s->m = kept;
+}
+
+/* R of the first m points, without those that it drops; false: it was ended. */
+static bool span_factor(struct subspace *s, struct klr_pool *pool,
+                        size_t *order, struct klr_range *range, bool *drop)
+{
+    memset(order, 0, s->n * sizeof *order);
+    memset(drop, 0, s->m * sizeof *drop);
+    memset(s->r.value, 0, panels_size(s->m) * sizeof(double));
+    for (size_t k = 0; k < s->m; k++) {
+        s->position[k] = s->place[s->member[k]];
+        s->least[k] = s->tolerance * s->diagonal[s->member[k]];
+    }
+    s->r.n = s->m;
+    s->r.pool = pool;
+    span_fill(s, order, range, s->v);
+    bool whole = panels_factor(&s->r, s->least, drop);
+    if (whole)
+        span_drop(s, drop);
+    return whole;
+}
+
+static int subspace_span(struct subspace *s, size_t before,
+                         struct klr_error *err)
+{
+    struct klr_pool *pool = s->problem->op->pool;
+    size_t *order = klr_alloc(s->n, sizeof *order, err);
+    struct klr_range *range = klr_alloc(s->m, sizeof *range, err);
+    bool *drop = klr_alloc(s->m, sizeof *drop, err);
+    int code = order && range && drop ? 0 : KLR_E_MEMORY;
+    if (!code && !span_factor(s, pool, order, range, drop)) {
+        s->m = before;
+        span_factor(s, NULL, order, range, drop); /* which nothing ends */
+    }
+    s->sweep.count = s->m;
+    s->have_h = false;
+    klr_free(order);
+    klr_free(range);
+    klr_free(drop);
+    return code;
+}
+
+/* ---- choices ---- */
+
+/* `wanted` random examples with the sign, or of both if that is 0, join those
+ * chosen. */
+static void choose_some(struct subspace *s, size_t *item, double sign,
+                        size_t wanted, uint64_t *random)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < s->n; i++)
+        if (sign == 0 || s->problem->y[i] == sign)
+            item[count++] = i;
+    count = random_choose(random, item, count, wanted);
+    memcpy(s->member + s->m, item, count * sizeof *item);
+    s->m += count;
+}
+
+/* As many of either class, but no more than there are. */
+static void choose_balanced(struct subspace *s, size_t *item, size_t wanted,
+                            uint64_t *random)
+{
+    size_t positive = 0, half = wanted / 2;
+    for (size_t i = 0; i < s->n; i++)
+        positive += s->problem->y[i] > 0;
+    size_t negative = s->n - positive;
+    size_t more = positive < wanted - half ? positive : wanted - half;
+    if (negative < wanted - more)
+        more = wanted - negative;
+    choose_some(s, item, 1, more, random);
+    choose_some(s, item, -1, wanted - more, random);
+}
+
+static void choose_given(struct subspace *s)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (s->problem->given[i])
+            s->member[s->m++] = i;
+}
+
+/* SUBSPACE_START points, or as many as there are to be. */
+static int choose_first(struct subspace *s, struct klr_error *err)
+{
+    int choice = s->problem->params->basis_choice;
+    uint64_t random = (uint64_t)s->problem->params->seed;
+    bool grows = choice == KLR_BASIS_GROW && s->most > SUBSPACE_START;
+    size_t *item = klr_alloc(s->n, sizeof *item, err);
+    if (!item)
+        return KLR_E_MEMORY;
+    s->m = 0;
+    if (s->problem->given)
+        choose_given(s);
+    else if (choice == KLR_BASIS_UNIFORM)
+        choose_some(s, item, 0, s->most, &random);
+    else
+        choose_balanced(s, item, grows ? SUBSPACE_START : s->most, &random);
+    klr_free(item);
+    return subspace_span(s, 0, err);
+}
+
+/* The size of the basis, and room for it. */
+static int choose_size(struct subspace *s, double c, struct klr_error *err)
+{
+    size_t size = s->most;
+    subspace_start(s, c);
+    int code = choose_first(s, err);
+    if (!code)
+        code = subspace_find_size(s, &size, err);
+    s->m = 0;
+    s->all.rho = 0; /* as if that size had been asked for */
+    return code ? code : subspace_make_room(s, size, err);
+}
+
+static int subspace_choose(struct subspace *s, double c, struct klr_error *err)
+{
+    const struct klr_params *params = s->problem->params;
+    int code = 0;
+    if (params->basis == KLR_BASIS_AUTO)
+        code = choose_size(s, c, err);
+    subspace_start(s, c);
+    s->sample.rho = s->all.rho;
+    if (!code)
+        code = choose_first(s, err);
+    if (code || s->problem->given || params->basis_choice != KLR_BASIS_GROW)
+        return code;
+    return subspace_grow(s, err);
+}

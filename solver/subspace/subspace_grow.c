@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Points by growing. With g of a fit on the points so far, the objective of all
+ * points is at most
+ *
+ *   1/2 g'(K - Q)g = 1/2 |(1 - Pi) sum_i g_i k_i|^2,   Q = B B'
+ *
+ * below that of the subspace, Pi being the projection onto it. The next points
+ * are to lower this bound most: orthogonal matching pursuit for sum_i g_i k_i
+ * among candidates, which are drawn with probabilities in proportion to |g_i|.
+ * With h = (K - Q)_cN g and G = (K - Q)_cc of the candidates c, the one that
+ * has the largest h_c^2 / G_cc joins, h and G lose what it spans, and so on.
+ *
+ * The number of points doubles from round to round.
+ */
+#include "solver/subspace/subspace_parts.h"
+
+enum {
+    GROW_RATIO = 4,         /* candidates for a new point */
+    GROW_CANDIDATES = 4096, /* so many at most, but two for a point */
+    GROW_SAMPLE = 8,        /* examples of a sample for a point */
+    GROW_SAMPLE_LEAST = 512
+};
+static const double grow_gap = 1e-3;
+/* The part of K_cc that must be left of a candidate. */
+static const double grow_least = 1e-5;
+
+struct growth {
+    struct subspace *s;
+    size_t count, pitch;     /* candidates; from row to row */
+    size_t *member;          /* (count) local index, ascending */
+    size_t *position;        /* (count) */
+    struct klr_range *range; /* (count) the same */
+    double *h, *diagonal;    /* (count) */
+    float *gram;             /* (pitch, pitch) G */
+    float *x;                /* (most, pitch) R^-T K[points, candidates] */
+    float *column;           /* (most, pitch) of those that have joined */
+    double *coef;            /* (most) R^-1 B'g */
+    double *work;            /* (threads, most, KLR_BAND) */
+};
+
+static int growth_create(struct growth *g, struct subspace *s, size_t most,
+                         struct klr_error *err)
+{
+    size_t threads = klr_pool_size(s->problem->op->pool);
+    size_t pitch = panels_bands(most) * KLR_BAND;
+    size_t points = panels_bands(s->most) * KLR_BAND;
+    *g = (struct growth){.s = s, .pitch = pitch};
+    if (!(g->member = klr_alloc(most, sizeof *g->member, err)) ||
+        !(g->position = klr_alloc(most, sizeof *g->position, err)) ||
+        !(g->range = klr_alloc(most, sizeof *g->range, err)) ||
+        !(g->h = klr_alloc(most, sizeof *g->h, err)) ||
+        !(g->diagonal = klr_alloc(most, sizeof *g->diagonal, err)) ||
+        !(g->gram = klr_zalloc(pitch + 1, pitch * sizeof(float), err)) ||
+        !(g->x = klr_zalloc(points + 1, pitch * sizeof(float), err)) ||
+        !(g->column = klr_alloc(s->most, pitch * sizeof(float), err)) ||
+        !(g->coef = klr_alloc(s->most, sizeof *g->coef, err)) ||
+        !(g->work =
+              klr_alloc(threads * points, KLR_BAND * sizeof(double), err)))
+        return KLR_E_MEMORY;
+    return 0;
+}
+
+static void growth_free(struct growth *g)
+{
+    klr_free(g->member);
+    klr_free(g->position);
+    klr_free(g->range);
+    klr_free(g->h);
+    klr_free(g->diagonal);
+    klr_free(g->gram);
+    klr_free(g->x);
+    klr_free(g->column);
+    klr_free(g->coef);
+    klr_free(g->work);
+}
+
+/* ---- candidates ---- */
+
+/* At most `wanted`, one at each of as many equal steps of the sum of |g|. */
+static void growth_draw(struct growth *g, size_t wanted, uint64_t *random)
+{
+    struct subspace *s = g->s;
+    double total = 0, sum = 0;
+    double *size = s->du; /* |g_i|, 0 of points */
+    for (size_t i = 0; i < s->n; i++)
+        size[i] = fabs(s->all.g[i]);
+    for (size_t k = 0; k < s->m; k++)
+        size[s->member[k]] = 0;
+    for (size_t i = 0; i < s->n; i++)
+        total += size[i];
+    double step = total / (double)wanted;
+    double next = ldexp((double)(random_next(random) >> 11), -53) * step;
+    g->count = 0;
+    for (size_t i = 0; i < s->n && g->count < wanted; i++) {
+        sum += size[i];
+        if (!(sum > next) || size[i] == 0)
+            continue;
+        size_t at = s->place[i], k = g->count++;
+        g->member[k] = i;
+        g->position[k] = at;
+        g->range[k] = (struct klr_range){at, at + 1};
+        while (next < sum)
+            next += step;
+    }
+}
+
+/* h = K_cN g. */
+static bool growth_multiply(struct growth *g, struct klr_error *err, int *code)
+{
+    struct subspace *s = g->s;
+    struct point_sweep sweep;
+    struct point_sweep_product p = {.sweep = &sweep,
+                                    .precision = KLR_FLOAT,
+                                    .t = {s->all.g},
+                                    .sum = {g->h}};
+    *code = point_sweep_create(&sweep, s->problem, g->position, g->count, 0,
+                               &s->entries, err);
+    sweep.count = g->count;
+    bool whole = !*code && point_sweep_run(&p);
+    point_sweep_free(&sweep);
+    return whole;
+}
+
+/* Some candidates: h less what the points span, and their columns of x. */
+static void candidate_task(void *context, size_t task, size_t thread)
+{
+    const struct growth *g = context;
+    const struct subspace *s = g->s;
+    size_t first = task * KLR_BAND, rows = band_rows(g->count, first);
+    size_t points = panels_bands(s->m) * KLR_BAND;
+    size_t most = panels_bands(s->most) * KLR_BAND;
+    double *x = g->work + thread * most * KLR_BAND;
+    memset(x, 0, points * KLR_BAND * sizeof *x);
+    operator_block(s->problem->op, thread, s->position, s->m,
+                   set_of(g->range + first, rows), KLR_DOUBLE, x, KLR_BAND);
+    for (size_t k = 0; k < s->m; k++)
+        for (size_t c = 0; c < rows; c++)
+            g->h[first + c] -= g->coef[k] * x[k * KLR_BAND + c];
+    panels_divide(&s->r, x);
+    for (size_t k = 0; k < s->m; k++)
+        for (size_t c = 0; c < KLR_BAND; c++)
+            g->x[k * g->pitch + first + c] = (float)x[k * KLR_BAND + c];
+}
+
+/* A block of G above the diagonal, and below. */
+static void residual_task(void *context, size_t index, size_t thread)
+{
+    const struct growth *g = context;
+    const struct subspace *s = g->s;
+    double out[KLR_BAND * KLR_BAND];
+    float entry[KLR_BAND * KLR_BAND] = {0};
+    size_t a = index, b = 0;
+    for (; a > b; b++)
+        a -= b + 1;
+    a *= KLR_BAND;
+    b *= KLR_BAND;
+    size_t rows = band_rows(g->count, a), cols = band_rows(g->count, b);
+    s->h.dense->syrk_rounded(s->m, g->x + a, g->x + b, g->pitch, rows, cols,
+                             out);
+    operator_block(s->problem->op, thread, g->position + a, rows,
+                   set_of(g->range + b, cols), KLR_FLOAT, entry, KLR_BAND);
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < cols; j++) {
+            size_t e = i * KLR_BAND + j;
+            g->gram[(a + i) * g->pitch + b + j] =
+                g->gram[(b + j) * g->pitch + a + i] =
+                    (float)((double)entry[e] - out[e]);
+        }
+}
+
+/* h, x and G. */
+static bool growth_prepare(struct growth *g, struct klr_error *err, int *code)
+{
+    struct subspace *s = g->s;
+    struct klr_pool *pool = s->problem->op->pool;
+    size_t bands = panels_bands(g->count);
+    struct point_sweep_product p = {.sweep = &s->sweep,
+                                    .precision = KLR_FLOAT,
+                                    .t = {s->all.g},
+                                    .sum = {g->coef}};
+    *code = 0;
+    if (!point_sweep_run(&p))
+        return false;
+    panels_forward(&s->r, g->coef);
+    panels_backward(&s->r, g->coef);
+    bool whole = growth_multiply(g, err, code) &&
+                 klr_pool_run(pool, bands, candidate_task, g) &&
+                 klr_pool_run(pool, bands * (bands + 1) / 2, residual_task, g);
+    operator_count(s->problem->op, 0, 0);
+    for (size_t c = 0; c < g->count; c++)
+        g->diagonal[c] = (double)g->gram[c * g->pitch + c];
+    return whole;
+}
+
+/* ---- the pursuit ---- */
+
+/* The candidate that lowers the bound most; g->count: none is left. */
+static size_t growth_best(const struct growth *g)
+{
+    const struct subspace *s = g->s;
+    size_t best = g->count;
+    double most = 0;
+    for (size_t c = 0; c < g->count; c++) {
+        double d = g->diagonal[c], fall = g->h[c] * g->h[c];
+        if (d > fmax(grow_least, s->tolerance) * s->diagonal[g->member[c]] &&
+            fall > most * d) {
+            most = fall / d;
+            best = c;
+        }
+    }
+    return best;
+}
+
+/* At most `wanted` candidates join the points. */
+static void growth_pursue(struct growth *g, size_t wanted)
+{
+    struct subspace *s = g->s;
+    for (size_t joined = 0; joined < wanted; joined++) {
+        size_t a = growth_best(g);
+        float *column = g->column + joined * g->pitch;
+        if (a == g->count)
+            return;
+        memcpy(column, g->gram + a * g->pitch, g->count * sizeof *column);
+        for (size_t t = 0; t < joined; t++) {
+            const float *before = g->column + t * g->pitch;
+            float part = before[a];
+            for (size_t c = 0; c < g->count; c++)
+                column[c] -= part * before[c];
+        }
+        float scale = (float)(1 / sqrt(g->diagonal[a]));
+        double along = g->h[a] / sqrt(g->diagonal[a]);
+        for (size_t c = 0; c < g->count; c++) {
+            double v = (double)(column[c] *= scale);
+            g->h[c] -= along * v;
+            g->diagonal[c] -= v * v;
+        }
+        g->diagonal[a] = 0;
+        s->member[s->m++] = g->member[a];
+    }
+}
+
+/* ---- rounds ---- */
+
+/* g of a fit on the points that there are. */
+static bool grow_fit(struct subspace *s, struct klr_error *err, int *code)
+{
+    size_t wanted = GROW_SAMPLE * s->m;
+    struct point_sweep_product p = {
+        .sweep = &s->sweep, .precision = KLR_FLOAT, .v = s->v, .u = s->all.u};
+    *code = subspace_draw(
+        s, wanted > GROW_SAMPLE_LEAST ? wanted : GROW_SAMPLE_LEAST, err);
+    if (*code || !subspace_fit_sample(s, grow_gap))
+        return false;
+    memcpy(s->v, s->w, s->m * sizeof *s->w);
+    panels_backward(&s->r, s->v);
+    if (!point_sweep_run(&p))
+        return false;
+    s->all.rho = s->sample.rho;
+    subspace_evaluate(s, &s->all);
+    return true;
+}
+
+static bool subspace_double(struct subspace *s, uint64_t *random,
+                            struct klr_error *err, int *code)
+{
+    struct growth g = {0};
+    size_t m = s->m, wanted = m < s->most - m ? m : s->most - m;
+    size_t least = 2 * wanted, candidates = GROW_RATIO * wanted;
+    if (candidates > GROW_CANDIDATES)
+        candidates = least > GROW_CANDIDATES ? least : GROW_CANDIDATES;
+    if (candidates > s->n - m)
+        candidates = s->n - m;
+    if (candidates == 0)
+        return false;
+    *code = growth_create(&g, s, candidates, err);
+    if (!*code) {
+        growth_draw(&g, candidates, random);
+        if (g.count > 0 && growth_prepare(&g, err, code))
+            growth_pursue(&g, wanted);
+    }
+    growth_free(&g);
+    memset(s->w + m, 0, (s->m - m) * sizeof *s->w);
+    if (!*code && s->m > m)
+        *code = subspace_span(s, m, err);
+    return !*code && s->m - m > wanted / 4;
+}
+
+static int subspace_grow(struct subspace *s, struct klr_error *err)
+{
+    uint64_t random = (uint64_t)s->problem->params->seed;
+    int code = 0;
+    while (s->m > 0 && s->m < s->most && subspace_goes_on(s) &&
+           grow_fit(s, err, &code) && subspace_double(s, &random, err, &code))
+        ;
+    return code;
+}

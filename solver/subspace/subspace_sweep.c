@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Sweeps over K[points, examples]: the entries of SHEET examples with all
+ * points are computed, or kept, as rows of floats; both products are taken of
+ * them while they are near. Sums over examples are divided into tasks of a
+ * fixed number of sheets, and added in their order: no bit depends on threads,
+ * or on what is kept.
+ */
+#include "solver/subspace/subspace_parts.h"
+
+static size_t sheet_count(size_t n)
+{
+    return (n + SHEET - 1) / SHEET;
+}
+
+static size_t task_count(size_t n)
+{
+    return (sheet_count(n) + SHEETS - 1) / SHEETS;
+}
+
+static size_t point_sweep_threads(const struct binary_problem *problem)
+{
+    return klr_pool_size(problem->op->pool);
+}
+
+/* A thread's sheet of doubles, and sums of all points. */
+static size_t point_sweep_pitch(size_t room)
+{
+    return (room + 1) * (SHEET + 1) * sizeof(double) / 64 * 64 + 64;
+}
+
+static double point_sweep_bytes(const struct binary_problem *problem,
+                                size_t room)
+{
+    return (double)point_sweep_threads(problem) *
+               (double)point_sweep_pitch(room) +
+           (double)task_count(problem->n) * SWEEP_VECTORS * (double)room *
+               sizeof(double);
+}
+
+static double point_sweep_kept_bytes(const struct binary_problem *problem,
+                                     size_t room)
+{
+    return (double)sheet_count(problem->n) * SHEET * (double)room *
+           sizeof(float);
+}
+
+static int point_sweep_create(struct point_sweep *s,
+                              const struct binary_problem *problem,
+                              const size_t *position, size_t room,
+                              double budget, double *entries,
+                              struct klr_error *err)
+{
+    size_t threads = point_sweep_threads(problem);
+    *s = (struct point_sweep){.problem = problem,
+                              .room = room,
+                              .position = position,
+                              .pitch = point_sweep_pitch(room),
+                              .entries = entries};
+    if (!(s->work = klr_zalloc(threads, s->pitch, err)) ||
+        !(s->range =
+              klr_alloc(threads * problem->set.count, sizeof *s->range, err)) ||
+        !(s->partial = klr_alloc(task_count(problem->n) * SWEEP_VECTORS,
+                                 room * sizeof(double), err)))
+        return KLR_E_MEMORY;
+    if (point_sweep_kept_bytes(problem, room) <= budget)
+        s->kept = klr_zalloc(sheet_count(problem->n) * SHEET,
+                             room * sizeof(float), NULL);
+    return 0;
+}
+
+static void point_sweep_free(struct point_sweep *s)
+{
+    klr_free(s->work);
+    klr_free(s->range);
+    klr_free(s->partial);
+    klr_free(s->kept);
+    *s = (struct point_sweep){0};
+}
+
+/* ---- a sheet ---- */
+
+/* Positions begin .. begin + count - 1 of a set. */
+static struct klr_set set_part(struct klr_set set, size_t begin, size_t count,
+                               struct klr_range *range)
+{
+    struct klr_set part = {range, 0, count};
+    for (size_t q = 0; q < set.count && count > 0; q++) {
+        struct klr_range next = set.range[q];
+        size_t size = next.end - next.begin, skip = begin < size ? begin : size;
+        next.begin += skip;
+        begin -= skip;
+        if (next.end - next.begin > count)
+            next.end = next.begin + count;
+        count -= next.end - next.begin;
+        if (next.begin < next.end)
+            range[part.count++] = next;
+    }
+    return part;
+}
+
+/* The entries (count, SHEET) of a sheet: those kept, or in the thread's
+ * workspace. */
+static const void *sheet_entries(const struct point_sweep *s, size_t sheet,
+                                 enum klr_precision precision, size_t thread)
+{
+    const struct binary_problem *b = s->problem;
+    bool kept = s->kept && precision == KLR_FLOAT;
+    size_t begin = sheet * SHEET, first = kept ? s->filled : 0;
+    size_t count = b->n - begin < SHEET ? b->n - begin : SHEET;
+    float *store = s->kept + sheet * s->room * SHEET;
+    void *out = kept ? (void *)store : s->work + thread * s->pitch;
+    struct klr_set set =
+        set_part(b->set, begin, count, s->range + thread * b->set.count);
+    if (!kept && count < SHEET) /* what is left of others may be no numbers */
+        memset(out, 0, s->count * SHEET * klr_precision_bytes(precision));
+    if (first < s->count)
+        operator_block(b->op, thread, s->position + first, s->count - first,
+                       set, precision, kept ? store + first * SHEET : out,
+                       SHEET);
+    return out;
+}
+
+/* out (SHEET) = K'v */
+static void sheet_project(const struct point_sweep *s, const void *entries,
+                          enum klr_precision precision, const double *v,
+                          double *out)
+{
+    memset(out, 0, SHEET * sizeof *out);
+    if (precision == KLR_FLOAT) {
+        klr_dense()->gemv_t(s->count, SHEET, entries, SHEET, v, out);
+        return;
+    }
+    for (size_t k = 0; k < s->count; k++) {
+        const double *row = (const double *)entries + k * SHEET;
+        for (size_t i = 0; i < SHEET; i++)
+            out[i] += v[k] * row[i];
+    }
+}
+
+/* sum (count) += K t for t (SHEET). */
+static void sheet_expand(const struct point_sweep *s, const void *entries,
+                         enum klr_precision precision, const double *t,
+                         double *out, double *sum)
+{
+    if (precision == KLR_FLOAT)
+        klr_dense()->expand(s->count, SHEET, entries, SHEET, t, out);
+    else
+        for (size_t k = 0; k < s->count; k++)
+            out[k] = dot(SHEET, (const double *)entries + k * SHEET, t);
+    for (size_t k = 0; k < s->count; k++)
+        sum[k] += out[k];
+}
+
+/* ---- all of them ---- */
+
+static void sheet_multiply(const struct point_sweep_product *p, size_t sheet,
+                           size_t thread, double *partial)
+{
+    const struct point_sweep *s = p->sweep;
+    size_t begin = sheet * SHEET, n = s->problem->n;
+    size_t count = n - begin < SHEET ? n - begin : SHEET;
+    const void *entries = sheet_entries(s, sheet, p->precision, thread);
+    double *out =
+        (double *)(void *)(s->work + thread * s->pitch) + s->room * SHEET;
+    double u[SHEET], t[SHEET] = {0};
+    if (p->v) {
+        sheet_project(s, entries, p->precision, p->v, u);
+        memcpy(p->u + begin, u, count * sizeof *u);
+    }
+    for (size_t q = 0; q < SWEEP_VECTORS && p->sum[q]; q++) {
+        bool weighs = q == 0 && p->weight;
+        for (size_t i = 0; i < count; i++)
+            t[i] = weighs ? p->weight[begin + i] * u[i] : p->t[q][begin + i];
+        sheet_expand(s, entries, p->precision, t, out, partial + q * s->room);
+    }
+}
+
+static void point_sweep_task(void *context, size_t task, size_t thread)
+{
+    const struct point_sweep_product *p = context;
+    const struct point_sweep *s = p->sweep;
+    double *partial = s->partial + task * SWEEP_VECTORS * s->room;
+    size_t sheets = sheet_count(s->problem->n), end = (task + 1) * SHEETS;
+    memset(partial, 0, SWEEP_VECTORS * s->room * sizeof *partial);
+    for (size_t sheet = task * SHEETS; sheet < end && sheet < sheets; sheet++)
+        sheet_multiply(p, sheet, thread, partial);
+}
+
+static bool point_sweep_run(struct point_sweep_product *p)
+{
+    struct point_sweep *s = p->sweep;
+    size_t tasks = task_count(s->problem->n);
+    bool whole = klr_pool_run(s->problem->op->pool, tasks, point_sweep_task, p);
+    operator_count(s->problem->op, s->count, s->problem->n);
+    *s->entries += ((p->v ? 0.5 : 0) + (p->sum[0] ? 0.5 : 0)) *
+                   (double)s->count * (double)s->problem->n;
+    if (whole && p->precision == KLR_FLOAT)
+        s->filled = s->count;
+    for (size_t q = 0; q < SWEEP_VECTORS && p->sum[q]; q++)
+        for (size_t k = 0; k < s->count; k++) {
+            double sum = 0;
+            for (size_t task = 0; task < tasks; task++)
+                sum += s->partial[(task * SWEEP_VECTORS + q) * s->room + k];
+            p->sum[q][k] = sum;
+        }
+    return whole;
+}

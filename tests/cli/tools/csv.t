@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# klr-csv: the examples and the map that it makes of a table, the tables that a
+# map fits, and those that it refuses.
+use strict;
+use warnings;
+use lib 'tests/cli/lib';
+use IO::Handle ();
+use POSIX qw(mkfifo);
+use Test::More;
+use Churn;
+use KLR;
+
+plan skip_all => 'python3 is not installed' unless peer('python3');
+
+my $dir = scratch();
+
+sub csv { return run([ 'tools/klr-csv', @_[ 1 .. $#_ ] ], stdin => $_[0]) }
+
+# Examples of a table, or the complaint about it.
+sub examples
+{
+    my ($table, @option) = @_;
+    my $run = csv($table, '-q', @option, '-');
+    return $run->{exit} ? $run->{err} =~ s/^klr-csv: (?:stdin:? ?)?//r
+        : $run->{out};
+}
+
+# ---- Cells ----
+
+my $run = csv(<<'END', '--rare', 2, '-l', 'y', '-n', "$dir/names", '-');
+n,when,"kind of, it",constant,id,y
+1,2020-01-02,a,5,u,yes
+ 2.50 ,1970-01-01,"b ""x""",5,v,no
+,1970-01-02T12:00,a,5,w,yes
+-1e1,1969-12-31,rare,5,x,"not,sure"
+0,1970-01-01 06:00:00.0+06:00,,5,y,yes
+7,1970-01-01 23:30-00:30,"b ""x""",5,z,
+3,,"in
+two lines",5,"",no
+END
+is($run->{out}, <<'END', 'numbers, dates and categories');
+yes 1:1 3:18263 5:1
+no 1:2.50 6:1
+yes 1:-0.7 2:1 3:1.5 5:1
+not_sure 1:-1e1 3:-1 6:1
+yes 7:1
+no 1:3 3:3652.7 4:1 6:1
+END
+is($run->{err}, <<'END', 'columns that tell nothing are left out, by name');
+klr-csv: stdin: column 'constant' is left out: it is always '5'
+klr-csv: stdin: column 'id' is left out: it has 5 different texts, 'u' the first, none of them in 2 rows (--rare)
+klr-csv: stdin: 6 rows, 7 features of 3 columns; labels are names (--string-labels)
+END
+is(get("$dir/names"), <<'END', 'names of features');
+n
+n=missing
+when
+when=missing
+kind_of__it=a
+kind_of__it=other
+kind_of__it=missing
+END
+
+for my $case (
+    [ 'eight numbers of ten are categories', join('', map { ($_ % 2) . ' '
+        . ($_ < 8 ? 1 : 2) . ":1\n" } 0 .. 9), join('', "a,y\n", map {
+        ($_ < 8 ? 3 : 'x') . ',' . $_ % 2 . "\n" } 0 .. 9), '--rare', 1 ],
+    [ 'blanks, any number', "1 1:2 2:-1\n2 1:3 2:1\n",
+        "  a   b y\n  2\t -1   1 \n3 1 2\n" ],
+    [ 'a separator that spreadsheets name', "1 1:2 2:-1\n2 1:3 2:1\n",
+        "sep=|\na|b|y\n2|-1|1\n3|1|2\n" ],
+    [ 'blanks within cells', "1 1:2\n2 1:3\n", "a b c,y\n2,1\n3,2\n" ],
+    [ 'semicolons and decimal commas are found', "1 1:1.5 2:2\n2 1:-2,5 2:3\n",
+        "a;b;y\n1,5;2;1\n-2,5;3;2\n" ],
+    [ 'tabs, a byte order mark, carriage returns, blank lines',
+        "1 1:1\n2 1:2\n", "\xef\xbb\xbfa\ty\r\n1\t1\r\n\r\n2\t2" ],
+    [ 'separator and mark are given', "1 1:1,5 2:2\n2 1:2,5 2:3\n",
+        "a b y\n1,5 2 1\n2,5 3 2\n", '--separator', ' ', '--decimal', ',' ],
+    [ 'the label by number', "3 1:1\n4 1:2\n", "a,b\n1,3\n2,4\n", '-l', 2 ],
+    [ 'a column is left out', "3 1:1\n4 1:2\n", "z,a,y\n5,1,3\n6,2,4\n",
+        '-x', 'z' ],
+    [ 'numbers that only name something', "3 1:1\n4 2:1\n3 1:1\n",
+        "a,y\n10,3\n20,4\n10,3\n", '--category', 'a', '--rare', 1 ],
+    [ 'the day comes first, as one date tells', "1 1:18293\n2 1:18305\n",
+        "d,y\n01/02/2020,1\n13/02/2020,2\n" ],
+    [ 'the month comes first', "1 1:18264\n2 1:18294\n",
+        "d,y\n01/03/2020,1\n02/02/2020,2\n", '--dates', 'mdy' ],
+    [ 'a text for missing values', "1 1:4\n2 1:4 2:1\n",
+        "a,y\n4,1\n-9,2\n", '--missing', -9 ],
+    [ 'names of rows', "1 1:1 # u\n2 1:2 # v w\n",
+        "i,a,y\nu,1,1\n v  w,2,2\n", '--id', 'i', '-x', 'i' ],
+    [ 'columns without a name', "1 1:1\n2 1:2\n", ",y\n1,1\n2,2\n" ])
+{
+    my ($name, $wanted, $table, @option) = @$case;
+    @option = ('-l', 'y', @option) unless "@option" =~ /-l/;
+    is(examples($table, @option), $wanted =~ s/(\d),(\d)/$1.$2/gr, $name);
+}
+
+# ---- Tables without a header ----
+
+my $headless = "5.1,3.5,a\n4.9,3,b\n";
+is(csv($headless, '-q', '-l', 3, '--no-header', '-s', "$dir/headless", '-')->{out},
+    "a 1:5.1 2:3.5\nb 1:4.9 2:3\n", 'the first row is one');
+is(csv("1,2,a\n3,4\n5,6,b\n", '-r', "$dir/headless", '-')->{err},
+    "klr-csv: stdin:2: 2 cells, but the header has 3\n", 'lines count from it');
+is(csv("1,2\n", '-q', '-r', "$dir/headless", '-')->{out}, " 1:1 2:2\n",
+    'the map says so');
+my $numbers = "klr-csv: stdin: the header is of numbers: --no-header, if it is an "
+    . "example\n";
+for my $case ([ $headless, 3, $numbers ], [ "1,2.5\n3,4\n5,6\n", 2, $numbers ],
+    [ "0,1,y\n1,2,a\n2,1,b\n", 'y', '' ], [ "a,1,y\n1,2,a\n2,1,b\n", 'y', '' ])
+{
+    my ($table, $label, $wanted) = @$case;
+    is(csv($table, '-l', $label, '-')->{err} =~ s/^klr-csv: stdin: (?!the header).*\n//mgr,
+        $wanted, 'numbers in a header: ' . $table =~ s/\n.*//sr);
+}
+
+# ---- Tables that are refused ----
+
+for my $case (
+    [ 'no header', '' ],
+    [ "there is no column 'y'; there are 'a', 'b'", "a,b\n1,2\n" ],
+    [ "there is no column '3'; there are 'a', 'y'", "a,y\n1,2\n", '-x', 3 ],
+    [ "there is no column 'y'; there are 'a', 'b', 'c', 'd', 'e' and 2 more",
+        "a,b,c,d,e,f,g\n" ],
+    [ "there is no column 'y'; the header is one cell, 'a:y': --separator",
+        "a:y\n1:2\n" ],
+    [ '2: 3 cells, but the header has 2: has its first column no name?',
+        "a,y\n1,2,3\n" ],
+    [ '2: 3 cells, but the header has 2', "a,y\n1,2,\n" ],
+    [ '1: a carriage return within a line: end lines as Unix or Windows does',
+        "a,y\r1,2\r" ],
+    [ 'this is a workbook or an archive: save its sheet as CSV', "PK\3\4\0" ],
+    [ "two columns are called 'a'", "a,a,y\n" ],
+    [ 'no row has a label', "a,y\n1,\n" ],
+    [ 'no column is left', "a,y\n1,0\n2,1\n", '-x', 'a' ],
+    [ '3: 1 cell, but the header has 2', "a,y\n1,2\n1\n" ],
+    [ '3: unexpected end of data: is a quote not closed?', "a,y\n1,2\n\"1,2\n" ],
+    [ "column 'y': 2 labels would be called 'a_b'", "a,y\n1,a b\n2,a:b\n" ],
+    [ "column 'd': dates have the day or the month first: --dates dmy or "
+            . '--dates mdy', "d,y\n1.2.2020,1\n2.1.2020,2\n" ],
+    [ "13: column 'a': 'x' is no number, as 10 other cells are: --missing, "
+            . '--category or --leave-out',
+        join('', "a,y\n", map({"$_,1\n"} 0 .. 9), "?,1\nx,1\n") ],
+    [ 'this is UTF-16 or UTF-32 text: convert it to UTF-8', "\xff\xfea\0" ])
+{
+    my ($message, $table, @option) = @$case;
+    is(examples($table, '-l', 'y', @option), "$message\n", $message);
+}
+for my $usage ([], [ '-l', 'y', '-r', 'map' ], [ '-r', 'map', '-x', 'a' ],
+    [ '-r', 'map', '--no-header' ],
+    [ '-l', 'y', '--separator', 'ab' ], [ '-l', 'y', '--rare', 0 ])
+{
+    is(csv("a,y\n1,2\n", @$usage, '-')->{exit}, 2, "wrong usage: @$usage");
+}
+
+# ---- A map ----
+
+my @table = churn_table(6000);
+my $table = put("$dir/churn.csv", join '', @table);
+is(join('', (churn_table(1000))), get('docs/churn.csv'), 'docs/churn.csv');
+my ($map, $names) = ("$dir/map", "$dir/names");
+$run = csv('', '-l', 'left', '-s', $map, '-n', $names, $table, "$dir/data");
+is("$run->{exit}$run->{out}", '0', 'a table of 6000 rows') or diag($run->{err});
+my @rows = split /^/, get("$dir/data");
+is(scalar @rows, 6000, 'is as many examples');
+is(run([ 'tools/klr-check', '-q', '--string-labels', "$dir/data" ])->{out}, '',
+    'which klr-check finds right');
+
+sub apply { return csv(join('', @_), '-q', '-r', $map, '-') }
+
+$run = apply(@table);
+is($run->{out}, join('', @rows), 'its map makes the same of it');
+is(csv(join('', @table), '-q', '-l', 'left', '-')->{out}, join('', @rows),
+    'and so does a pipe that is learnt from');
+
+# Cells of the table that hold no quote, one by one.
+my @plain = grep { !/"/ } @table[ 0 .. 50 ];
+my @cells = map { chomp; [ split /,/, $_, -1 ] } @plain;
+my @known = split /^/, apply(map {"$_\n"} @plain)->{out};
+sub columns { return map { join(',', @$_) . "\n" } @{ $_[0] } }
+
+my @turned = map { [ @$_[ 7, 3, 2, 1, 6, 5, 4 ], 1 ] } @cells;
+$turned[0][-1] = 'new';
+$run = apply(columns(\@turned));
+is($run->{out}, join('', @known), 'columns in another order, and another one')
+    or diag($run->{err});
+
+$run = apply(columns([ map { [ @$_[ 0 .. 6 ] ] } @cells ]));
+is($run->{out}, join('', map {s/^\S+//r} @known), 'without labels');
+
+$run = apply(columns([ map { [ @$_[ 0 .. 3, 5 .. 7 ] ] } @cells ]));
+is("$run->{exit} $run->{err}",
+    "1 klr-csv: stdin: column 'age' is missing\n", 'without a column');
+
+$run = apply($plain[0] . "\n", "C9,2020-01-02,gold,nowhere,30,9,1,yes\n" x 2);
+is($run->{out}, join('', ("yes 1:18263 10:30 12:9 13:1\n") x 2),
+    'new categories are none of those that are known');
+is($run->{err}, join('', map {"klr-csv: stdin: column $_ the first\n"}
+    "'plan': 2 values that the map lacks, 'gold'",
+    "'place': 2 values that the map lacks, 'nowhere'"), 'and are counted');
+
+my @bad = ("C9,2020-01-02,plus,north,old,9,1,yes\n",
+    "C9,2020-13-02,plus,north,30,9,1,yes\n", "C9,2020-01-02\n");
+my @why = ("3: column 'age': 'old' is no number",
+    "3: column 'joined': '2020-13-02' is no date",
+    '3: 2 cells, but the header has 8');
+for my $i (0 .. 2) {
+    $run = apply("$plain[0]\n$plain[1]\n", $bad[$i]);
+    is("$run->{exit} $run->{err}", "1 klr-csv: stdin:$why[$i]\n", $why[$i]);
+}
+$run = csv(join('', "$plain[0]\n", map { ("$plain[1]\n", $_) } @bad), '-q',
+    '-r', $map, '--keep-going', '--id', 'customer', '-');
+my ($named) = $plain[1] =~ /^(\w+)/;
+is("$run->{exit} $run->{out}", '1 ' . ($known[0] =~ s/$/ # $named/mr
+    . "? ? # C9\n") x 3, '--keep-going');
+is($run->{err}, join('', map {
+    my $line = 2 * $_ + 3;
+    "klr-csv: stdin:" . $why[$_] =~ s/^3/$line/r . "\n"
+} 0 .. 2), 'and each is named');
+
+# A row is answered before the next one is there.
+mkfifo("$dir/pipe", 0600) or die "mkfifo: $!";
+$run = start([ 'tools/klr-csv', '-q', '-r', $map, '-' ],
+    stdin_file => "$dir/pipe");
+open my $pipe, '>', "$dir/pipe" or die $!;
+$pipe->autoflush(1);
+for my $i (1, 2) {
+    print $pipe $i == 1 ? "$plain[0]\n" : '', "$plain[$i]\n";
+    ok(wait_until($run, sub { -e $run->{out_file}
+        && get($run->{out_file}) eq join('', @known[ 0 .. $i - 1 ]) }),
+        "row $i of a pipe");
+}
+close $pipe;
+is(finish($run)->{exit}, 0, 'its end');
+
+for my $case ([ 'not a map of klr-csv', '{', '[]', '{"klr_csv": 1}',
+    get($map) =~ s/"index": 1,?//r, get($map) =~ s/"mean": [\d.]+/"mean": "x"/r ],
+    [ 'a map of version 2, but this program reads version 1',
+        get($map) =~ s/"klr_csv": 1/"klr_csv": 2/r ])
+{
+    my ($why, @text) = @$case;
+    for my $text (@text) {
+        put("$dir/bad", $text);
+        $run = csv('', '-r', "$dir/bad", $table);
+        like("$run->{exit} $run->{err}", qr/^1 klr-csv: \S*bad: $why\n\z/,
+            "refused: " . substr $text, 0, 20);
+    }
+}
+is(csv('', '-r', $map, $table, $_)->{exit}, 2, 'nothing that is read is replaced')
+    for $map, $table;
+
+done_testing();

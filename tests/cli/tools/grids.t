@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Grids in parts: what klr-grid refuses to put together, what it says is
+# missing, the commands of its plans, killed on the way and run again, by sh,
+# GNU parallel and as Slurm runs them, and a grid that grows.
+use strict;
+use warnings;
+no warnings 'qw'; # lists of numbers
+use lib 'tests/cli/lib';
+use Cwd 'getcwd';
+use Test::More;
+use KLR;
+
+plan skip_all => 'python3 is not installed' unless peer('python3');
+
+my $dir = scratch();
+my $train = Cwd::abs_path(bin('klr-train'));
+my $tool = getcwd() . '/tools/klr-grid';
+my @grid = qw(-v 3 -c 0.1:10:x10 -g 0.01,0.1,1);
+put("$dir/data", get('heart_scale'));
+
+sub grid { return run([ $tool, @_ ], cwd => $dir) }
+sub train { return run([ $train, '-q', @_ ], cwd => $dir) }
+
+# What is printed but for the name in front.
+sub drawn { return $_[0]{out} =~ s/^[^:]+//r }
+
+# ---- Parts that do not belong together ----
+
+sub part
+{
+    my ($name, @option) = @_;
+    my $run = train(@option, '--part', $name, 'data');
+    is("$run->{exit}$run->{err}", 0, "part $name");
+    return $name;
+}
+
+my @list = qw(-v 3 -c 0.1:10:x10);
+put("$dir/weights", "2\n" x 270);
+part('one', @list, qw(-g 0.01));
+for my $case ([ 'seed is 1 and 2', qw(--seed 2) ],
+    [ 'validate is 3 and 4', qw(-v 4) ],
+    [ 'model is klr and svm', qw(-s svm) ],
+    [ 'kernel is rbf and laplacian', qw(-t laplacian) ],
+    [ 'scale is none and standard', qw(--scale standard) ],
+    [ 'balance is not given and True', '--balance' ],
+    [ '-w1 is not given and 2', '-w1', 2 ],
+    [ qr/weights is not given and [0-9a-f]{16}/, '--weights', 'weights' ])
+{
+    my ($difference, @option) = @$case;
+    unlink "$dir/two";
+    part('two', @list, qw(-g 0.1), @option);
+    my $run = grid('one', 'two');
+    like("$run->{exit}$run->{out}$run->{err}",
+        qr/\A1klr-grid: one and two do not belong together: $difference\n\z/,
+        "@option");
+}
+for my $case ([ 's/1:0.708333/1:0.7/', 'data is [0-9a-f]{16} and [0-9a-f]{16}' ],
+    [ 's/\A.*\n//', 'n is 270 and 269' ])
+{
+    my ($change, $difference) = @$case;
+    local $_ = get('heart_scale');
+    eval $change;
+    put("$dir/other", $_);
+    put("$dir/json", train('--json', @list, qw(-g 0.1 other /dev/null))->{out});
+    like(grid('one', 'json')->{err},
+        qr/^klr-grid: one and json do not belong together: $difference$/m,
+        "$change, as JSON");
+}
+
+# ---- What is missing ----
+
+unlink "$dir/two";
+part('two', @list, qw(-g 0.1));
+part('three', @list, qw(-g 1));
+put("$dir/empty", '');
+put("$dir/head", get("$dir/one") =~ s/\n.*//sr . "\n");
+put("$dir/torn", substr get("$dir/three"), 0, -1);
+my @missing = grid('one', 'none', 'empty', 'head', 'torn', 'three');
+is($missing[0]{exit}, 1, 'parts are missing');
+like($missing[0]{err}, qr/\Aklr-grid: none: No such file or directory
+klr-grid: empty: empty
+klr-grid: head: no gamma is finished
+klr-grid: torn: no gamma is finished\n/, 'which are named');
+like($missing[0]{out}, qr/^10 0.01 8/m, 'of the others there is a best point');
+like(grid('one', 'none')->{err}, qr/^klr-grid: none: No such file/m,
+    'the last one, too');
+is(grid('--finish', 'one', 'two', 'empty')->{out}, '', 'no last training');
+is(grid('none', 'one', 'none', 'nothing')->{err} =~ s/^klr-grid: (?:the|1) .*\n//mgr,
+    join('', map {"klr-grid: $_: No such file or directory\n"} qw(none none
+        nothing)), 'several of the last, too');
+is(grid('none', 'nothing')->{err} =~ s/.*\n//r =~ s/.*\n//r,
+    "klr-grid: no part of a grid has results\n", 'all');
+is(grid('data', 'data')->{err}, "klr-grid: data: no results of klr-train -v\n",
+    'data are no results');
+
+my $whole = train('--json', @grid, 'data', '/dev/null')->{out};
+my $cut = JSON::PP::decode_json($whole);
+for my $point (@{ $cut->{values} }[ 0, 4 ]) {
+    $point->{$_} = undef for grep { !/^(?:c|gamma|status)$/ } keys %$point;
+    $point->{status} = 'time_limit';
+}
+splice @{ $cut->{values} }, 7, 1;
+put("$dir/cut", JSON::PP->new->canonical->encode($cut) . "\n");
+my $run = grid('cut');
+is($run->{err} =~ s/klr-grid: the best .*\n//r, <<'END', 'gaps are told');
+klr-grid: cut: 2 points not solved: C = 0.1, gamma = 0.01; C = 1, gamma = 0.1
+klr-grid: 1 point of the grid missing: C = 1, gamma = 1
+END
+my @cells = map { [ unpack 'A6' x 3, substr($_, 6) . ' ' x 18 ] }
+    (split /\n/, $run->{out})[ 4 .. 6 ];
+is(join('|', map { join '', map { /\d/ ? 1 : 0 } @$_ } @cells), '101|101|011',
+    'drawn blank') or diag($run->{out});
+put("$dir/before", get("$dir/cut") =~ s/"problem".*\K"values":\[.*\]/"values":[
+    {"c":0.1,"gamma":0.01,"status":"time_limit"}]/sr =~ s/\n +//r);
+is(drawn(grid(qw(before one two three))), drawn(grid(qw(one two three))),
+    'what another part solved is solved');
+
+# ---- Standard errors ----
+
+my $point = JSON::PP::decode_json($whole)->{values}[8];
+my $single = JSON::PP::decode_json(
+    train(qw(--json -v 3 -e 1e-3 -c 10 -g 1 data))->{out});
+cmp_ok(abs($single->{standard_error}{log_loss}
+        - $point->{standard_error}{log_loss}), '<', 1e-3, 'standard errors');
+like(grid('one')->{out}, qr/log loss = [\d.]+ \(s\.e\. [\d.]+\)/, 'are told');
+
+# ---- The commands of a plan ----
+
+train(@grid, qw(--log whole data model));
+my $table = drawn(grid('whole'));
+my @plan = split /\n/, grid('--train', $train, '--plan', @grid, 'data')->{out};
+is(@plan, 3, 'a command for each gamma');
+
+# The second one is killed once it has begun its part, and run again.
+run([ 'sh', '-c', $plan[0] ], cwd => $dir);
+my $killed = start([ 'sh', '-c', "exec $plan[1]" ], cwd => $dir);
+wait_until($killed, sub { -s "$dir/data.part.2" });
+kill 'KILL', $killed->{pid};
+finish($killed);
+like(grid(map {"data.part.$_"} 1 .. 3)->{err}, qr/^klr-grid: data.part.3: No such/m,
+    'a part is missing');
+run([ 'sh', '-c', $_ ], cwd => $dir) for @plan;
+is(drawn(grid(map {"data.part.$_"} 1 .. 3)), $table, 'the table of one run');
+my $last = grid('--train', $train, '--finish', map {"data.part.$_"} 1 .. 3)->{out};
+chomp $last;
+is(run([ 'sh', '-c', "$last again" ], cwd => $dir)->{exit}, 0, 'the last training');
+is(get("$dir/again"), get("$dir/model"), 'the model of one run');
+
+SKIP: {
+    my $parallel = peer('parallel') or skip 'GNU parallel is not installed', 2;
+    my @odd = ('-v', 3, '-c', '1,10', '-w1', 2, '--scale', 'minmax', '--parts',
+        "it's a part", '-g', '2^-5:2^1:x4');
+    my $plan = grid('--train', $train, '--plan', @odd, 'data')->{out};
+    my $run = run([ $parallel, '-j', 2 ], stdin => $plan, cwd => $dir);
+    is($run->{exit}, 0, 'GNU parallel') or diag($run->{err});
+    train(@odd[ 0 .. 7, 10, 11 ], qw(--log odd.log data odd));
+    my @parts = map {"it's a part.$_"} 1 .. 4;
+    is(drawn(grid(@parts)), drawn(grid('odd.log')), 'the table of one run');
+    my $last = grid('--train', $train, '--finish', @parts)->{out};
+    chomp $last;
+    run([ 'sh', '-c', "$last odd2" ], cwd => $dir);
+    is(get("$dir/odd2"), get("$dir/odd"), 'and its model');
+}
+
+# ---- As Slurm runs it ----
+
+# A task that is told that its time is over is queued again, here by a scontrol
+# that only notes it; what it had done stays.
+mkdir "$dir/bin";
+put("$dir/bin/scontrol", qq(#!/bin/sh\necho "\$@" >> "$dir/requeued"\n));
+chmod 0755, "$dir/bin/scontrol";
+my $script = grid('--train', $train, '--plan', 'slurm', '--parts', 'task', @grid,
+    'data')->{out};
+like($script, qr/^#SBATCH --array=1-3$/m, 'an array of three');
+put("$dir/array", $script);
+my %env = (PATH => "$dir/bin:$ENV{PATH}", SLURM_JOB_ID => 77,
+    SLURM_CPUS_PER_TASK => 1);
+mkdir "$dir/slow";
+put("$dir/slow/array", $script =~ s/ -v 3 / -v 10 -s svm -e 1e-12 /r
+        =~ s/0\.1:10:x10/2^-5:2^12:x2/r);
+put("$dir/slow/data", get('heart_scale') x 4);
+my $task = start([ 'sh', 'array' ], cwd => "$dir/slow",
+    env => { %env, SLURM_ARRAY_TASK_ID => 2 });
+wait_until($task, sub { -s "$dir/slow/task.2" });
+kill 'USR1', $task->{pid};
+finish($task);
+is(get("$dir/requeued"), "requeue 77\n", 'a task is queued again');
+like(get("$dir/slow/task.2"), qr/\A\{"klr_log".*\n\z/, 'with its part begun');
+run([ 'sh', 'array' ], cwd => $dir, env => { %env, SLURM_ARRAY_TASK_ID => $_ })
+    for 1 .. 3;
+is(drawn(grid(map {"task.$_"} 1 .. 3)), $table, 'the table of one run');
+like(grid('--plan', 'condor', @grid, 'data')->{out},
+    qr/^queue gamma, part from \(\n0.01, data.part.1\n/m, 'a queue for HTCondor');
+
+# ---- Names ----
+
+# Bytes that are no UTF-8, what ends a line for Python but not for others, and
+# what shells and schedulers take for their own.
+my @small = qw(-v 2 -c 1,10 -g 0.1,1);
+my $plain = drawn(grid('--train', $train, '-q', @small, '--save', 'small',
+        'data'));
+for my $name ("bad\xFF \xE2\x80\xA8b\x0Cc", q(a$x%d, "b"'s)) {
+    put("$dir/$name", get('heart_scale'));
+    my @plan = split /\n/, grid('--train', $train, '--plan', @small, $name)->{out};
+    is(run([ 'sh', '-c', $_ ], cwd => $dir)->{exit}, 0, 'a command') for @plan;
+    like(grid(map {"$name.part.$_"} 1, 2)->{out}, qr/^10 0.1 /m,
+        'parts of any name');
+    is(drawn(grid('--results', 'named', '--train', $train, '-q', @small, $name)),
+        $plain, 'data of any name');
+    is(drawn(grid('named')), $plain, 'whose results are drawn again');
+    my $last = grid('--train', $train, '--finish', 'named')->{out} =~ s/\n\z//r;
+    is(run([ 'sh', '-c', "$last named.model" ], cwd => $dir)->{exit}, 0,
+        'the last training');
+    is(get("$dir/named.model"), get("$dir/small"), 'the model of one run');
+    like(grid('--plan', 'slurm', @small, $name)->{out},
+        qr{^#SBATCH --output=[\w./]+\.slurm$}m, 'a plain name for Slurm');
+    like(grid('--plan', 'condor', @small, $name)->{err},
+        qr/^klr-grid: .*: HTCondor takes a part of this name for something/,
+        'a name that HTCondor cannot have');
+}
+like(grid('--plan', 'condor', '--parts', 'p', @small, q(a$x%d, "b"'s))->{out},
+    qr/ --part \$\(part\) 'a\$\(DOLLAR\)x%d, ""b""''s'"$/m, 'data of any name');
+put("$dir/new\nline", get('heart_scale'));
+is(grid('--plan', @small, "new\nline")->{err},
+    "klr-grid: new\\x0Aline: a command is a line, and can hold no line feed\n",
+    'no line within a name');
+
+# ---- Beyond the edge ----
+
+$run = grid('--train', $train, qw(--extend -q -v 3 -c 0.1,1,10 -g 0.01 --save
+        best --results kept data));
+like($run->{err}, qr/^klr-grid: C = 10 is the largest: on to 10000$/m,
+    'a grid that grows');
+is($run->{exit}, 0, 'to an end');
+my ($c) = $run->{out} =~ /^(\S+) 0.01 \S+$/m;
+my $large = train(qw(-v 3 -c 0.1:1e4:x10 -g 0.01 data large))->{out};
+is($c, $large =~ /^Best C = (\S+)/m && $1, 'the best of a large grid');
+is(get("$dir/best"), get("$dir/large"), 'and its model');
+is(drawn(grid('kept')), drawn($run), 'kept to be drawn again');
+
+# ---- Wrong usage ----
+
+for my $case ([ '--plan', 'one' ], [ '--finish', @grid, 'data' ],
+    [ '--parts', 'x', @grid, 'data' ], [ '--extend', 'one' ],
+    [ '--plan=x', 'data' ])
+{
+    is(grid(@$case)->{exit}, 2, "@$case");
+}
+# klr-train's own refusals.
+put("$dir/bad", "1 1:x\n");
+for my $case ([ 2, '--nonsense', 'data' ], [ 1, 'bad' ]) {
+    my ($exit, @words) = @$case;
+    my $refused = grid('--train', $train, '-v', 3, @words);
+    is("$refused->{exit}$refused->{out}", $exit, "@words: status of klr-train");
+}
+is(grid('--plan', '-g', 'a', 'data')->{err}, "klr-grid: -g a: not numbers and "
+        . "ranges FIRST:LAST:xFACTOR\n", 'no numbers');
+
+done_testing();

@@ -1,0 +1,230 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Kernel logistic regression on a basis from the command line: the same bytes
+# whatever the threads and the memory, what is reported and what is refused, and
+# the bounds to all points.
+use strict;
+use warnings;
+use lib 'tests/cli/lib';
+use Cwd 'abs_path';
+use KLR;
+use Judge;
+use Test::More;
+
+my $heart = abs_path('heart_scale');
+my $dir = scratch();
+
+# Values of the report by key, those of the basis behind "basis.".
+sub train
+{
+    my ($data, $model, @options) = @_;
+    my $run = run([ 'klr-train', '--json', @options, $data, $model ],
+        cwd => $dir);
+    is($run->{exit}, 0, "@options: exit status") or diag $run->{err};
+    my ($basis) = $run->{out} =~ /"basis": \{([^}]*)\}/;
+    my %value = $run->{out} =~ /"(\w+)": ?("[^"]*"|[^,{}]+)/g;
+    my %more = ($basis // '') =~ /"(\w+)": ?([^,]+)/g;
+    $value{"basis.$_"} = $more{$_} for keys %more;
+    return \%value;
+}
+
+sub refused
+{
+    my ($message, @options) = @_;
+    my $run = run([ 'klr-train', @options, $heart, 'no' ], cwd => $dir);
+    is($run->{exit}, 2, "@options: refused");
+    like($run->{err}, qr/^klr-train: $message.*\n\z/, '... by one line');
+}
+
+# ---- many examples, in several turns ----
+
+put("$dir/many", clusters(seed => 3, labels => [ 1, -1 ], n => 3000, d => 4));
+my @many = (qw(-g 1 -c 3 --basis 150 -q));
+train("$dir/many", "m.$_->[0]", @many, @{ $_->[1] })
+    for [ 0 => [qw(-j 1)] ], [ 1 => [qw(-j 2)] ], [ 2 => [qw(-j 8)] ],
+    [ 3 => [qw(-j 2 -m 1)] ];
+is(get("$dir/m.$_"), get("$dir/m.0"), 'the same bytes') for 1 .. 3;
+
+my $all = train("$dir/many", 'all', @many[ 0 .. 3 ], '-q', '-e', '1e-8');
+my $exact = train("$dir/many", 'm', @many, qw(--basis-bound exact));
+my $sample = train("$dir/many", 'm', @many);
+my $none = train("$dir/many", 'm', @many, qw(--basis-bound none));
+my $uniform = train("$dir/many", 'm', @many, qw(--basis-choice uniform));
+my $above = 1 - $all->{objective} / $exact->{objective};
+cmp_ok($exact->{'basis.full_gap'}, '>=', $above - 1e-6,
+    'the exact bound holds');
+cmp_ok($exact->{'basis.full_gap'}, '<=', 2 * $above + 2e-6, '... closely');
+is($exact->{'basis.full_gap_error'}, 0, '... and has no error');
+my $error = $sample->{'basis.full_gap_error'};
+cmp_ok($error, '>', 0, 'an estimate has one');
+cmp_ok(
+    abs($sample->{'basis.full_gap'} - $exact->{'basis.full_gap'}), '<=',
+    4 * $error + 1e-6, '... and is right to it');
+is($none->{'basis.full_gap'}, 'null', 'no bound');
+my ($share, $told) = map { 100 * $_ } $sample->{'basis.full_gap'}, $error;
+like(run([ 'klr-train', @many[ 0 .. 5 ], "$dir/many", '-' ], cwd => $dir)->{err},
+    qr/that of all examples at most \Q@{[sprintf '%.2g%% +- %.1g%%', $share,
+    $told]}\E less,/, 'the summary tells it in percent');
+
+# Estimates by ten bases: right in the mean, and as far off as they say.
+my ($ratio, $square) = (0, 0);
+for my $seed (1 .. 10) {
+    my ($whole, $estimate) = map {
+        train("$dir/many", 'm', qw(-g 1 -c 3 --basis 10 -q --seed), $seed,
+            '--basis-bound', $_)
+    } qw(exact sample);
+    my ($right, $told) = map { $_->{'basis.full_gap'} } $whole, $estimate;
+    $ratio += $told / $right / 10;
+    $square += (($told - $right) / $estimate->{'basis.full_gap_error'})**2 / 10;
+}
+cmp_ok(abs($ratio - 1), '<', 0.1, 'estimates are right in the mean');
+cmp_ok(abs(log $square), '<', 1.5, '... and their errors in size');
+
+cmp_ok($uniform->{objective}, '>', $sample->{objective},
+    'points by growing are better than drawn ones');
+
+# Points of each class, where one is rare.
+my $often = 0;
+put("$dir/rare", join '', grep { !/^-/ || $often++ % 9 == 0 }
+        split /^/, get("$dir/many"));
+for my $case ([ uniform => 4, 15 ], [ balanced => 30, 30 ]) {
+    my ($choice, $least, $most) = @$case;
+    train("$dir/rare", 'r', qw(--basis 60 -q --basis-choice), $choice);
+    my ($count) = get("$dir/r") =~ /^nr_sv \d+ (\d+)$/m;
+    ok($count >= $least && $count <= $most,
+        "$choice: $count of the rare class");
+}
+
+cmp_ok($sample->{gap}, '<=', 1e-6, 'the gap of its own problem');
+is($sample->{n_sv}, 150, 'support vectors are the points');
+cmp_ok($sample->{'basis.passes'}, '<=', 12, 'few passes');
+is($sample->{'basis.points'}, 150, 'points');
+
+# ---- options beside it ----
+
+my $path = run([ qw(klr-train --json --basis 40 -c), '0.1,1,10', $heart, 'p' ],
+    cwd => $dir);
+is($path->{exit}, 0, 'a path of C');
+is(() = $path->{out} =~ /"points": 40\b/g, 3, '... of the same points');
+my $middle = train($heart, 'p', qw(--basis 40 -q -c 1));
+my @objectives = $path->{out} =~ /"objective": ([^,]+)/g;
+cmp_ok(abs($objectives[1] / $middle->{objective} - 1), '<', 1e-6,
+    '... that its middle one has');
+my ($most) = sort { $b <=> $a } $path->{out} =~ /\d, "passes": ([^,]+)/g;
+cmp_ok($most, '<=', 8, '... each of a few passes of its own');
+my @validation = (qw(klr-train --basis 40 -v 5 -q -c), '0.1:10:x10');
+my $validated = run([ @validation, $heart, 'v' ], cwd => $dir);
+like($validated->{out}, qr/^Best C = /m, 'a validation');
+my ($one) = $validated->{out} =~ /Log loss = (\S+)/;
+cmp_ok($one, '<', 0.45, '... of models that are good');
+my $again = run([ @validation, qw(-j 3), $heart, 'w' ], cwd => $dir);
+is($again->{out}, $validated->{out}, '... whatever the threads');
+
+# ---- as many points as it takes ----
+
+# The model is that of so many points.
+my @all = (qw(-g 3 -c 3 -q));
+my @auto = (@all, qw(--basis auto));
+my $found = train("$dir/many", 'auto', @auto);
+my $size = $found->{'basis.points'};
+is($found->{'basis.end'}, '"enough"', 'auto: a size that suffices');
+cmp_ok($size, '<=', 256, "... a small one, $size");
+cmp_ok($found->{'basis.excess'} + 2 * $found->{'basis.excess_error'}, '<',
+    0.001, '... by its estimate');
+train("$dir/many", 'same', @all, '--basis', $size);
+my ($same, $auto) = map { get("$dir/$_") =~ s/^options .*\n//mr } 'same',
+    'auto';
+is($same, $auto, '... as --basis with that number');
+train("$dir/many", 'auto.j', @auto, qw(-j 3 -m 1));
+is(get("$dir/auto.j"), get("$dir/auto"), '... whatever threads and memory');
+my $fine = train("$dir/many", 'fine', @auto, qw(--basis-tol 1e-4));
+cmp_ok($fine->{'basis.points'}, '>', $size, '... more for a finer tolerance');
+like(run([ qw(klr-train -g 3 -c 3 --basis auto), "$dir/many", '-' ],
+        cwd => $dir)->{err},
+    qr/log loss of all examples about \S+ \+- \S+ less,/,
+    '... and the summary tells it');
+
+# What was estimated, on other examples of the same kind; half as many points
+# twice over would not do.
+my @both = split /^/, clusters(seed => 3, labels => [ 1, -1 ], n => 6000,
+    d => 4);
+put("$dir/more", join '', @both[ 3000 .. 5999 ]);
+train("$dir/many", 'every', @all);
+train("$dir/many", 'few', @all, '--basis', $size / 4);
+my ($loss, $every, $few) = map {
+    run([ qw(klr-predict --json -q), "$dir/more", $_, 'p' ], cwd => $dir)->{out}
+        =~ /"log_loss": ([^,]+)/
+} qw(auto every few);
+cmp_ok($loss - $every, '<', 0.001, 'log loss is as near to that of all');
+cmp_ok($few - $every, '>', 0.001, '... but not of a quarter of the points');
+like(run([ qw(klr-train -g 3 -c 3 --basis auto -v 3 -q), "$dir/many" ],
+        cwd => $dir)->{out}, qr/^Log loss = 0\.1/m, 'auto in a validation');
+my $cut_off = run([ qw(klr-train --json -q -g 3 -c 3 --basis auto),
+        qw(--time-limit 1e-9), "$dir/many", 'c' ], cwd => $dir);
+like($cut_off->{out}, qr/"end": "cut"/, 'auto: cut off by the time');
+my $small = run([ qw(klr-train --json -q -g 0.5 --basis auto), $heart, 'h' ],
+    cwd => $dir);
+like($small->{out}, qr/"end": "(enough|large)"/, 'auto: few examples');
+
+# Labels without any structure need a point each.
+srand 11;
+put("$dir/noise", join '', map { sprintf "%d 1:%.4f 2:%.4f\n",
+        rand() < 0.5 ? -1 : 1, rand 1, rand 1 } 1 .. 600);
+my $noise = run([ qw(klr-train --json -q -g 3000 -c 100 --basis auto),
+        "$dir/noise", 'n' ], cwd => $dir);
+like($noise->{err}, qr/no small model exists: over 256 points all /,
+    'auto: where no small model exists a warning tells so');
+like($noise->{out}, qr/"end": "large"/, '... and the report');
+
+# Examples that are held out have no part in the solution: by labels that mean
+# nothing they gain nothing.
+my $idle = train("$dir/noise", 'idle', qw(-q -g 20 -c 10 --basis auto),
+    qw(--basis-tol 0.02));
+is($idle->{'basis.excess'}, 0, 'auto: nothing to gain by more points');
+
+put("$dir/points", join '', map { "$_\n" } 1 .. 20, 5);
+is(train($heart, 'g', qw(--points points --sv-indices))->{n_sv}, 20,
+    'points of a file, one of them twice');
+my ($rows) = get("$dir/g") =~ /^sv_indices (.*)/m;
+is(join(' ', sort { $a <=> $b } split ' ', $rows), join(' ', 1 .. 20),
+    '... by their lines');
+put("$dir/three", clusters(seed => 4, labels => [ 1, 2, 3 ], n => 90, d => 3));
+for my $how (qw(ovo ova)) {
+    my $three = train("$dir/three", 't', '--multiclass', $how,
+        qw(--basis 15));
+    is($three->{status}, '"converged"', "$how: three classes");
+    cmp_ok($three->{n_sv}, '<=', 45, '... of 15 points a machine');
+}
+my $stopped = train($heart, 's', qw(--basis 40 --max-iter 1 -q -c 1000));
+ok(-e "$dir/s", 'stopped early, with a model');
+my $cut = run([ qw(klr-train --basis 100 --time-limit 1e-9), $heart, 'c' ],
+    cwd => $dir);
+is($cut->{exit}, 0, 'a limit of time that is over');
+like($cut->{err}, qr/the limit of time was reached/, '... is told');
+
+# ---- refusals ----
+
+refused('option --basis: only klr by newton has one, not svm by smo',
+    qw(-s svm --basis 9));
+refused('option --basis: only klr by newton has one, not klr by smo',
+    qw(-a smo --basis 9));
+refused('option --basis: only klr by newton has one, not a softmax',
+    qw(--multiclass softmax --basis 9));
+refused('option --basis: only klr by newton has one, not ivm by greedy',
+    qw(-s ivm --basis 9));
+refused('option --loo: ', qw(--loo --basis 9));
+refused('option --basis-choice: there is no basis',
+    qw(--basis-choice uniform));
+refused('option --basis-bound: there is no basis', qw(--basis-bound none));
+refused('option --points: nothing is left to choose by --basis',
+    qw(--points points --basis 9));
+refused('option --basis-tol: only --basis auto has a tolerance',
+    qw(--basis 9 --basis-tol 0.1));
+refused('option --basis-choice: --basis auto chooses points by growing',
+    qw(--basis auto --basis-choice uniform));
+refused("option --basis: 'some' is neither an integer nor auto",
+    qw(--basis some));
+refused('option -t: ', qw(-t sigmoid --basis 9));
+
+done_testing();

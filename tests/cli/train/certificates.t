@@ -1,0 +1,153 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# What is reported holds for the file: objectives and gaps at the edges of what
+# doubles hold, where a solver may believe what rounding errors tell it.
+use strict;
+use warnings;
+use lib 'tests/cli/lib';
+use Test::More;
+use Certificates;
+use Judge;
+use KLR;
+
+my $dir = scratch();
+my $random = uniform(3);
+
+# Two or more classes that overlap, with a column that has an offset.
+sub offset_rows
+{
+    my ($offset, $n, $classes) = @_;
+    return join '', map {
+        my $y = $_ % ($classes // 2);
+        sprintf "%d 1:%.10g 2:%.6f 3:%.6f\n", $y,
+            $offset * (1 + 3e-5 * $random->()), $y + 2 * $random->(),
+            $random->()
+    } 1 .. $n;
+}
+
+# What a run says: its line of JSON, and its warnings.
+sub told
+{
+    my (@options) = @_;
+    my $run = run([ 'klr-train', qw(-q --json --keep-sv), @options,
+            "$dir/model" ]);
+    is($run->{exit}, 0, "@options: exit status") or diag($run->{err});
+    return (printed_json($run), $run->{err});
+}
+
+# A run that is not called converged, and says why and what to do.
+sub doubts
+{
+    my ($why, @options) = @_;
+    my ($json, $err) = told(@options);
+    is($json->{status}, 'precision_limit', "@options: status");
+    like($err, $why, "@options: a warning");
+    like(get("$dir/model"), qr/^status precision_limit$/m, "@options: model");
+    return $json;
+}
+
+my $lost = qr/decision values are lost in rounding errors: do not rely on/;
+
+# ---- A column in seconds ----
+
+my $clock = put("$dir/clock", offset_rows(1.7e9, 20));
+for my $options ('-a smo', '-a newton', '-s ivm', '-a trirls',
+    '-a newton --regularizer coef') {
+    doubts(qr/$lost its answers; scale the features/, qw(-t 0),
+        split(/ /, $options), $clock);
+}
+my $svm = run([ 'klr-train', qw(-q --keep-sv -t 0 -s svm --max-iter 10000),
+    $clock, "$dir/model" ]);
+like($svm->{err}, qr/iterations was reached: .*which tells nothing/,
+    'svm: stopped at a gap of nearly 1');
+my ($scaled) = told(qw(-t 0 -a smo --scale standard), $clock);
+is($scaled->{status}, 'converged', 'scaled: status');
+cmp_ok($scaled->{objective}, '<', 20 * log 2, 'scaled: objective');
+
+# What the file has, not what steps summed up to.
+my $far = put("$dir/far", offset_rows(1e6, 20));
+for my $solver (qw(smo newton)) {
+    my ($json) = told(qw(-t 0 -a), $solver, $far);
+    my ($judged) = evaluate('klr', $far, "$dir/model", 1);
+    cmp_ok(abs($json->{objective} / $judged->{primal} - 1), '<', 1e-4,
+        "$solver at 1e6: the objective of the file");
+    next if $json->{status} ne 'converged';
+    cmp_ok($judged->{model_gap}, '<=', 1e-6, "$solver at 1e6: the gap");
+}
+
+# ---- coef0 ----
+
+my $plain = put("$dir/plain", offset_rows(1, 60));
+for my $coef0 (1e20, 1e60, 1e100) {
+    for my $solver (qw(newton smo)) {
+        my @options = (qw(-t 1 -d 3 -g 1 -r), $coef0, '-a', $solver);
+        my $run = run([ 'klr-train', qw(-q --json --keep-sv), @options, $plain,
+            "$dir/model" ]);
+        if ($run->{exit}) {
+            like($run->{err}, qr/overflows/, "@options: an error");
+            next;
+        }
+        is(printed_json($run)->{status}, 'precision_limit',
+            "@options: status");
+        like($run->{err}, qr/choose a smaller coef0 \(-r\)/,
+            "@options: what to do");
+    }
+}
+
+# ---- Solvers that choose kernels ----
+
+my $ranked = put("$dir/ranked", offset_rows(1e6, 40));
+for my $options ('-s kfd -a greedy', '-s ivm') {
+    my $json = doubts(qr/rounding errors.*; scale the features/, qw(-t 0),
+        split(/ /, $options), $ranked);
+    cmp_ok($json->{n_sv}, '<', 3, "$options: it ends for want of kernels");
+}
+
+# Where the span of few kernels is all there is, that is the optimum.
+for my $options ('-s kfd -a greedy --regularizer kernel', '-s ivm -e 1e-9') {
+    my ($json) = told(qw(-t 0), split(/ /, $options), $plain);
+    is($json->{status}, 'converged', "$options: rank 3, converged");
+}
+
+# Rounds of ivm end by the losses of examples that are held out, not by one
+# small step: on rings that many points tell apart.
+my $rings = put("$dir/rings", join '', map {
+    my ($x, $z) = (4 * $random->(), 4 * $random->());
+    my $y = (int($x) + int($z)) % 2;
+    $y = 1 - $y if $random->() < 0.05;
+    sprintf "%d 1:%.5f 2:%.5f\n", $y, $x, $z
+} 1 .. 1500);
+my @ivm = (qw(-s ivm -g 4 -c 10), $rings);
+my ($full) = told(qw(-g 4 -c 10), $rings);
+my ($held) = told(@ivm);
+my ($step) = told(qw(-e 1e-3), @ivm);
+cmp_ok($held->{n_sv}, '>', $step->{n_sv}, 'more points than by one step');
+cmp_ok($held->{objective}, '<', 1.1 * $full->{objective},
+    'nearly the objective of all points');
+
+# ---- Large and small C ----
+
+my $cube = put("$dir/cube", "0\n0 3:1\n0 2:1\n1 2:1 3:1\n1 1:1\n1 1:1 3:1\n"
+        . "2 1:1 2:1\n2 1:1 2:1 3:1\n");
+my ($huge) = told(qw(-s lhalf -c 1e40), $cube);
+cmp_ok($huge->{objective}, '<', 1e6, 'lhalf at 1e40: not the empty model');
+
+# Precision that is used up ends smo soon.
+my ($box, $said) =
+    told(qw(-s sklr -a smo -e 1e-13 -c 100 --box 1e-13), $plain);
+like($box->{status}, qr/^(converged|precision_limit)$/, 'a tiny box: status');
+cmp_ok($box->{iterations}, '<', 1e6, 'a tiny box: it ends');
+
+# ---- A dual that tells nothing ----
+
+my $run = run([ 'klr-train', qw(-q --json -c 1e6 -g 5 --max-iter 3), $plain,
+    "$dir/model" ]);
+like($run->{err}, qr/which tells nothing of the model/,
+    'a gap of nearly 1: said');
+
+# ---- Random trainings ----
+
+certified($dir, 1, 4);
+
+done_testing();

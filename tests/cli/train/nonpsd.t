@@ -1,0 +1,179 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Kernels that are not positive semidefinite: the check of the kernel matrix,
+# and klr with the regularizer beta'beta.
+use strict;
+use warnings;
+use Test::More;
+use lib 'tests/cli/lib';
+use KLR;
+
+my $dir = scratch();
+my $heart = 'heart_scale';
+
+# ---- the check ----
+
+my @checks = (
+    # options, kind
+    ['-t rbf', 'positive definite'],
+    ['-t linear', 'positive semidefinite'],
+    ['-t polynomial -d 0', 'positive semidefinite'], # ones
+    ['-t sigmoid -r -2', 'conditionally positive definite'],
+    ['-t sigmoid -r 0.5', 'indefinite'],
+    ['-t linear --multiclass softmax', 'positive semidefinite'],
+);
+for my $check (@checks) {
+    my ($options, $kind) = @$check;
+    my $run =
+        run(['klr-train', '--check-kernel', split(/ /, $options), $heart]);
+    is($run->{exit}, 0, "$options: exit status");
+    like($run->{out}, qr/\Akernel matrix: \Q$kind\E; smallest eigenvalue \S+, /,
+        "$options: $kind");
+    is(() = $run->{out} =~ /\n/g, 1, "$options: one line");
+}
+
+my $json = printed_json(run(['klr-train', '--check-kernel', '--json', '-t', 3,
+    '-r', -2, $heart]));
+is($json->{kernel_matrix}, 'conditionally positive definite', 'JSON: kind');
+cmp_ok($json->{least}, '<', -100, 'JSON: smallest eigenvalue');
+cmp_ok($json->{centred_least}, '>', $json->{tolerance}, 'JSON: on sum 0');
+is($json->{negative}, 1, 'JSON: one is negative');
+is($json->{method}, 'tridiagonalisation', 'JSON: method');
+is($json->{n}, 270, 'JSON: examples');
+ok(!-e 'heart_scale.model', 'no model is written');
+
+# Labels do not matter; more examples than are decomposed are estimated.
+my $many = put("$dir/many", join '', map { sprintf "%d 1:%.6f 2:%.6f\n", $_,
+    cos(3 * $_), sin(7 * $_) } 1 .. 2100);
+$json = printed_json(run(['klr-train', '--check-kernel', '--json', '-t', 3,
+    '-g', 1, $many]));
+is($json->{method}, 'lanczos', 'many examples: estimates');
+is($json->{kernel_matrix}, 'indefinite', 'many examples: indefinite');
+cmp_ok($json->{least}, '<', -1, 'many examples: smallest eigenvalue');
+
+# No vector of one element sums to 0; no zero is negative.
+my $one = put("$dir/one", "1 1:2\n");
+is(run(['klr-train', '--check-kernel', '-t', 0, $one])->{out},
+    'kernel matrix: positive definite; smallest eigenvalue 4 (all 1 by '
+        . "tridiagonalisation, 0 negative)\n", 'one example');
+my $zeros = put("$dir/zeros", "1\n2\n2\n");
+is(run(['klr-train', '--check-kernel', '-t', 0, $zeros])->{out},
+    'kernel matrix: positive semidefinite; smallest eigenvalue 0, on vectors '
+        . "of sum 0 0 (all 3 by tridiagonalisation, 0 negative)\n",
+    'a matrix of zeros');
+
+for my $wrong (["$heart $dir/m", 'there is no model'],
+    ["-v 5 $heart", 'there is nothing to validate (-v)']) {
+    my ($arguments, $message) = @$wrong;
+    my $run = run(['klr-train', '--check-kernel', split(/ /, $arguments)]);
+    is($run->{exit}, 2, "$message: usage");
+    is($run->{err}, 'klr-train: option --check-kernel: nothing is trained, '
+        . "$message\n", "$message: message");
+}
+
+# ---- the regularizer beta'beta ----
+
+for my $solver ('newton', 'cg') {
+    my @options = ('-a', $solver, qw(--regularizer coef -t sigmoid -r -0.5));
+    my $run = run(['klr-train', '--json', @options, $heart, "$dir/$solver"]);
+    is($run->{exit}, 0, "$solver: exit status");
+    my $report = printed_json($run);
+    is($report->{solver}, $solver, "$solver: solver");
+    cmp_ok($report->{gap}, '<=', 1e-6, "$solver: gap");
+    is($report->{n_sv}, 270, "$solver: all examples are support vectors");
+    $run = run(['klr-predict', $heart, "$dir/$solver", "$dir/$solver.out"]);
+    my ($accuracy) = $run->{out} =~ /^Accuracy = ([0-9.]+)%/m;
+    cmp_ok($accuracy, '>', 82, "$solver: accuracy $accuracy");
+    $run = run(['klr-train', @options, qw(-q -v 5 -c), "0.1,1", $heart,
+        "$dir/$solver"]);
+    like($run->{out}, qr/^Cross Validation Accuracy = 8\d/m, "$solver: -v");
+}
+
+# The first probability of each row.
+sub probabilities
+{
+    my (undef, @rows) = split /\n/, get($_[0]);
+    return map { (split ' ', $_)[1] } @rows;
+}
+
+my @rows = probabilities("$dir/newton.out");
+my @other = probabilities("$dir/cg.out");
+my ($most) = sort { $b <=> $a } map { abs($rows[$_] - $other[$_]) } 0 .. 269;
+cmp_ok($most, '<', 1e-3, "both solvers give the same probabilities ($most)");
+
+run(['klr-train', qw(-q -t sigmoid --regularizer coef -w1 2 -c), "1,10",
+    '-j', 2, $heart, "$dir/path"]);
+run(['klr-train', qw(-q -t sigmoid --regularizer coef -w1 2 -c), 1,
+    '-j', 1, $heart, "$dir/single"]);
+is(get("$dir/path.1"), get("$dir/single"), 'the first of a path, any threads');
+
+# ---- the limit of the sigmoid kernel ----
+
+# Lin & Lin, Theorem 8: an svm by tanh(g u'v + r) with C / (1 + tanh r) tends to
+# that by exp(2 g u'v) with C.
+{
+    my $model = "$dir/limit";
+    my @decisions;
+    for my $case ([ -c => 1, -t => 'exponential' ],
+        [ -c => 1 / (1 - 0.9999877116507956), -t => 'sigmoid', -r => -6 ])
+    {
+        run([ qw(klr-train -q -s svm -g 0.05 -e 1e-6), @$case, $heart, $model ]);
+        my @rows = split /\n/, run([ qw(klr-predict --decision), $heart,
+            $model, '/dev/stdout' ])->{out} =~ s/^Accuracy.*//mr;
+        push @decisions, [ map { (split)[1] } @rows ];
+    }
+    my ($limit, $near) = @decisions;
+    my ($far) = sort { $b <=> $a } map { abs($limit->[$_] - $near->[$_]) }
+        0 .. 269;
+    is(scalar @$limit, 270, 'decision values by the exponential kernel');
+    cmp_ok($far, '<', 1e-3, "those of the sigmoid kernel tend to them ($far)");
+    cmp_ok($far, '>', 0, 'without being the same');
+}
+
+# ---- precomputed kernels ----
+
+# A matrix of points (x, y) of two classes, by a function of two of them.
+sub matrix
+{
+    my ($name, $kernel) = @_;
+    my @x = map { [ cos(3 * $_) + $_ % 2, sin(7 * $_) ] } 1 .. 40;
+    return put("$dir/$name", join '', map { my $i = $_;
+        ($i % 2) . ' 0:' . ($i + 1) . join('', map { sprintf ' %d:%.10g',
+            $_ + 1, $kernel->(@{ $x[$i] }, @{ $x[$_] }) } 0 .. $#x) . "\n" }
+        0 .. $#x);
+}
+# The negative distance is conditionally positive definite: its dual is a bound
+# where the sum of the coefficients is 0. tanh is indefinite, and has none.
+my $distance = matrix('distance',
+    sub { -sqrt(($_[0] - $_[2])**2 + ($_[1] - $_[3])**2) });
+my $tanh = matrix('tanh', sub {
+    my $sum = exp(2 * ($_[0] * $_[2] + $_[1] * $_[3] + 0.5));
+    return ($sum - 1) / ($sum + 1);
+});
+for my $case ([ '-a smo', 1, 0 ], [ '-a smo1', 1, 0 ], [ '-s svm', 1, 0 ],
+    [ '-s sklr -l 0.1 -a smo', 1, 0 ], [ '-a smo1 --no-bias', 0, 0 ],
+    [ '-a smo -v 3', 1, 0 ], [ '--regularizer coef', 1, 1 ])
+{
+    my ($options, @gap) = @$case;
+    for my $data ($distance, $tanh) {
+        my $json = printed_json(run([ qw(klr-train -q --json -t precomputed),
+            split(/ /, $options), $data, $options =~ /-v/ ? () : "$dir/m" ]));
+        my ($dual, $gap) = @$json{qw(dual gap)};
+        my $name = "$options, " . ($data eq $tanh ? 'tanh' : 'distance');
+        is($json->{status}, 'converged', "$name: status");
+        ok(shift @gap
+            ? abs($gap) < 1e-2 && $dual <= $json->{objective}
+            : !defined $gap && !defined $dual, "$name: gap");
+    }
+}
+
+# Three classes: one problem a pair.
+my $three = put("$dir/three", join '', map { sprintf "%d 1:%.6f 2:%.6f\n",
+    $_ % 3, cos(2.1 * ($_ % 3)) + 0.3 * sin(5 * $_), sin(2.1 * ($_ % 3))
+    + 0.3 * cos(3 * $_) } 1 .. 90);
+my $run = run(['klr-train', '--json', qw(-t sigmoid --regularizer coef),
+    '-a', 'newton', $three, "$dir/three.model"]);
+cmp_ok(printed_json($run)->{gap}, '<=', 1e-6, 'three classes: gap');
+
+done_testing();

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# --log, --resume and --part: a grid that was stopped, by a signal, within a
+# line or by kill -9, goes on to the same bytes; logs of another problem are
+# refused by what differs.
+use strict;
+use warnings;
+no warnings 'qw'; # lists of numbers
+use lib 'tests/cli/lib';
+use Test::More;
+use KLR;
+
+my $dir = scratch();
+my $data = 'heart_scale';
+
+sub train { return run([ qw(klr-train -q), @_ ]) }
+sub lines { return split /^/, get($_[0]) }
+
+# ---- Whole, cut anywhere, and in parts ----
+
+for my $case ([ qw(-v 3 -c 0.1,10) ], [ qw(-v 3 -c 0.1,10 --metrics --json) ],
+    [ qw(-v 3 -s svm -c 1) ], [ qw(--loo -c 0.1,10) ],
+    [ qw(-v 3 -s sklr -c 1,10 -l 0.1c,0.5c) ], [ qw(-v 3 -s kfd -c 1,10) ])
+{
+    my @grid = (@$case, qw(-g 0.01,0.1,1));
+    my $plain = train(@grid, $data, "$dir/plain");
+    my $whole = train(@grid, '--log', "$dir/log", $data, "$dir/whole");
+    my $seconds = qr/"seconds": .*/;
+    $_->{out} =~ s/$seconds// for $plain, $whole;
+    is("$whole->{exit}$whole->{err}$whole->{out}",
+        "0$plain->{err}$plain->{out}", "the same with a log: @$case");
+    my ($head, @gammas) = lines("$dir/log");
+    is(@gammas, 3, 'a line for each gamma');
+    is_deeply([ sort map { JSON::PP::decode_json($_)->{gamma} } @gammas ],
+        [ 0.01, 0.1, 1 ], 'of JSON');
+    for my $kept ('', $head, substr($head, 0, 50), $head . $gammas[1],
+        $head . $gammas[0] . substr($gammas[1], 0, -1),
+        $head . $gammas[2] . $head . $gammas[0] . $head)
+    {
+        put("$dir/cut", $kept);
+        my $run = train(@grid, '--log', "$dir/cut", '--resume', $data,
+            "$dir/model");
+        $run->{out} =~ s/$seconds//;
+        is("$run->{exit}$run->{err}$run->{out}",
+            "0$whole->{err}$whole->{out}", 'the same output');
+        is(get("$dir/model"), get("$dir/plain"), 'the same model');
+        my ($again, @other) = lines("$dir/cut");
+        is(join('', sort grep { $_ ne $head } @other), join('', sort @gammas),
+            'the same log');
+    }
+    my $parts = '';
+    for my $g (0.01, 0.1, 1) {
+        my $run = train(@$case[ grep { $$case[$_] !~ /^--[mj]/ } 0 .. $#$case ],
+            '-g', $g, '--part', "$dir/part.$g", $data);
+        is("$run->{exit}$run->{out}$run->{err}", 0, "a part says nothing");
+        $parts .= get("$dir/part.$g");
+        unlink "$dir/part.$g";
+    }
+    put("$dir/parts", $parts);
+    my $run = train(@grid, qw(--resume --log), "$dir/parts", $data,
+        "$dir/model");
+    $run->{out} =~ s/$seconds//;
+    is("$run->{out}$run->{err}", $whole->{out} . $whole->{err},
+        'parts make a whole');
+    is(() = get("$dir/parts") =~ /^\{"gamma"/mg, 3, 'nothing is done again');
+    unlink "$dir/log";
+}
+
+# ---- Stopped at a third ----
+
+# One thread has one gamma at a time: what the log has not is all that is lost.
+for my $signal (qw(TERM KILL)) {
+    my @grid = (qw(-j 1 -v 10 -g 2^-9:2^-1:x2 -c 0.1:1000:x10 --log));
+    my $whole = train(@grid, "$dir/whole.$signal", $data, "$dir/plain");
+    my $run = start([ 'klr-train', @grid, "$dir/$signal", $data,
+            "$dir/stopped" ]);
+    wait_until($run, sub { -e "$dir/$signal" && lines("$dir/$signal") > 3 });
+    kill $signal, $run->{pid};
+    finish($run);
+    my $count = lines("$dir/$signal");
+    ok($count > 3 && $count < 10 && !-e "$dir/stopped",
+        "SIG$signal after " . ($count - 1) . ' of 9 gammas');
+    my $again = run([ 'klr-train', @grid, "$dir/$signal", '--resume', $data,
+            "$dir/model" ]);
+    is($again->{out}, $whole->{out}, 'the same output');
+    is(get("$dir/model"), get("$dir/plain"), 'the same model');
+    like($again->{err}, qr/^klr-train: \Q$dir\/$signal\E has \d of 9 gammas$/m,
+        'what is there is told');
+    is(() = get("$dir/$signal") =~ /^\{"gamma"/mg, 9, 'nothing is done twice');
+}
+
+# ---- Refused ----
+
+my @grid = qw(-v 3 -c 1,10 -g 0.1,1);
+train(@grid, '--log', "$dir/log", $data, '/dev/null');
+my $log = get("$dir/log");
+put("$dir/weights", join '', map {"$_\n"} 1 .. 270);
+put("$dir/other", get($data) =~ s/1:0.708333/1:0.7/r);
+put("$dir/fewer", get($data) =~ s/\A.*\n//r);
+for my $case ([ 'seed is 1, here 2', '--seed', 2 ],
+    [ 'validate is 3, here 4', '-v', 4 ],
+    [ 'cost is 1,10, here 1,20', '-c', '1,20' ],
+    [ 'model is klr, here svm', '-s', 'svm' ],
+    [ 'kernel is rbf, here laplacian', '-t', 'laplacian' ],
+    [ 'scale is none, here minmax', '--scale', 'minmax' ],
+    [ 'balance is not given, here true', '--balance' ],
+    [ '-w1 is not given, here 2', '-w1', 2 ],
+    [ qr/weights is not given, here [0-9a-f]{16}/, '--weights', "$dir/weights" ])
+{
+    my ($difference, @option) = @$case;
+    my $run = train(@grid, @option, '--log', "$dir/log", '--resume', $data,
+        '/dev/null');
+    my $refusal = qr/1 klr-train: \Q$dir\E\/log:1: the log is of another problem/;
+    like("$run->{exit} $run->{err}", qr/\A$refusal: $difference\n\z/,
+        "@option");
+}
+for my $case ([ 'other', 'data is ' ], [ 'fewer', 'n is 270, here 269' ]) {
+    my $run = train(@grid, '--log', "$dir/log", '--resume', "$dir/$case->[0]",
+        '/dev/null');
+    like($run->{err}, qr/log:1: the log is of another problem: $case->[1]/,
+        $case->[1]);
+}
+is(get("$dir/log"), $log, 'the log stays as it was');
+is(train(@grid, '-m', 50, '-j', 2, '--metric', 'auc', '--log', "$dir/log",
+        '--resume', $data, '/dev/null')->{exit}, 0,
+    'memory, threads and metric are free');
+for my $case ([ '.*\n\K\{"gamma.*\n', "x\n", 'log:2: not a line' ],
+    [ '"accuracy": [0-9.]+, "log', '"accuracy": x, "log', 'log:2: not a line' ],
+    [ '"report": \[0', '"report": [9', 'log:2: not a line' ],
+    [ '"report": \[', '"report": [-1, ', 'log:2: not a line' ],
+    [ '\A.*', 'label', 'log:1: not the log of a grid' ])
+{
+    my ($pattern, $text, $message) = @$case;
+    put("$dir/log", $log =~ s/$pattern/$text/r);
+    like(train(@grid, '--log', "$dir/log", '--resume', $data, '/dev/null')->{err},
+        qr/\Q$message/, "$message: $text");
+}
+for my $text ('one line', substr($log, 0, 20) . 'x') {
+    put("$dir/precious", $text);
+    for my $option ([ '--log', "$dir/precious", '--resume' ],
+        [ '--part', "$dir/precious" ])
+    {
+        like(train(@grid, @$option, $data)->{err},
+            qr/precious:1: not the log of a grid$/, "@$option: no log");
+        is(get("$dir/precious"), $text, 'what is no log is left alone');
+    }
+}
+
+# Of another system: carriage returns.
+put("$dir/crlf", join '', map {s/\n/\r\n/r} (split /^/, $log)[ 0, 1 ]);
+is(train(@grid, '--log', "$dir/crlf", '--resume', $data, '/dev/null')->{exit},
+    0, 'carriage returns');
+is(get("$dir/crlf") =~ s/\r//gr, $log, 'go on in lines of their own');
+
+for my $case ([ 'there is a log already', @grid, '--log', "$dir/log" ],
+    [ 'only validation', '--log', "$dir/new" ],
+    [ 'only validation', '--part', "$dir/new" ],
+    [ 'one point alone', qw(-v 3 --log), "$dir/new" ],
+    [ 'goes on from a --log', @grid, '--resume' ],
+    [ 'no other log', @grid, '--part', "$dir/new", '--log', "$dir/log" ],
+    [ 'no output', @grid, '--json', '--part', "$dir/new" ],
+    [ 'a log is a file', @grid, '--log', '/dev/null' ],
+    [ 'a log is a file', @grid, '--log', '-' ],
+    [ 'cannot write: Is a directory', @grid, '--log', $dir ])
+{
+    my ($message, @option) = @$case;
+    my $run = train(@option, $data);
+    like($run->{err}, qr/\Q$message/, $message);
+    isnt($run->{exit}, 0, 'refused');
+}
+like(train(@grid, '--part', "$dir/new", $data, "$dir/m")->{err},
+    qr/there is no model/, 'a part has no model');
+ok(!-e "$dir/new", 'nothing is left behind');
+
+done_testing();

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Approximate leave-one-out: against trainings without each example, the
+# predictions it leaves, the grid it chooses from, and what has none.
+use strict;
+use warnings;
+use lib 'tests/cli/lib';
+use Test::More;
+use List::Util qw(sum);
+use KLR;
+use Judge;
+
+my $dir = scratch();
+put("$dir/heart", get('heart_scale'));
+my $classes = clusters(seed => 11, labels => [ 4, -2, 7 ], n => 90, d => 3,
+    zeros => 0);
+put("$dir/three", $classes);
+put("$dir/each", join '', map {"$_\n"} 1 .. 270);
+
+sub train { return run([ 'klr-train', '-q', map { split } @_ ], cwd => $dir) }
+
+# ---- One point ----
+
+{
+    my $run = train('--loo --cv-out cv heart');
+    is("$run->{exit}$run->{err}", '0', '--loo');
+    my @lines = ('Cross Validation Accuracy = \S+%', 'Log loss = \S+',
+        'Brier score = \S+', 'AUC = \S+');
+    like($run->{out}, qr/\A@{[join '\n', @lines]}\n\z/,
+        'prints what -v does');
+    ok(!-e "$dir/heart.model", 'and leaves no model');
+    my ($header, @rows) = map { [ split ' ' ] } split /\n/, get("$dir/cv");
+    is("@$header", 'fold true labels 1 -1', 'predictions: the header');
+    is(join(' ', map { $_->[0] } @rows), join(' ', 1 .. 270),
+        'each example is a fold');
+    my $json = printed_json(train('--loo --json heart'));
+    my $loss = sum(map { -log($_->[1] > 0 ? $_->[3] : $_->[4]) } @rows) / @rows;
+    cmp_ok(abs($loss - $json->{log_loss}), '<', 1e-7,
+        'they are what is measured');
+    is("$json->{loo} $json->{folds}", '1 270', 'JSON says what it was');
+    my $exact = printed_json(train('--folds-file each --json heart'));
+    ok(!$exact->{loo}, 'as of folds');
+    cmp_ok(abs($json->{log_loss} / $exact->{log_loss} - 1), '<', 0.005,
+        'log loss of trainings without each');
+    cmp_ok(abs($json->{accuracy} - $exact->{accuracy}), '<', 0.01, 'accuracy');
+    my $first = get("$dir/cv");
+    train("--loo -j $_ --cv-out cv heart") && is(get("$dir/cv"), $first,
+        "the same bytes with -j $_") for 1, 3;
+    train('--loo -m 2 --cv-out cv heart');
+    is(get("$dir/cv"), $first, 'and in little memory');
+}
+
+# Each solver that finds the optimum, with and without a bias.
+{
+    my %loss;
+    for my $options ('-a newton', '-a smo -e 1e-5', '-a smo1 -e 1e-5',
+        '-a newton --no-bias', '-a smo1 -e 1e-5 --no-bias')
+    {
+        my $json = printed_json(train("--loo --json -c 5 $options heart"));
+        my $bias = $options =~ /bias/ ? 'without' : 'with';
+        $loss{$bias} //= $json->{log_loss};
+        cmp_ok(abs($json->{log_loss} - $loss{$bias}), '<', 1e-5, $options);
+    }
+    cmp_ok(abs($loss{with} - $loss{without}), '>', 1e-5, 'which counts');
+}
+
+# ---- A grid ----
+
+{
+    my $grid = '-c 0.01,1,100 -g 0.02,0.2';
+    my $run = train("--loo --metrics $grid heart model");
+    is("$run->{exit}$run->{err}", '0', 'a grid');
+    is(scalar(() = $run->{out} =~ /Cross/g), 1, 'one line says Cross');
+    my $json = printed_json(train("--loo --json $grid heart other"));
+    is(scalar @{ $json->{values} }, 6, 'values of all points');
+    my ($best) = sort { $a->{log_loss} <=> $b->{log_loss} }
+        @{ $json->{values} };
+    is("$json->{best_c} $json->{best_gamma}", "$best->{c} $best->{gamma}",
+        'the best is the best');
+    train("-c $json->{best_c} -g $json->{best_gamma} heart alone");
+    is(get("$dir/model"), get("$dir/alone"), 'and its model saved');
+    my $one = printed_json(train(
+        "--loo --json -c $best->{c} -g $best->{gamma} heart"));
+    is($one->{log_loss}, $best->{log_loss}, 'the best is as alone');
+    my $fine = printed_json(train("--loo --json -e 1e-6 $grid heart"));
+    is_deeply($json->{values}, $fine->{values}, 'all at a gap of 1e-6');
+    $json = printed_json(train("--loo --json -e 1e-11 $grid heart"));
+    for my $point (@{ $json->{values} }[ 0, 4 ]) {
+        $one = printed_json(train("--loo --json -e 1e-11 -c $point->{c}"
+            . " -g $point->{gamma} heart"));
+        cmp_ok(abs($one->{log_loss} - $point->{log_loss}), '<', 1e-5,
+            "C = $point->{c}, gamma = $point->{gamma}: as alone");
+    }
+}
+
+# ---- Several classes, weights ----
+
+put("$dir/eachof", join '', map {"$_\n"} 1 .. 90);
+put("$dir/weights", join '', map { 1 + $_ % 3 . "\n" } 1 .. 90);
+for my $options ('', '--multiclass ova', '--multiclass ddag',
+    '--weights weights',
+    '-w7 4', '--balance')
+{
+    my $loo = printed_json(train("--loo --json $options three"));
+    my $exact = printed_json(
+        train("--folds-file eachof --json $options three"));
+    cmp_ok(abs($loo->{log_loss} / $exact->{log_loss} - 1), '<', 0.02,
+        "three classes $options: log loss $loo->{log_loss}");
+}
+
+# ---- Refusals ----
+
+for my $case (
+    [ 'it takes the place of folds (-v)', '-v 5' ],
+    [ 'it takes the place of folds (-v)', '--folds-file each' ],
+    (map { [ 'only klr with the regularizer kernel, by newton, smo or smo1,'
+                . ' without --basis, has a closed form', $_ ] } '-s svm', '-s sklr', '-s kfd',
+        '-s lhalf', '-a trirls', '--regularizer coef'),
+    [ 'a softmax has no closed form; what has: ovo, ova, ddag',
+        '--multiclass softmax' ],
+    [ 'the kernel must be positive semidefinite', '-a smo -t sigmoid' ],
+    [ 'a platt link is fitted on all examples; what is not: sigma, none',
+        '--link platt' ],
+)
+{
+    my ($message, $options) = @$case;
+    my $run = train("--loo $options heart");
+    is("$run->{exit} $run->{out}$run->{err}",
+        "2 klr-train: option --loo: $message\n", "$options: $message");
+}
+{
+    my $run = train('--loo -m 0.1 heart');
+    is("$run->{exit} $run->{err}",
+        "1 klr-train: option --loo: 270 examples need"
+        . " at least 1 MB (-m)\n", 'too little memory');
+}
+
+done_testing();

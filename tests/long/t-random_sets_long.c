@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * 1000 random small sets: see tests/random_sets.h.
+ */
+#include "solver.c"
+
+#include "tests/random_sets.h"
+
+int main(void)
+{
+    for (unsigned long long first = 1; first < 1000; first += 100)
+        test_random_sets(first, 100);
+    return done_testing();
+}

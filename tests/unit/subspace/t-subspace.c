@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Kernel logistic regression in the span of few points, against Newton's method
+ * on the coefficients and the threshold themselves, in long double: without a
+ * basis, by elimination, from the definition alone.
+ */
+#include "solver.c"
+
+#include "tests/eliminate.h"
+#include "tests/sample.h"
+#include "tests/tap.h"
+
+enum { N = 60, WIDE = MOST + 1 };
+
+/* The problem restricted to points[0..m-1]; x are their coefficients, then
+ * -rho, unless there is no bias. */
+struct judge {
+    size_t n, m, size;
+    const double *y;
+    double cost[MOST];
+    size_t points[MOST];
+    long double kernel[MOST][MOST]; /* all examples, the points */
+    long double x[WIDE], objective;
+};
+
+static void judge_make(struct judge *j, const struct sample *s,
+                       const struct klr_params *params)
+{
+    double gamma = params->gamma.value[0];
+    j->n = s->problem.n;
+    j->y = s->label;
+    j->size = j->m + !params->no_bias;
+    for (size_t i = 0; i < j->n; i++) {
+        j->cost[i] = params->cost.value[0] *
+                     (params->example_weight ? params->example_weight[i] : 1);
+        for (size_t k = 0; k < j->m; k++) {
+            long double square = 0;
+            for (int d = 0; d < FEATURES; d++) {
+                long double x = s->value[i * FEATURES + (size_t)d];
+                x -= s->value[j->points[k] * FEATURES + (size_t)d];
+                square += x * x;
+            }
+            j->kernel[i][k] = expl(-gamma * square);
+        }
+    }
+}
+
+static long double judge_f(const struct judge *j, const long double *x,
+                           size_t i)
+{
+    long double f = j->size > j->m ? x[j->m] : 0;
+    for (size_t k = 0; k < j->m; k++)
+        f += x[k] * j->kernel[i][k];
+    return f;
+}
+
+static long double judge_objective(const struct judge *j, const long double *x)
+{
+    long double sum = 0;
+    for (size_t k = 0; k < j->m; k++)
+        for (size_t l = 0; l < j->m; l++)
+            sum += 0.5L * x[k] * x[l] * j->kernel[j->points[k]][l];
+    for (size_t i = 0; i < j->n; i++) {
+        long double z = -j->y[i] * judge_f(j, x, i);
+        sum += j->cost[i] * (z > 0 ? z + log1pl(expl(-z)) : log1pl(expl(z)));
+    }
+    return sum;
+}
+
+/* One Newton step, halved until it lowers the objective. */
+static bool judge_step(struct judge *j)
+{
+    static long double h[WIDE][WIDE];
+    long double step[WIDE] = {0}, next[WIDE];
+    memset(h, 0, sizeof h);
+    for (size_t k = 0; k < j->m; k++)
+        for (size_t l = 0; l < j->m; l++) {
+            h[k][l] = j->kernel[j->points[k]][l];
+            step[k] -= h[k][l] * j->x[l];
+        }
+    for (size_t i = 0; i < j->n; i++) {
+        long double p = 1 / (1 + expl(j->y[i] * judge_f(j, j->x, i)));
+        for (size_t k = 0; k < j->size; k++) {
+            long double a = k < j->m ? j->kernel[i][k] : 1;
+            step[k] += j->cost[i] * j->y[i] * p * a;
+            for (size_t l = 0; l < j->size; l++)
+                h[k][l] += j->cost[i] * p * (1 - p) * a *
+                           (l < j->m ? j->kernel[i][l] : 1);
+        }
+    }
+    eliminate(j->size, WIDE, *h, 1, step);
+    for (long double t = 1; t > 1e-6L; t /= 2) {
+        for (size_t k = 0; k < j->size; k++)
+            next[k] = j->x[k] + t * step[k];
+        long double objective = judge_objective(j, next);
+        if (objective >= j->objective)
+            continue;
+        memcpy(j->x, next, sizeof next);
+        j->objective = objective;
+        return true;
+    }
+    return false;
+}
+
+/* The least objective in the kernels of the examples with coefficients. */
+static long double judge_least(struct judge *j, const struct sample *s,
+                               const struct klr_params *params,
+                               const double *beta)
+{
+    memset(j->x, 0, sizeof j->x);
+    j->m = 0;
+    for (size_t i = 0; i < s->problem.n; i++)
+        if (beta[i] != 0)
+            j->points[j->m++] = i;
+    judge_make(j, s, params);
+    j->objective = judge_objective(j, j->x);
+    for (int step = 0; step < 60 && judge_step(j); step++)
+        ;
+    return j->objective;
+}
+
+/* The objective of the coefficients and rho that were found. */
+static long double judge_found(const struct judge *j, const double *beta,
+                               double rho)
+{
+    long double x[WIDE];
+    for (size_t k = 0; k < j->m; k++)
+        x[k] = beta[j->points[k]];
+    x[j->m] = -(long double)rho;
+    return judge_objective(j, x);
+}
+
+/* ---- tests ---- */
+
+static struct klr_params basis_params(double cost, long long points)
+{
+    struct klr_params params;
+    klr_params_init(&params);
+    params.gamma = klr_reals_of(0.5);
+    params.cost = klr_reals_of(cost);
+    params.basis = points;
+    return params;
+}
+
+static void check(const struct sample *s, const struct klr_params *params,
+                  const char *name)
+{
+    static struct judge j;
+    double beta[MOST], full[MOST];
+    struct solution solution = solve(s, params, beta);
+    double least = (double)judge_least(&j, s, params, beta);
+    double found = (double)judge_found(&j, beta, solution.rho);
+    double gap = (solution.primal - solution.dual) / solution.primal;
+    ok(solution.status == KLR_CONVERGED && gap <= 1e-6 && gap >= 0,
+       "%s: converged, gap %.2g", name, gap);
+    ok(fabs(found / solution.primal - 1) < 1e-10,
+       "%s: the objective is that of the coefficients", name);
+    ok(least <= found * (1 + 1e-12) && found - least <= 1e-6 * found,
+       "%s: %.1g above the least of the points", name, found / least - 1);
+    ok(solution.dual <= least * (1 + 1e-11), "%s: the dual is below", name);
+    struct klr_params all = *params;
+    all.basis = 0;
+    all.n_points = 0;
+    all.basis_choice = all.basis_bound = 0;
+    all.eps = 1e-9;
+    double whole = solve(s, &all, full).primal;
+    double above = (found - whole) / found;
+    ok(above <= solution.basis.full_gap + 1e-9 &&
+           solution.basis.full_gap <= 2 * above + 2e-6,
+       "%s: %.3g above that of all points, at most %.3g", name, above,
+       solution.basis.full_gap);
+}
+
+static void test_choices(const struct sample *s)
+{
+    static const char *const names[] = {"grown", "uniform", "balanced"};
+    static double weight[MOST];
+    char name[64];
+    for (size_t i = 0; i < MOST; i++)
+        weight[i] = 0.25 + (double)(i % 5);
+    for (int choice = 0; choice < 3; choice++)
+        for (double cost = 0.1; cost < 2000; cost *= 100) {
+            struct klr_params params = basis_params(cost, 40);
+            params.basis_choice = choice;
+            snprintf(name, sizeof name, "%s, C = %g", names[choice], cost);
+            check(s, &params, name);
+        }
+    struct klr_params params = basis_params(2, 30);
+    params.no_bias = 1;
+    check(s, &params, "without bias");
+    params.no_bias = 0;
+    params.example_weight = weight;
+    check(s, &params, "with weights");
+}
+
+/* Kernels so wide that few points span all, and C so large that decision values
+ * by float entries are off by more than a step gains. */
+static void test_wide(const struct sample *s)
+{
+    char name[64];
+    for (double cost = 1e3; cost < 1e7; cost *= 10) {
+        struct klr_params params = basis_params(cost, 60);
+        params.gamma = klr_reals_of(0.05);
+        snprintf(name, sizeof name, "a wide kernel, C = %g", cost);
+        check(s, &params, name);
+    }
+}
+
+/* A size that is found ends at half of so few examples, or at what suffices. */
+static void test_size(const struct sample *s)
+{
+    double beta[MOST];
+    struct klr_params params = basis_params(1, KLR_BASIS_AUTO);
+    check(s, &params, "a size that is found");
+    params.gamma = klr_reals_of(20);
+    struct solution solution = solve(s, &params, beta);
+    ok(solution.basis.end == KLR_BASIS_LARGE &&
+           solution.basis.points == s->problem.n / 2,
+       "... for a narrow kernel: none is small");
+    params.gamma = klr_reals_of(0.5);
+    params.basis_tol = 1;
+    check(s, &params, "... for a loss of 1");
+    solution = solve(s, &params, beta);
+    ok(solution.basis.points <= 64, "... one of the first two");
+    params.basis_tol = (double)NAN;
+    params.gamma = klr_reals_of(1e-3);
+    params.cost = klr_reals_of(10);
+    check(s, &params, "... for a wide kernel");
+    solution = solve(s, &params, beta);
+    ok(solution.basis.end == KLR_BASIS_ENOUGH, "... which it suffices");
+}
+
+/* Copies among points that are given are one point. */
+static void test_given(struct sample *s)
+{
+    static const size_t points[] = {31, 2, 3, 17, 30, 2, 39, 8};
+    struct klr_params params = basis_params(3, 0);
+    double beta[MOST];
+    size_t count = 0;
+    memcpy(s->value + 30 * FEATURES, s->value + 2 * FEATURES,
+           FEATURES * sizeof *s->value);
+    params.points = points;
+    params.n_points = sizeof points / sizeof *points;
+    check(s, &params, "points that are given");
+    solve(s, &params, beta);
+    for (size_t i = 0; i < s->problem.n; i++)
+        count += beta[i] != 0;
+    ok(count == 6, "copies among them are one: %zu", count);
+}
+
+/* With as many points as there are examples, or more, the model is the one of
+ * all; with one it is still optimal. */
+static void test_ends(struct sample *s)
+{
+    double beta[MOST];
+    struct klr_params params = basis_params(1, 1);
+    check(s, &params, "one point");
+    for (size_t i = 0; i < s->problem.n; i++)
+        s->value[i * FEATURES + 4] = 7; /* a constant feature */
+    params = basis_params(1, 0);
+    params.eps = 1e-9;
+    double least = solve(s, &params, beta).primal;
+    for (long long m = N; m < 200; m += 100) {
+        params = basis_params(1, m);
+        params.eps = 1e-9;
+        struct solution solution = solve(s, &params, beta);
+        ok(fabs(solution.primal / least - 1) < 1e-8,
+           "%lld points of %d examples: the optimum of all", m, N);
+    }
+}
+
+/* A class of three examples among 200. */
+static void test_rare(void)
+{
+    static struct sample s;
+    sample_make(&s, 200);
+    for (size_t i = 0; i < 200; i++)
+        s.label[i] = i % 70 == 5 ? 1 : -1;
+    struct klr_params params = basis_params(10, 20);
+    check(&s, &params, "a class of three");
+}
+
+int main(void)
+{
+    static struct sample s;
+    sample_make(&s, 160);
+    test_choices(&s);
+    test_wide(&s);
+    test_size(&s);
+    test_rare();
+    sample_make(&s, N);
+    test_given(&s);
+    sample_make(&s, N);
+    test_ends(&s);
+    return done_testing();
+}

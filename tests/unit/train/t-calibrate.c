@@ -1,0 +1,540 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Links: their log-odds, their fits against brute force, and that they are
+ * fitted on decision values of examples that were held out.
+ */
+#include "solver.c"
+
+#include "tests/sample.h"
+#include "tests/tap.h"
+
+enum { N = 120 };
+
+/* Decision values that overlap, more negative sides than positive ones. */
+static void make_sides(double *f, double *y, double *weight)
+{
+    for (size_t i = 0; i < N; i++) {
+        y[i] = i % 3 == 0 ? 1 : -1;
+        f[i] = 0.7 * y[i] + 3 * (uniform() - 0.5);
+        weight[i] = y[i] > 0 ? 5 : 1; /* both sides weigh different sums */
+    }
+}
+
+/* Of one model, without weights of classes. */
+static struct sides sides_of(size_t n, double *f, double *y, double *weight)
+{
+    return (struct sides){n, f, y, weight, f, 0};
+}
+
+/* The link of all sides, without shares of others. */
+static struct link link_for(int kind, const struct sides *sides, double prior)
+{
+    struct klr_params params;
+    double size[2];
+    klr_params_init(&params);
+    params.link = kind;
+    params.prior = prior;
+    sides_sizes(sides, size);
+    return link_fit(&params, sides, size, 0);
+}
+
+static void test_log_odds(void)
+{
+    struct link link = {LINK_LOGISTIC, -2, 0.5, 0};
+    ok(link_log_odds(&link, 3) == 5.5, "logistic");
+    link = (struct link){LINK_CONSISTENT, -1, 0, 1.5};
+    double f = 0.8,
+           p = sigmoid(1.5 + f) / (sigmoid(1.5 + f) + sigmoid(1.5 - f));
+    ok(fabs(sigmoid(link_log_odds(&link, f)) - p) < 1e-14, "consistent");
+    ok(isfinite(link_log_odds(&link, 1e5)), "far away, too");
+    ok(link_neutral(KLR_LINK_GAUSSIAN).kind == LINK_GAUSSIAN &&
+           link_neutral(KLR_LINK_CONSISTENT).kind == LINK_CONSISTENT,
+       "neutral links are of their kind");
+    for (int l = KLR_LINK_SIGMA; l <= KLR_LINK_GAUSSIAN; l++) {
+        link = link_neutral(l);
+        ok(fabs(link_log_odds(&link, -1.25) + 1.25) < 1e-15, "neutral %d", l);
+    }
+}
+
+/* Platt's objective: the definition. */
+static double platt_loss(const double *f, const double *y, const double *weight,
+                         double a, double b)
+{
+    double size[2] = {0, 0}, sum = 0;
+    for (size_t i = 0; i < N; i++)
+        size[y[i] > 0] += weight[i];
+    for (size_t i = 0; i < N; i++) {
+        double t = y[i] > 0 ? (size[1] + 1) / (size[1] + 2) : 1 / (size[0] + 2);
+        double p = 1 / (1 + exp(a * f[i] + b));
+        sum -= weight[i] * (t * log(p) + (1 - t) * log(1 - p));
+    }
+    return sum;
+}
+
+/* No neighbour is better. */
+static void test_platt(void)
+{
+    double f[N], y[N], weight[N];
+    make_sides(f, y, weight);
+    struct sides sides = sides_of(N, f, y, weight);
+    for (int intercept = 0; intercept < 2; intercept++) {
+        struct link link = link_fit_platt(&sides, intercept);
+        double best = platt_loss(f, y, weight, link.a, link.b);
+        bool least = link.a < -0.1 && (intercept || link.b == 0);
+        for (int da = -1; da <= 1; da++)
+            for (int db = -1; db <= 1; db++)
+                if ((da || db) && (intercept || !db))
+                    least =
+                        least && platt_loss(f, y, weight, link.a + 1e-3 * da,
+                                            link.b + 1e-3 * db) > best;
+        ok(least, "a = %g, b = %g", link.a, link.b);
+    }
+    for (size_t i = 0; i < N; i++) {
+        f[i] = -f[i];
+        weight[i] = 1;
+    }
+    for (int kind = KLR_LINK_FITTED; kind <= KLR_LINK_GAUSSIAN; kind++) {
+        struct link falling = link_for(kind, &sides, NAN);
+        ok(falling.a == 0 && !signbit(falling.a), "a slope never falls");
+        ok(fabs(sigmoid(-falling.b) - 40.0 / 120) < 1e-12,
+           "and the shares remain: %g", sigmoid(-falling.b));
+    }
+}
+
+/* Normal densities whose variances are those of a side, S / l, and 1 / l of the
+ * pooled one. */
+static void test_gaussian(void)
+{
+    double f[N], y[N], weight[N], mean[2] = {0}, var[2] = {0}, n[2] = {0};
+    make_sides(f, y, weight);
+    struct sides sides = sides_of(N, f, y, weight);
+    struct link link = link_fit_gaussian(&sides);
+    for (size_t i = 0; i < N; i++) {
+        n[y[i] > 0] += weight[i];
+        mean[y[i] > 0] += weight[i] * f[i];
+    }
+    for (int s = 0; s < 2; s++)
+        mean[s] /= n[s];
+    for (size_t i = 0; i < N; i++)
+        var[y[i] > 0] += weight[i] * pow(f[i] - mean[y[i] > 0], 2);
+    double count[2] = {80, 40}; /* equal weights on either side */
+    for (int s = 0; s < 2; s++)
+        var[s] /= n[s];
+    double pooled = (80 * var[0] + 40 * var[1]) / 118;
+    for (double z = -2; z < 3; z += 0.7) {
+        double density[2];
+        for (int s = 0; s < 2; s++)
+            density[s] =
+                n[s] / sqrt(var[s] + pooled / count[s]) *
+                exp(-pow(z - mean[s], 2) / (2 * (var[s] + pooled / count[s])));
+        double p = density[1] / (density[0] + density[1]);
+        ok(fabs(sigmoid(link_log_odds(&link, z)) - p) < 1e-12,
+           "density at %g: %g", z, p);
+    }
+}
+
+/* Two examples that are close to each other by chance have half the pooled
+ * variance, whatever the weight of their class. */
+static void test_two_examples(void)
+{
+    double f[12], y[12], weight[12];
+    for (int class_weight = 1; class_weight < 100; class_weight += 49) {
+        for (size_t i = 0; i < 12; i++) {
+            y[i] = i < 2 ? 1 : -1;
+            f[i] = i < 2 ? 0.9 + 1e-9 * (double)i : -1 + 0.02 * (double)i;
+            weight[i] = i < 2 ? class_weight : 1;
+        }
+        double squares = 0.0004 * 82.5; /* of 2 .. 11 about 6.5 */
+        struct sides sides = sides_of(12, f, y, weight);
+        struct link link = link_fit_gaussian(&sides);
+        double var[2] = {squares * 1.1 / 10, squares / 10 / 2};
+        ok(fabs(link.c / (0.5 / var[1] - 0.5 / var[0]) - 1) < 1e-6,
+           "two examples of weight %d: c = %g", class_weight, link.c);
+    }
+}
+
+/* Whatever their unit and, where there is an intercept, their origin, decision
+ * values get the same log-odds; where rounding alone tells them apart, none but
+ * the shares. */
+static void test_units(void)
+{
+    static const struct {
+        double unit, origin;
+    } at[] = {{1e-9, 0}, {1e-200, 0}, {1e9, 0}, {1e200, 0}, {1e-8, -1}};
+    double f[N], y[N], weight[N], from[N];
+    make_sides(f, y, weight);
+    struct sides sides = sides_of(N, f, y, weight);
+    struct link plain[2] = {link_fit_platt(&sides, false),
+                            link_fit_platt(&sides, true)};
+    memcpy(from, f, sizeof f);
+    for (size_t k = 0; k < sizeof at / sizeof *at; k++)
+        for (int intercept = at[k].origin != 0; intercept < 2; intercept++) {
+            double worst = 0;
+            for (size_t i = 0; i < N; i++)
+                f[i] = at[k].origin + at[k].unit * from[i];
+            struct link link = link_fit_platt(&sides, intercept);
+            for (size_t i = 0; i < N; i++)
+                worst = fmax(worst,
+                             fabs(link_log_odds(&link, f[i]) -
+                                  link_log_odds(&plain[intercept], from[i])));
+            ok(worst < 1e-6, "in units of %g from %g on%s: %.1e off",
+               at[k].unit, at[k].origin, intercept ? ", intercept" : "", worst);
+        }
+    for (size_t i = 0; i < N; i++)
+        f[i] = 0.3 + (double)(i % 3) * 0x1p-54;
+    struct link link = link_fit_platt(&sides, true);
+    ok(link.a == 0 && isfinite(link.b), "no slope from roundings: %g", link.a);
+    for (size_t i = 0; i < N; i++)
+        f[i] = 0.3 + (y[i] > 0) * 0x1p-44;
+    link = link_for(KLR_LINK_GAUSSIAN, &sides, 0.2);
+    ok(link.a == 0 && link.c == 0 && fabs(link.b - log(4)) < 1e-14,
+       "and no densities: %g, %g", link.a, link.c);
+    for (size_t i = 0; i < N; i++)
+        f[i] = 0.3 + 1e-10 * y[i] + (double)(i / 3 % 3) * 0x1p-44;
+    f[0] -= 0x1p-44;
+    link = link_fit_gaussian(&sides);
+    ok(link.a < 0 && link.c == 0, "nor variances: %g, %g", link.a, link.c);
+}
+
+/* The definition: sum_i w_i log(1 + e^(-y_i z_i)), z = constant + slope f +
+ * square f^2. */
+static double log_loss(const double *f, const double *y, const double *weight,
+                       double square, double slope, double constant)
+{
+    double sum = 0;
+    for (size_t i = 0; i < N; i++)
+        sum += weight[i] * log(1 + exp(-y[i] * (constant + slope * f[i] +
+                                                square * f[i] * f[i])));
+    return sum;
+}
+
+/* f itself, unless the log loss of Platt's link is less by more than two: at
+ * some size of f it is less by less. */
+static void test_checked(void)
+{
+    double f[N], y[N], weight[N];
+    size_t count[3] = {0, 0, 0};
+    struct klr_params params;
+    make_sides(f, y, weight);
+    struct sides sides = sides_of(N, f, y, weight);
+    klr_params_init(&params);
+    for (size_t i = 0; i < N; i++)
+        f[i] = f[i] / 64 + 0.01 * y[i];
+    for (int k = 0; k < 60; k++) {
+        struct link platt = link_fit_platt(&sides, true);
+        struct link link = link_fit_checked(&params, &sides);
+        double gain = log_loss(f, y, weight, 0, 1, 0) -
+                      log_loss(f, y, weight, 0, -platt.a, -platt.b);
+        struct link want = gain > 2 ? platt : link_neutral(KLR_LINK_SIGMA);
+        if (link.a == want.a && link.b == want.b)
+            count[gain > 2 ? 2 : gain > 0]++;
+        for (size_t i = 0; i < N; i++)
+            f[i] *= 1.2;
+    }
+    ok(count[0] + count[1] + count[2] == 60 && count[1] > 0 && count[2] > 0,
+       "checked: platt worse %zu times, not better by two %zu, better %zu",
+       count[0], count[1], count[2]);
+}
+
+/* Of a kfd: the densities, of four parameters, unless Platt's two lose less
+ * than two more: where one side is much wider than the other, a sigmoid will
+ * not do. */
+static void test_checked_densities(void)
+{
+    double f[N], y[N], weight[N];
+    size_t count[2] = {0, 0};
+    struct klr_params params;
+    make_sides(f, y, weight);
+    struct sides sides = sides_of(N, f, y, weight);
+    klr_params_init(&params);
+    params.model = KLR_MODEL_KFD;
+    for (int k = 0; k < 40; k++) {
+        make_sides(f, y, weight);
+        for (size_t i = 0; i < N; i++)
+            f[i] = y[i] > 0 ? f[i] : (f[i] + 0.7) * (1 + 0.1 * k) - 0.7;
+        struct link platt = link_fit_platt(&sides, true);
+        struct link normal = link_fit_gaussian(&sides);
+        struct link link = link_fit_checked(&params, &sides);
+        double gain = log_loss(f, y, weight, -normal.c, -normal.a, -normal.b) -
+                      log_loss(f, y, weight, 0, -platt.a, -platt.b);
+        struct link want = gain > -2 ? platt : normal;
+        want.kind = LINK_GAUSSIAN;
+        if (link_log_odds(&link, 0.7) == link_log_odds(&want, 0.7) &&
+            link.kind == want.kind)
+            count[gain > -2]++;
+    }
+    ok(count[0] + count[1] == 40 && count[0] > 0 && count[1] > 0,
+       "checked of kfd: densities %zu times, platt %zu", count[0], count[1]);
+}
+
+/* Priors whose quotient underflows have logarithms. */
+static void test_shares(void)
+{
+    double f[N], y[N], weight[N];
+    make_sides(f, y, weight);
+    struct sides sides = sides_of(N, f, y, weight);
+    struct link plain = link_fit_gaussian(&sides);
+    for (size_t i = 0; i < N; i++)
+        weight[i] *= y[i] > 0 ? 1e-200 : 1e200;
+    struct link link = link_fit_gaussian(&sides);
+    ok(fabs(link.b - plain.b - 400 * log(10)) < 1e-9 &&
+           fabs(link.a - plain.a) < 1e-12,
+       "shares of 1 : 1e400: b = %g", link.b);
+}
+
+/* Decision values whose squares overflow are as good as others. */
+static void test_huge(void)
+{
+    const double unit = 0x1p700;
+    double f[N], y[N], weight[N];
+    make_sides(f, y, weight);
+    struct sides sides = sides_of(N, f, y, weight);
+    struct link plain = link_fit_gaussian(&sides);
+    for (size_t i = 0; i < N; i++)
+        f[i] *= unit;
+    struct link huge = link_fit_gaussian(&sides);
+    ok(fabs(huge.a * unit / plain.a - 1) < 1e-12 &&
+           fabs(huge.b / plain.b - 1) < 1e-12,
+       "the densities of huge values: %g, %g", huge.a * unit, huge.b);
+}
+
+/* Sides that have no densities to speak of. */
+static void test_few(void)
+{
+    double f[4] = {0.5, -1, -2, -1.5}, weight[4] = {1, 1, 1, 1};
+    double y[4] = {1, -1, -1, -1};
+    struct sides sides = sides_of(4, f, y, weight);
+    struct link link = link_fit_gaussian(&sides);
+    double var[2] = {0.5 / 3 + 0.25 / 3, 0.25};
+    ok(fabs(link.c) < 1e-15 && fabs(link.a + 2 / var[1]) < 1e-12 &&
+           var[0] == 0.25 && fabs(link_log_odds(&link, -0.5) + log(3)) < 1e-12,
+       "a single example has the pooled variance");
+    sides.n = 2;
+    link = link_for(KLR_LINK_GAUSSIAN, &sides, NAN);
+    ok(link.a == 0 && link.c == 0 && link.b == 0,
+       "two of them have no variance: the shares");
+    f[0] = -3;
+    sides.n = 4;
+    for (int given = 0; given < 2; given++) {
+        link = link_for(KLR_LINK_GAUSSIAN, &sides, given ? 0.2 : NAN);
+        ok(link.a == 0 && link.c == 0 &&
+               fabs(link.b - log(given ? 4 : 3)) < 1e-15,
+           "means in the wrong order say nothing but the prior");
+    }
+    sides.n = 1;
+    link = link_fit(&(struct klr_params){.link = KLR_LINK_PLATT, .prior = NAN},
+                    &sides, (const double[2]){6, 2}, 0.5);
+    ok(link.a == 0 && fabs(link.b - log(3) - 0.5) < 1e-15,
+       "one side alone: the shares of all, and the excess");
+}
+
+/* Where values differ no more than models do in level, they tell nothing of the
+ * model that gets the link. */
+static void test_level(void)
+{
+    double f[N], y[N], weight[N], aligned[N];
+    make_sides(f, y, weight);
+    struct sides sides = sides_of(N, f, y, weight);
+    sides.aligned = aligned;
+    for (int kind = KLR_LINK_FITTED; kind <= KLR_LINK_GAUSSIAN; kind++) {
+        if (kind == KLR_LINK_CHECKED)
+            continue;
+        for (size_t i = 0; i < N; i++)
+            aligned[i] = i % 2 ? 0.5 : -0.5;
+        sides.shift = 0.47; /* of 0.5 or, since sides weigh apart, less */
+        ok(link_for(kind, &sides, NAN).a < 0,
+           "%s: a level less than the spread", klr_link_names[kind]);
+        sides.shift = 0.51;
+        ok(link_for(kind, &sides, NAN).a == 0, "%s: a level beyond it",
+           klr_link_names[kind]);
+    }
+}
+
+/* No link has a log loss above that of the shares, whatever the sides. */
+static void test_never_worse(void)
+{
+    double f[N], y[N], weight[N];
+    size_t worse = 0, slopes = 0;
+    struct sides sides = sides_of(N, f, y, weight);
+    for (int turn = 0; turn < 4000; turn++) {
+        sides.n = 2 + (size_t)(uniform() * 20);
+        double apart = 4 * uniform() - 1, heavy = exp(6 * uniform() - 3);
+        double rare = 0.5 * uniform();
+        for (size_t i = 0; i < sides.n; i++) {
+            y[i] = i == 0 || (i > 1 && uniform() < rare) ? 1 : -1;
+            weight[i] = y[i] > 0 ? heavy : 0.5 + uniform();
+            f[i] = apart * y[i] + uniform() - (turn % 3 == 0) / uniform();
+        }
+        struct link shares;
+        double size[2];
+        sides_sizes(&sides, size);
+        for (int kind = KLR_LINK_FITTED; kind <= KLR_LINK_GAUSSIAN; kind++) {
+            struct link link = link_for(kind, &sides, NAN);
+            double loss[2] = {0, 0};
+            shares = (struct link){link.kind, 0, log(size[0] / size[1]), 0};
+            for (size_t i = 0; i < sides.n; i++) {
+                double z = link_log_odds(&link, f[i]);
+                loss[0] += weight[i] * log1p(exp(-y[i] * z));
+                loss[1] += weight[i] * log1p(exp(y[i] * shares.b));
+            }
+            worse += !(loss[0] <= loss[1] * (1 + 1e-12));
+            slopes += link.a != 0;
+        }
+    }
+    ok(worse == 0 && slopes > 4000,
+       "of 16000 links %zu are worse than the shares, %zu have a slope", worse,
+       slopes);
+}
+
+/* What the loss itself estimates: the risk p loss(f) + (1 - p) loss(-f) is
+ * least at f; or f alone, or what is left of it where the shift is taken back.
+ */
+static void test_link_of_loss(void)
+{
+    struct klr_params params;
+    const double lambda = 1.7;
+    klr_params_init(&params);
+    params.model = KLR_MODEL_SKLR;
+    params.lambda = klr_reals_of(lambda);
+    params.link = KLR_LINK_CONSISTENT;
+    struct link link = link_of_loss(&params, 10, 0);
+    double worst = 0;
+    for (double f = -4; f < 4; f += 0.3) {
+        double p = sigmoid(link_log_odds(&link, f));
+        worst = fmax(worst, fabs(p * sigmoid(lambda - f) -
+                                 (1 - p) * sigmoid(lambda + f)));
+    }
+    ok(worst < 1e-14, "consistent: the risk has the slope %.1e", worst);
+    params.link = KLR_LINK_SHRUNK;
+    link = link_of_loss(&params, 10, 0);
+    ok(fabs(link_log_odds(&link, 2) - 2 / (1 + lambda / 2)) < 1e-15, "shrunk");
+    params.link = KLR_LINK_SIGMA;
+    link = link_of_loss(&params, 10, 0.25);
+    ok(link_log_odds(&link, 2) == 2 - 0.25, "sigma, less an excess");
+}
+
+/* A link is fitted on decision values of the parts, of all or of the first
+ * alone, by models of the others. */
+static void test_held_out(const struct klr_problem *problem, int calibration)
+{
+    struct klr_error err;
+    struct klr_params params;
+    struct klr_model *model;
+    struct klr_report report;
+    struct partition partition;
+    static double f[MOST], out[MOST], y[MOST], weight[MOST];
+    size_t folds = calibration == KLR_CALIBRATION_CV ? CALIBRATION_PARTS : 1;
+    size_t n = 0;
+    klr_params_init(&params);
+    params.model = KLR_MODEL_SVM;
+    params.probability = 1;
+    params.calibration = calibration;
+    params.gamma = klr_reals_of(0.5);
+    params.eps = 1e-9;
+    params.seed = 5;
+    if (klr_train(problem, &params, &model, &report, &err) ||
+        partition_create(&partition, problem, NULL,
+                         (struct fold_plan){CALIBRATION_PARTS, 1, 5, NULL},
+                         &err))
+        printf("Bail out! %s\n", err.message);
+    params.link = KLR_LINK_NONE;
+    for (size_t fold = 0; fold < folds; fold++) {
+        double violation =
+            sample_decide(problem, &partition, fold, &params, out);
+        ok(violation < 1e-7, "without fold %zu: solved to %g", fold, violation);
+        for (size_t c = 0; c < 2; c++)
+            for (size_t p = partition.begin[c * partition.folds + fold];
+                 p < partition.begin[c * partition.folds + fold + 1];
+                 p++, n++) {
+                f[n] = out[partition.order[p]];
+                y[n] = problem->label[partition.order[p]];
+                weight[n] = 1;
+            }
+    }
+    struct sides sides = sides_of(n, f, y, weight);
+    struct link link = link_fit_platt(&sides, true);
+    ok(fabs(link.a - model->link[0].a) < 1e-4 * fabs(link.a) &&
+           fabs(link.b - model->link[0].b) < 1e-4,
+       "%s: a = %g, b = %g by hand: %g, %g", klr_calibration_names[calibration],
+       model->link[0].a, model->link[0].b, link.a, link.b);
+    partition_free(&partition);
+    klr_model_free(model);
+}
+
+/* Interrupts at the problem with the number *context; slow, so that progress is
+ * reported whenever there is any. */
+static int stop_at(const struct klr_progress *now, void *context)
+{
+    const struct timespec tenth = {0, 110 * 1000 * 1000};
+    nanosleep(&tenth, NULL);
+    return now->problem >= *(const size_t *)context;
+}
+
+static struct klr_model *train_to(const struct klr_problem *problem,
+                                  int calibration, size_t stop,
+                                  enum klr_status *status)
+{
+    struct klr_error err;
+    struct klr_params params;
+    struct klr_model *model;
+    struct klr_report report;
+    klr_params_init(&params);
+    params.link = KLR_LINK_PLATT;
+    params.calibration = calibration;
+    params.gamma = klr_reals_of(0.5);
+    params.eps = 1e-9;
+    params.progress = stop > 0 ? stop_at : NULL;
+    params.context = &stop;
+    if (klr_train(problem, &params, &model, &report, &err))
+        printf("Bail out! %s\n", err.message);
+    *status = report.status;
+    return model;
+}
+
+/* The machine comes first: an interruption after it costs but links. In the
+ * second part they are fitted as by what is held out of the first one; in the
+ * first part decision values stand for themselves. */
+static void test_interrupted(const struct klr_problem *problem, size_t part)
+{
+    const int calibration = KLR_CALIBRATION_HOLDOUT;
+    const struct link neutral = link_neutral(KLR_LINK_PLATT);
+    enum klr_status stopped, whole;
+    struct klr_model *model =
+        train_to(problem, KLR_CALIBRATION_CV, part + 1, &stopped);
+    struct klr_model *other = train_to(problem, calibration, 0, &whole);
+    ok(stopped == KLR_INTERRUPTED && whole == KLR_CONVERGED,
+       "interrupted in part %zu: the status", part);
+    const struct link *link = model->link;
+    const struct link *by = part > 1 ? other->link : &neutral;
+    ok(fabs(model->rho[0] - other->rho[0]) < 1e-4,
+       "the machine is whole: rho = %g, %g", model->rho[0], other->rho[0]);
+    ok(fabs(link->a - by->a) < 1e-4 && fabs(link->b - by->b) < 1e-4,
+       "a = %g, b = %g, by what is left: %g, %g", link->a, link->b, by->a,
+       by->b);
+    klr_model_free(model);
+    klr_model_free(other);
+}
+
+int main(void)
+{
+    static struct sample s;
+    test_log_odds();
+    test_platt();
+    test_units();
+    test_checked();
+    test_checked_densities();
+    test_shares();
+    test_gaussian();
+    test_huge();
+    test_few();
+    test_two_examples();
+    test_level();
+    test_never_worse();
+    sample_make(&s, N);
+    test_held_out(&s.problem, KLR_CALIBRATION_CV);
+    test_held_out(&s.problem, KLR_CALIBRATION_HOLDOUT);
+    test_interrupted(&s.problem, 1);
+    test_interrupted(&s.problem, 2);
+    test_link_of_loss();
+    return done_testing();
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Some of the random sets of tests/random_sets.h; tests/long has all.
+ */
+#include "solver.c"
+
+#include "tests/random_sets.h"
+
+int main(void)
+{
+    test_random_sets(1, 60);
+    return done_testing();
+}

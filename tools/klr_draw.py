@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What klr-grid and klr-plot share: pictures.
 
-A picture is a gnuplot script, which gnuplot turns into PNG or SVG; whatever
-text of the user goes into one is quoted, and gnuplot's markup is off. Without
-gnuplot, or without a file to draw into, there are pictures of ASCII characters
-within 79 columns.
+A picture is a gnuplot script, which gnuplot turns into PNG, SVG or PDF;
+whatever text of the user goes into one is quoted, and gnuplot's markup is off.
+Without a file to draw into there are pictures of ASCII characters within 79
+columns.
 """
 import math
+import re
 import shutil
 import subprocess
 
@@ -17,7 +18,11 @@ from klr_tool import Failure
 PALETTE = ("#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80",
            "#5ec962", "#addc30", "#fde725")
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9",
-           "#7f3b08", "#666666")  # of curves and classes: Okabe and Ito's
+           "#7f3b08", "#332288", "#666666", "#999933")  # curves and classes: Okabe
+# and Ito's, and darker ones
+KEY = "Left reverse opaque box lc '#cccccc' samplen 2"  # a legend
+GRID = "set grid lt 1 lc '#e4e4e4'"
+TERMINALS = (".png", ".svg", ".pdf")
 SHADES = " -:=+x%#@"
 COLUMNS = 79
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -26,17 +31,14 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 # ---- Files ----
 
 
-def can_draw(path):
-    """Whether to draw into a file: None, or a path that command_line took."""
-    if path and not shutil.which("gnuplot"):
-        tool.tell("gnuplot is not installed: text instead of " + path)
-        return False
-    return bool(path)
-
-
 def check_picture(parser, path):
-    if not path.lower().endswith((".png", ".svg")):
-        parser.error("%r: a name in .png or .svg says what to draw" % path)
+    """Whether it can be drawn, before there is something to be drawn."""
+    if not path.lower().endswith(TERMINALS):
+        parser.error("%r: a name in .png, .svg or .pdf says what to draw"
+                     % path)
+    if not shutil.which("gnuplot"):
+        raise Failure("%s: gnuplot, which draws pictures, is not installed; "
+                      "without -o there is text" % path)
     tool.check_output(path)
 
 
@@ -64,21 +66,34 @@ def titles(title, x, y):
             "set ylabel %s" % quoted(y)]
 
 
+def terminal(path, size):
+    """Lines that choose what gnuplot draws into: a PDF is measured in inches,
+    of 72 points each."""
+    kind = path.lower().rpartition(".")[2]
+    if kind == "png":
+        choice = ("kind = strstrt(GPVAL_TERMINALS, 'pngcairo') "
+                  "? 'pngcairo' : 'png'")
+    else:
+        choice = "kind = '%s'" % {"svg": "svg", "pdf": "pdfcairo"}[kind]
+    return [choice, "set terminal @kind size %s noenhanced background "
+            "'#ffffff' font 'Sans,12'%s" % (
+                ("%.9gin,%.9gin" % tuple(v / 72 for v in size),
+                 " fontscale 1 lw 2") if kind == "pdf" else ("%d,%d" % size, ""))]
+
+
 def draw(path, lines, size):
-    """The picture that gnuplot makes of a script."""
-    kind = "kind = 'svg'"
-    if not path.lower().endswith(".svg"):
-        kind = ("kind = strstrt(GPVAL_TERMINALS, 'pngcairo') "
-                "? 'pngcairo' : 'png'")
-    script = "\n".join([
-        "set encoding utf8", kind,
-        "set terminal @kind size %d,%d noenhanced background '#ffffff'"
-        " font 'Sans,12'" % size] + lines + ["unset output", ""])
+    """The picture that gnuplot makes of a script. The date of a PDF is
+    always the same, so that the same script makes the same file."""
+    script = "\n".join(["set encoding utf8"] + terminal(path, size) + lines
+                       + ["unset output", ""])
     status, picture, messages = tool.run_command(
         ["gnuplot", "-d"], script.encode(), stderr=subprocess.PIPE)
     if status or not picture:
         raise Failure("gnuplot failed: " + " ".join(
             messages.decode("utf-8", "replace").split())[-300:])
+    if path.lower().endswith(".pdf"):
+        picture = re.sub(rb"(?<=/CreationDate \(D:)[0-9]{14}",
+                         b"19700101000000", picture)
     tool.write_file(path, picture)
 
 
@@ -129,6 +144,22 @@ def frame(xs, ys):
             "set tics out nomirror"]
 
 
+def log2_tics(letter, low, high):
+    """Marks of an axis of logarithms to base 2 that show the numbers: powers of
+    ten, if there are two at least, else also twice and five times these."""
+    first, last = (math.floor(v * math.log10(2)) for v in (low, high))
+    marks = [(math.log2(m) + e * math.log2(10), m, m * 10.0 ** e)
+             for e in range(first, last + 1) for m in range(1, 10)]
+    marks = [mark for mark in marks if low <= mark[0] <= high]
+    decades = sum(m == 1 for _, m, _ in marks)
+    named = (1,) if decades > 2 else (1, 2, 5) if len(marks) > 3 else range(10)
+    step = max(1, -(-decades // 10))
+    return "set %stics (%s)" % (letter, ", ".join(
+        '"%g" %.9g' % (value, place)
+        if m in named and round(math.log10(value / m)) % step == 0
+        else '"" %.9g 1' % place for place, m, value in marks))
+
+
 # ---- Text ----
 
 
@@ -141,14 +172,22 @@ def shade(value, low, high):
     return SHADES[min(len(SHADES) - 1, int(part * len(SHADES)))]
 
 
-def curves_text(curves, x, y):
-    """Lines of a picture of curves over 0..1, [(x, y)...] each, in letters."""
+def letters():
+    """Of curves and classes, a dot where the alphabets end."""
+    yield from LETTERS + LETTERS.upper()
+    while True:
+        yield "."
+
+
+def curves_text(curves, marks, x, y):
+    """Lines of a picture of curves over 0..1, [(x, y)...] each, in characters
+    `marks`."""
     width, height = 61, 21
     canvas = [[" "] * width for _ in range(height)]
-    for letter, curve in zip(LETTERS, curves):
+    for mark, curve in zip(marks, curves):
         for px, py in filled(curve, width):
             canvas[height - 1 - cell_of(py, height)][
-                cell_of(px, width)] = letter
+                cell_of(px, width)] = mark
     yield y
     for i, row in enumerate(canvas):
         scale = "1" if i == 0 else "0" if i == height - 1 else ""

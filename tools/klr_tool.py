@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the tools share: files in and out, other programs, the end of a tool.
 
-A file appears whole or not at all, as those of the programs do (base/output.c):
+A file appears whole or not at all, as those of the programs do (base/files/output.c):
 it is written beside its place, under a name that stands in `unfinished` for as
 long as it exists, and renamed. Pipes, devices, what is open already and files
 that are mounts are written as they are.
@@ -27,6 +27,7 @@ import subprocess  # noqa: E402
 import sys  # noqa: E402
 import tempfile  # noqa: E402
 
+VERSION = "0.1.0"  # that of solver.h
 STREAMS = {"/dev/stdout": 1, "/dev/stderr": 2}
 FOREIGN_MARKS = [
     (mark, "this is UTF-16 or UTF-32 text: convert it to UTF-8")
@@ -35,10 +36,24 @@ FOREIGN_MARKS = [
     (mark, "this is compressed by %s: read - behind '%s -dc FILE |'" % (by, by))
     for mark, by in ((b"\x1f\x8b", "gzip"), (b"BZh91AY&SY", "bzip2"),
                      (b"\xfd7zXZ\x00", "xz"), (b"\x28\xb5\x2f\xfd", "zstd"))
+] + [
+    (mark, "this is a workbook or an archive: save its sheet as CSV")
+    for mark in (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
 ]
+# Characters as base/error.c has them.
+INVISIBLE = re.compile(
+    "[\x00-\x1f\x7f-\xa0\xad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5"
+    "\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3"
+    "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]")
 NUMBER = "[+-]?(?:[0-9]+\\.?[0-9]*|\\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
-ENDING = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1,
-          signal.SIGUSR2, signal.SIGALRM, signal.SIGTERM, signal.SIGXCPU)
+# Signals that end a tool: all but those of a crash or of a write, and those
+# that end nothing or cannot be caught.
+OTHER = {getattr(signal, "SIG" + name) for name in (
+    "ILL ABRT FPE SEGV BUS SYS TRAP PIPE XFSZ CHLD CONT STOP TSTP TTIN TTOU "
+    "URG WINCH KILL").split()}
+ENDING = [number for number in range(1, signal.NSIG)
+          if number not in OTHER and not 32 <= number < signal.SIGRTMIN]
 
 serial = itertools.count()  # makes the names of temporary files unique
 unfinished = set()  # temporary files that are to go, however the tool ends
@@ -56,9 +71,9 @@ class Stopped(BaseException):
 
 
 def printable(text):
-    """A name of the user as the programs show it: control characters as
+    """A name of the user as the programs show it: what cannot be seen as
     \\xNN."""
-    return re.sub("[\x00-\x1f\x7f-\x9f]", lambda match: "".join(
+    return INVISIBLE.sub(lambda match: "".join(
         "\\x%02X" % byte for byte in match[0].encode()), text)
 
 
@@ -67,7 +82,7 @@ def shown_name(path):
 
 
 def foreign_text(start):
-    """What a file is that begins so, if it is no text: as base/input.c."""
+    """What a file is that begins so, if it is no text: as base/files/input.c."""
     for mark, what in FOREIGN_MARKS:
         if start.startswith(mark):
             return what
@@ -104,6 +119,19 @@ def as_file(path):
         yield copy.name
 
 
+def open_again(path):
+    """A binary file that can be read from its start again: a copy of what comes
+    from stdin, a pipe or a device."""
+    file = sys.stdin.buffer if path == "-" else open(path, "rb")
+    if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        return file
+    copy = tempfile.TemporaryFile()
+    with file:
+        shutil.copyfileobj(file, copy)
+    copy.seek(0)
+    return copy
+
+
 # ---- Numbers ----
 
 
@@ -112,6 +140,22 @@ def finite(word):
     for any other, of which float() knows more."""
     value = float(word) if re.fullmatch(NUMBER, word) else math.nan
     if not math.isfinite(value):
+        raise ValueError(word)
+    return value
+
+
+def is_told(word, value):
+    """Whether a label that is written as an integer is told from others, of
+    which from 2^53 on several are one double: as solver/data/names.c."""
+    integer, _, rest = word.partition(".")
+    return abs(value) < 2 ** 53 or "e" in word.lower() or (
+        int(integer) == int(value) and not rest.strip("0"))
+
+
+def label(word):
+    """The number that a label is; ValueError for any other."""
+    value = finite(word)
+    if not is_told(word, value):
         raise ValueError(word)
     return value
 
@@ -227,6 +271,10 @@ class Output:
         with writing(self.path):
             self.file.write(data)
 
+    def flush(self):
+        with writing(self.path):
+            self.file.flush()
+
     def commit(self):
         with writing(self.path):
             self.file.flush()
@@ -282,11 +330,28 @@ def run_command(command, text=None, **options):
 # ---- Messages ----
 
 
+class Version(argparse.Action):
+    def __call__(self, parser, *_):
+        print("%s %s" % (parser.prog.split()[0], VERSION), flush=True)
+        parser.exit()
+
+
 class Parser(argparse.ArgumentParser):
     """Its help is output like any other: argparse keeps a full disk secret."""
 
+    def __init__(self, *arguments, **named):
+        super().__init__(*arguments, **named)
+        self.add_argument("--version", action=Version, nargs=0,
+                          default=argparse.SUPPRESS, help="the version")
+
     def print_help(self, file=None):
         print(self.format_help(), end="", file=file, flush=True)
+
+
+def put(text):
+    """On stdout, for other programs: the bytes of names as they are."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(os.fsencode(text))
 
 
 def tell(message):
@@ -344,6 +409,8 @@ def run_program(main):
         return status
     except Failure as failure:
         status, message = 1, failure
+    except BrokenPipeError:
+        status, message = 128 + signal.SIGPIPE, None
     except OSError as error:
         status = 1
         message = "%s: %s" % (error.filename or "stdout: cannot write",
@@ -354,5 +421,6 @@ def run_program(main):
         for path in unfinished:
             with contextlib.suppress(OSError):
                 os.unlink(path)
-    tell(message)
+    if message is not None:
+        tell(message)
     os._exit(status)  # stdout may be closed

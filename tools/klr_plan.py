@@ -1,0 +1,341 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Grids as commands: the words of klr-train for one, its parts for other
+schedulers, the last training, and a grid that grows beyond its edge.
+
+A part is a gamma with all C and lambda, which share a kernel matrix.
+"""
+import argparse
+import math
+import os
+import re
+import shlex
+
+import klr_results as results
+import klr_tool as tool
+from klr_tool import Failure
+
+MOST_VALUES = 64  # that klr-train takes
+LETTERS = {"cost": "-c", "gamma": "-g", "lambda": "-l"}
+# Options of a validation that a training has not.
+ASIDE = {"version", "n", "data", "cost", "lambda", "gamma", "validate", "loo",
+         "folds-file", "sparsest", "weights", "points"}
+MOST_ROUNDS = 20
+NEW_VALUES = 3  # beyond an edge
+
+
+# ---- The words of a grid ----
+
+
+def has_option(arguments, *names):
+    return any(a == name or (name[1] == "-" and a.startswith(name + "="))
+               for a in arguments for name in names)
+
+
+def kernel_of(arguments):
+    kernel = "rbf"
+    for i, argument in enumerate(arguments):
+        name, equals, value = argument.partition("=")
+        if name in ("-t", "--kernel"):
+            kernel = value if equals else "".join(arguments[i + 1:i + 2])
+    return kernel
+
+
+def grid_words(options, arguments):
+    """Words of klr-train for the grid of LIBSVM's grid.py, but for what is
+    given."""
+    words = []
+    has_gamma = kernel_of(arguments)[:3] not in ("0", "lin", "4", "pre")
+    if not has_option(arguments, "-v", "--validate", "--folds-file",
+                      "--loo"):
+        words += ["-v", "5"]
+    if options.log2c or not has_option(arguments, "-c", "--cost"):
+        words += values_of(options.log2c or "-5,15,2", "-c")
+    if options.log2g or (has_gamma
+                         and not has_option(arguments, "-g", "--gamma")):
+        words += values_of(options.log2g or "-15,3,2", "-g")
+    if options.metric != "auto":
+        words += ["--metric", options.metric]
+    return words + arguments
+
+
+def powers(text):
+    """FIRST,LAST,STEP as it is, if values_of can read it."""
+    values_of(text, "-c")
+    return text
+
+
+def values_of(text, letter):
+    """An option from FIRST,LAST,STEP in powers of 2; null leaves it out."""
+    if text == "null":
+        return []
+    try:
+        first, last, step = (float(part) for part in text.split(","))
+        count = int(math.floor((last - first) / step + 1e-9)) + 1
+        values = sorted(2 ** (first + step * i)
+                        for i in range(min(count, MOST_VALUES + 1)))
+    except (ValueError, ZeroDivisionError, OverflowError):
+        raise argparse.ArgumentTypeError("%r is not FIRST,LAST,STEP" % text)
+    if not values:
+        raise argparse.ArgumentTypeError("%r: no values between these" % text)
+    return [letter, ",".join("%.17g" % value for value in values)]
+
+
+def shortest(value):
+    """As base/numbers.c: the digits that it takes to read it back."""
+    text = "%.15g" % value
+    return text if float(text) == value else "%.17g" % value
+
+
+def taken_out(words, *names):
+    """The value of an option, the last one that is given, or None, and the
+    other words."""
+    value, rest = None, []
+    left = iter(range(len(words)))
+    for i in left:
+        name, equals, attached = words[i].partition("=")
+        if name not in names:
+            rest.append(words[i])
+        elif equals:
+            value = attached
+        else:
+            value = "".join(words[i + 1:i + 2])
+            next(left, None)
+    return value, rest
+
+
+def number(text):
+    """A number, or a power of numbers."""
+    base, power, exponent = text.partition("^")
+    return tool.finite(base) ** tool.finite(exponent) if power \
+        else tool.finite(base)
+
+
+def range_of(first, last, factor):
+    """As klr-train has it, to the last bit: base/option.c."""
+    values, value = [], first
+    while len(values) <= MOST_VALUES:
+        met = abs(value - last) <= 1e-9 * last
+        if not met and not value < last:
+            break
+        values.append(last if met else value)
+        value *= factor
+        decimal = float("%.11e" % value)
+        if abs(decimal - value) <= 4 * 2.0 ** -52 * value:
+            value = decimal
+    return values
+
+
+def list_of(text):
+    """The values of an option, ascending."""
+    values = set()
+    try:
+        for item in text.split(","):
+            match = re.fullmatch("([^:]+):([^:]+):x([^:]+)", item)
+            values.update(range_of(*map(number, match.groups())) if match
+                          else [number(item)])
+    except (ValueError, OverflowError, ZeroDivisionError):
+        raise Failure("-g %s: not numbers and ranges FIRST:LAST:xFACTOR"
+                      % text)
+    return sorted(values)
+
+
+# ---- Parts for schedulers ----
+
+
+def write(options, arguments, data):
+    """The commands of the parts, each of which is within a line."""
+    if not os.path.isfile(data):
+        raise Failure("%s: no such file" % tool.printable(data))
+    train = tool.find_program("klr-train", options.train)
+    gammas, words = taken_out(grid_words(options, arguments), "-g", "--gamma")
+    values = [shortest(g) for g in list_of(gammas)] if gammas else [None]
+    prefix = options.parts or os.path.basename(data) + ".part"
+    digits = len(str(len(values)))
+    parts = [(gamma, "%s.%0*d" % (prefix, digits, i))
+             for i, gamma in enumerate(values, 1)]
+    for word in [train, data, prefix] + words:
+        if "\n" in word:
+            raise Failure("%s: a command is a line, and can hold no line feed"
+                          % tool.printable(word))
+    tool.put(WRITERS[options.plan](train, words, parts, data))
+
+
+def parallel(train, words, parts, data):
+    return "".join(
+        shlex.join([train, "-q"] + words + (["-g", gamma] if gamma else [])
+                   + ["--part", part, data]) + "\n" for gamma, part in parts)
+
+
+def log_name(part):
+    """One for all parts, of characters that no scheduler takes for its own."""
+    return re.sub("[^A-Za-z0-9._/+-]", "_", os.path.splitext(part)[0])
+
+
+SLURM = """#!/bin/sh
+# sbatch FILE; then klr-grid PARTS, and klr-grid --finish PARTS.
+# --cpus-per-task=N, --time, --mem and others of sbatch go before FILE, or here.
+# A task that is stopped, 60 seconds before its time is over or to make room, is
+# queued again, and goes on from its part.
+#SBATCH --job-name=klr-grid
+#SBATCH --array=1-{count}
+#SBATCH --requeue
+#SBATCH --open-mode=append
+#SBATCH --output={output}
+#SBATCH --signal=B:USR1@60
+
+case $SLURM_ARRAY_TASK_ID in
+{cases}
+esac
+
+again() {{
+    trap '' USR1 TERM
+    kill "$child"
+    wait "$child"
+    scontrol requeue "$SLURM_JOB_ID"
+    exit
+}}
+trap again USR1
+{command} &
+child=$!
+wait "$child"
+"""
+
+
+def slurm(train, words, parts, data):
+    gamma = parts[0][0]
+    command = shlex.join([train, "-q", "-j"]) + ' "${SLURM_CPUS_PER_TASK:-1}" ' \
+        + shlex.join(words) + (' -g "$gamma"' if gamma else "") \
+        + ' --part "$part" ' + shlex.quote(data)
+    return SLURM.format(
+        count=len(parts), command=command,
+        output=log_name(parts[0][1]) + ".slurm",
+        cases="\n".join("%d) %spart=%s ;;" % (
+            i, "gamma=%s " % value if value else "", shlex.quote(part))
+            for i, (value, part) in enumerate(parts, 1)))
+
+
+CONDOR = """# condor_submit FILE; then klr-grid PARTS, and klr-grid --finish PARTS.
+# The folder is shared. A job that is evicted goes on from its part.
+cpus = 1
+executable = {train}
+arguments = "{arguments}"
+request_cpus = $(cpus)
+should_transfer_files = NO
+log = {log}.condor
+error = $(part).err
+max_retries = 3
+queue {names} from (
+{lines}
+)
+"""
+
+
+def condor_quoted(words):
+    """In the syntax of arguments between double quotes."""
+    return " ".join(
+        ("'%s'" % word.replace("'", "''") if re.search("[\\s']", word) else word)
+        .replace('"', '""').replace("$", "$(DOLLAR)") for word in words)
+
+
+def condor(train, words, parts, data):
+    gamma, part = parts[0]
+    if re.search("[\\s'\",$]", part):
+        raise Failure("%s: HTCondor takes a part of this name for something "
+                      "else: --parts gives others" % tool.printable(part))
+    return CONDOR.format(
+        train=train, arguments="-q -j $(cpus) %s%s --part $(part) %s" % (
+            condor_quoted(words), " -g $(gamma)" if gamma else "",
+            condor_quoted([data])),
+        log=log_name(part),
+        names="gamma, part" if gamma else "part",
+        lines="\n".join(", ".join(filter(None, part)) for part in parts))
+
+
+WRITERS = {"parallel": parallel, "slurm": slurm, "condor": condor}
+
+
+# ---- The last training ----
+
+
+def training_words(problem):
+    """Options of klr-train that the problem of a validation has."""
+    for key, value in problem.items():
+        if key in ASIDE or key == "scale" and value == "none":
+            continue
+        if key.startswith("-w"):
+            yield from (key, str(value))
+        else:
+            yield "--" + key
+            if value is not True:
+                yield str(value)
+
+
+def point_words(point):
+    for key, letter in (("gamma", "-g"), ("c", "-c")):
+        if point.get(key):
+            yield from (letter, shortest(point[key]))
+    if point.get("lambda_over_c") is not None:
+        yield from ("-l", shortest(point["lambda_over_c"]) + "c")
+    elif point.get("lambda") is not None:
+        yield from ("-l", shortest(point["lambda"]))
+
+
+def last_words(part, best, train):
+    """Words of klr-train for the model of a point, but for its name."""
+    if part.problem is None:
+        raise Failure("%s does not say of what it is: JSON and logs do"
+                      % part.name)
+    files = dict(part.files)
+    data = files.pop("training_set")
+    words = [tool.find_program("klr-train", train)]
+    words += training_words(part.problem)
+    words += point_words(best)
+    for option, path in files.items():
+        words += ["--" + option, path]
+    return words + [data]
+
+
+# ---- Beyond the edge ----
+
+
+def beyond(values, largest):
+    """Values that go on by the step of the last two."""
+    edge, inner = (values[-1], values[-2]) if largest else (values[0],
+                                                            values[1])
+    factor = edge / inner
+    found = [edge * factor ** i for i in range(1, NEW_VALUES + 1)]
+    return sorted(v for v in found if 1e-300 < v < 1e300)
+
+
+def next_words(grid, words):
+    """Words for the grid beyond an edge, or None."""
+    edges = [edge for edge in grid.edges() if edge[0] in ("c", "gamma")]
+    if not edges:
+        return None
+    key, largest = edges[0]
+    values = {"c": grid.values("c"), "gamma": grid.values("gamma")}
+    values[key] = beyond(values[key], largest)
+    if not values[key]:
+        return None
+    tool.tell("%s: on to %.6g" % (grid.edge_text(),
+                                  values[key][-1 if largest else 0]))
+    _, words = taken_out(words, "-c", "--cost")
+    _, words = taken_out(words, "-g", "--gamma")
+    for key, letter in (("c", "-c"), ("gamma", "-g")):
+        if values[key]:
+            words += [letter, ",".join(map(shortest, values[key]))]
+    return words
+
+
+def extend(options, arguments, validate, grid_of):
+    """Status, and output of klr-train, a line of JSON for each grid: the first,
+    and others, each beyond an edge that the best point so far is at."""
+    words = grid_words(options, arguments)
+    status, printed = validate(words)
+    for _ in range(MOST_ROUNDS):
+        words = None if status else next_words(grid_of(printed), words)
+        if words is None:
+            break
+        status, more = validate(words)
+        printed += more
+    return status, printed

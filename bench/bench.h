@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Of this process alone, all its threads: others may share the core. */
+/* Processor time of this process, all its threads; others may share the
+ * core. */
 static inline double cpu_seconds(void)
 {
     struct timespec now;

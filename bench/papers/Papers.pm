@@ -31,7 +31,8 @@ use POSIX ();
 
 our @EXPORT = qw(begin quick results twelve_sets set_rows labels folds
     complement holdout sample uniform normal put_rows scratch train predict
-    validate mean median slope number table publish);
+    validate mean deviation mean_and_deviation median slope number table
+    publish);
 
 my %option = (jobs => 1, only => '');
 my $json = JSON::PP->new->canonical->pretty;
@@ -294,6 +295,23 @@ sub mean
     my $sum = 0;
     $sum += $_ for @_;
     return @_ ? $sum / @_ : undef;
+}
+
+# Of a sample: its squares over one less than there are.
+sub deviation
+{
+    my $mean = mean(@_);
+    return undef if @_ < 2;
+    return sqrt(mean(map { ($_ - $mean)**2 } @_) * @_ / (@_ - 1));
+}
+
+# "0.926 (0.066)", in one format.
+sub mean_and_deviation
+{
+    my ($format, @values) = @_;
+    my $text = number($format, mean(@values));
+    return @values < 2 ? $text
+        : sprintf "%s ($format)", $text, deviation(@values);
 }
 
 # Of the line through points [x, y] by least squares.

@@ -159,14 +159,6 @@ sub cell
     return $figure =~ /^\d/ ? number('%.3f', $figure) : $figure;
 }
 
-sub deviation
-{
-    my $mean = mean(@_);
-    my $sum = 0;
-    $sum += ($_ - $mean)**2 for @_;
-    return sqrt($sum / (@_ - 1));
-}
-
 # ---- The tables ----
 
 # Means over the sets that all these systems have.

@@ -5,7 +5,7 @@
  * and prediction do. Medians of seven runs, in time of the processor.
  *
  *   make build/klr.a
- *   cc -O2 -D_GNU_SOURCE -I. bench/gram.c build/klr.a -lm -o build/gram
+ *   cc -O2 -D_GNU_SOURCE -I. bench/time_gram.c build/klr.a -lm -o build/gram
  *   build/gram DATA [KERNEL [GAMMA [COEF0 [DEGREE]]]]
  */
 #include <math.h>

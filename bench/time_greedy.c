@@ -7,7 +7,7 @@
  * rows=N takes the first N examples.
  *
  *   make build/klr.a
- *   cc -D_GNU_SOURCE -O2 -I. -ffp-contract=off -pthread bench/greedy.c \
+ *   cc -D_GNU_SOURCE -O2 -I. -ffp-contract=off -pthread bench/time_greedy.c \
  *      build/klr.a -lm -o build/greedy
  *   build/greedy TRAIN [TEST] gamma=0.0078125 cost=1000 max-basis=500
  */
@@ -22,13 +22,13 @@ struct bench {
     struct klr_params params;
     const char *file[2];
     struct klr_problem data[2];
-    struct layout layout;
+    struct partition partition;
     struct klr_pool *pool;
     struct klr_operator op;
     struct klr_range all;
     size_t machines;
     double *y, *weight, *beta, *outputs; /* beta (n, machines) */
-    struct binary *problem;
+    struct binary_problem *problem;
     struct solution *solution, **solutions;
     struct clock clock;
 };
@@ -67,12 +67,13 @@ static void bench_create(struct bench *b)
     struct klr_features x = problem_features(&b->data[0]);
     struct klr_kernel kernel = params_kernel(&b->params, b->data[0].dimension);
     size_t n = x.n, m;
-    if (layout_create(&b->layout, &b->data[0], NULL,
-                      (struct deal){1, 1, 0, NULL}, &err) ||
+    if (partition_create(&b->partition, &b->data[0], NULL,
+                         (struct fold_plan){1, 1, 0, NULL}, &err) ||
         klr_pool_create(&b->pool, b->params.threads, &err) ||
-        operator_create(&b->op, &kernel, &x, b->layout.order, b->pool, 0, &err))
+        operator_create(&b->op, &kernel, &x, b->partition.order, b->pool, 0,
+                        &err))
         give_up(&err);
-    b->machines = m = b->layout.k;
+    b->machines = m = b->partition.k;
     b->all = (struct klr_range){0, n};
     if (!(b->y = klr_alloc(n * m, sizeof *b->y, &err)) ||
         !(b->weight = klr_alloc(n, sizeof *b->weight, &err)) ||
@@ -82,20 +83,20 @@ static void bench_create(struct bench *b)
         !(b->solutions = klr_alloc(m, sizeof(void *), &err)))
         give_up(&err);
     for (size_t k = 0; k < m; k++) {
-        b->problem[k] = (struct binary){.op = &b->op,
-                                        .set = set_of(&b->all, 1),
-                                        .n = n,
-                                        .y = b->y + k * n,
-                                        .weight = b->weight,
-                                        .params = &b->params,
-                                        .clock = &b->clock};
+        b->problem[k] = (struct binary_problem){.op = &b->op,
+                                                .set = set_of(&b->all, 1),
+                                                .n = n,
+                                                .y = b->y + k * n,
+                                                .weight = b->weight,
+                                                .params = &b->params,
+                                                .clock = &b->clock};
         b->solution[k].beta = b->beta + (m + k) * n;
         b->solutions[k] = &b->solution[k];
         for (size_t i = 0; i < n; i++) {
-            size_t row = b->layout.order[i];
+            size_t row = b->partition.order[i];
             b->weight[i] = 1;
             b->y[k * n + i] =
-                b->data[0].label[row] == b->layout.label[k] ? 1 : -1;
+                b->data[0].label[row] == b->partition.label[k] ? 1 : -1;
         }
     }
 }
@@ -135,7 +136,7 @@ static void bench_test(struct bench *b)
             if (f[i * m + k] > f[i * m + best])
                 best = k;
         }
-        wrong += b->layout.label[best] != b->data[1].label[i];
+        wrong += b->partition.label[best] != b->data[1].label[i];
     }
     printf("error %.2f %%\n", 100.0 * (double)wrong / (double)x.n);
     klr_points_free(points);
@@ -152,7 +153,7 @@ static void bench_free(struct bench *b)
     klr_free(b->solutions);
     operator_free(&b->op);
     klr_pool_free(b->pool);
-    layout_free(&b->layout);
+    partition_free(&b->partition);
     klr_problem_free(&b->data[0]);
     klr_problem_free(&b->data[1]);
 }

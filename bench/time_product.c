@@ -7,16 +7,16 @@
  * nanoseconds an entry. Medians of seven.
  *
  *   make build/klr.a
- *   cc -D_GNU_SOURCE -O2 -I. -pthread bench/product.c build/klr.a -lm \
+ *   cc -D_GNU_SOURCE -O2 -I. -pthread bench/time_product.c build/klr.a -lm \
  *      -o build/product
  *   build/product DATA [GAMMA [THREADS [VECTORS]]]
  */
 #if defined(__GNUC__) /* statics of which few are used */
 #pragma GCC diagnostic ignored "-Wunused-function"
 #endif
-#include "solver/strips.c"
+#include "solver/gram/gram_tiles.c"
 
-#include "solver/operator.c"
+#include "solver/gram/operator.c"
 
 #include <stdio.h>
 

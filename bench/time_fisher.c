@@ -3,10 +3,10 @@
  * Exact kernel Fisher discriminants of each class against the rest, all in one
  * block solve: seconds from features to coefficients, also of processor, and
  * products and gap of the machine that took most. The RBF kernel; medians.
- * Beside it, with the same kernel and targets, bench/fisher.py.
+ * Beside it, with the same kernel and targets, bench/time_fisher.py.
  *
  *   make build/klr.a
- *   cc -D_GNU_SOURCE -O2 -I. -pthread bench/fisher.c build/klr.a -lm \
+ *   cc -D_GNU_SOURCE -O2 -I. -pthread bench/time_fisher.c build/klr.a -lm \
  *      -o build/fisher
  *   build/fisher DATA GAMMA C [THREADS [kernel|coef [RUNS]]]
  */
@@ -23,16 +23,18 @@ enum { RUNS_MOST = 21 };
 
 struct machines {
     size_t count;
-    struct binary *problem;    /* (count) */
-    struct solution *solution; /* (count) */
-    struct solution **list;    /* (count) */
-    double *y, *weight, *beta; /* (count, n), (n), (count, n) */
+    struct binary_problem *problem; /* (count) */
+    struct solution *solution;      /* (count) */
+    struct solution **list;         /* (count) */
+    double *y, *weight, *beta;      /* (count, n), (n), (count, n) */
 };
 
-static int machines_create(struct machines *m, const struct layout *layout,
-                           const struct binary *shared, struct klr_error *err)
+static int machines_create(struct machines *m,
+                           const struct partition *partition,
+                           const struct binary_problem *shared,
+                           struct klr_error *err)
 {
-    size_t n = layout->n, k = m->count = layout->k;
+    size_t n = partition->n, k = m->count = partition->k;
     if (!(m->problem = klr_alloc(k, sizeof *m->problem, err)) ||
         !(m->solution = klr_alloc(k, sizeof *m->solution, err)) ||
         !(m->list = klr_alloc(k, sizeof *m->list, err)) ||
@@ -45,10 +47,10 @@ static int machines_create(struct machines *m, const struct layout *layout,
     for (size_t c = 0; c < k; c++) {
         double *y = m->y + c * n;
         for (size_t i = 0; i < n; i++)
-            y[i] =
-                i >= layout_begin(layout, c) && i < layout_begin(layout, c + 1)
-                    ? 1
-                    : -1;
+            y[i] = i >= partition_begin(partition, c) &&
+                           i < partition_begin(partition, c + 1)
+                       ? 1
+                       : -1;
         m->problem[c] = *shared;
         m->problem[c].y = y;
         m->problem[c].weight = m->weight;
@@ -77,23 +79,23 @@ static int bench(const struct klr_problem *data,
     struct klr_range all = {0, data->n};
     struct klr_pool *pool = NULL;
     struct klr_operator op = {0};
-    struct layout layout = {0};
+    struct partition partition = {0};
     struct machines m = {0};
     struct clock clock;
     double begin = klr_seconds(), cpu = cpu_seconds(), gap = 0;
     long long products = 0;
     clock_start(&clock, 1);
-    struct binary shared = {.op = &op,
-                            .set = set_of(&all, 1),
-                            .n = data->n,
-                            .params = params,
-                            .clock = &clock};
-    int code =
-        layout_create(&layout, data, NULL, (struct deal){1, 1, 0, NULL}, err);
+    struct binary_problem shared = {.op = &op,
+                                    .set = set_of(&all, 1),
+                                    .n = data->n,
+                                    .params = params,
+                                    .clock = &clock};
+    int code = partition_create(&partition, data, NULL,
+                                (struct fold_plan){1, 1, 0, NULL}, err);
     if (code || (code = klr_pool_create(&pool, params->threads, err)) ||
-        (code = operator_create(&op, &kernel, &x, layout.order, pool,
+        (code = operator_create(&op, &kernel, &x, partition.order, pool,
                                 params_budget(params), err)) ||
-        (code = machines_create(&m, &layout, &shared, err)) ||
+        (code = machines_create(&m, &partition, &shared, err)) ||
         (code = fisher_solve(m.problem, m.count, m.list, err)))
         goto done;
     *seconds = klr_seconds() - begin;
@@ -112,7 +114,7 @@ done:
     machines_free(&m);
     operator_free(&op);
     klr_pool_free(pool);
-    layout_free(&layout);
+    partition_free(&partition);
     return code;
 }
 

@@ -93,6 +93,7 @@
 #include "solver/subspace/subspace_newton.c" /* the method, the gap */
 #include "solver/subspace/subspace_grow.c"   /* points by growing */
 #include "solver/subspace/subspace_bound.c"  /* the gap to all points */
+#include "solver/subspace/subspace_loo.c"    /* approximate leave-one-out */
 #include "solver/subspace/subspace_size.c"   /* how many points */
 #include "solver/subspace/subspace_choose.c" /* which of them */
 #include "solver/subspace/subspace.c"        /* all of it */

@@ -39,7 +39,10 @@ static struct submatrix problem_matrix(const struct binary_problem *problem);
 static bool problem_shares_tiles(const struct binary_problem *problem);
 
 struct solution {
-    double *beta; /* (n), owned by the caller */
+    double *beta;  /* (n), owned by the caller */
+    double *shift; /* (n) the caller's, or NULL: not wanted. What leaving out an
+                      example changes its decision value by, of solvers with
+                      LEAVE_OUT_SOLVER */
     double rho;
     double primal, dual;
     double lambda_bound; /* where params ask for it */

@@ -57,8 +57,9 @@ static double subspace_bytes(const struct binary_problem *problem, size_t most)
     double n = (double)problem->n, m = (double)most;
     double rows = (double)sample_most(sample_wanted(most), problem->n);
     return point_sweep_bytes(problem, most) +
-           2 * (double)panels_size(most) * sizeof(double) +
-           rows * (m + KLR_BAND) * sizeof(float) + 16 * n * sizeof(double);
+           2 * (double)panels_size(most + 1) * sizeof(double) +
+           rows * (m + KLR_BAND) * sizeof(float) + 16 * n * sizeof(double) +
+           (problem->params->loo ? leave_out_bytes(problem, most) : 0);
 }
 
 static bool subspace_fits(const struct subspace *s, size_t most)
@@ -113,7 +114,7 @@ static int room_triangles(struct subspace *s, size_t most,
     s->r.value = r;
     klr_free(s->h.value);
     s->have_h = false;
-    s->h.value = klr_alloc(panels_size(most), sizeof *s->h.value, err);
+    s->h.value = klr_alloc(panels_size(most + 1), sizeof *s->h.value, err);
     return s->h.value ? 0 : KLR_E_MEMORY;
 }
 
@@ -244,6 +245,7 @@ static void subspace_finish(struct subspace *s, enum klr_status status,
                                   .iterations = s->progress.iterations,
                                   .flops = s->flops,
                                   .fall = NAN,
+                                  .shift = solution->shift,
                                   .size = s->size,
                                   .precision = KLR_DOUBLE};
     memcpy(s->v, s->w, s->m * sizeof *s->w);
@@ -293,6 +295,10 @@ static int subspace_at(struct subspace *s, double c, struct solution *solution,
         status < KLR_TIME_LIMIT && isfinite(s->objective))
         code = subspace_bound(s, params->basis_bound == KLR_BOUND_EXACT,
                               &report, err);
+    s->progress.phase = "leave-one-out";
+    if (!code && solution->shift)
+        code = subspace_leave_out(s, solution->shift, err);
+    s->progress.phase = NULL;
     if (!code)
         subspace_finish(s, gravest(status, s->problem->clock->status),
                         solution);

@@ -9,7 +9,7 @@
 
 /* On params->basis points that it chooses, or on those that are given. primal
  * and dual are those of the problem restricted to the span; solution->basis has
- * what the objective may be above that of all points. */
+ * what the objective may be above that of all points. It fills in the shift. */
 static solve_fn subspace_solve;
 
 #endif

@@ -182,6 +182,17 @@ static bool subspace_fit_sample(struct subspace *s, double eps);
 static bool subspace_precondition(struct subspace *s);
 /* The same by W of all examples there. */
 static bool subspace_renew(struct subspace *s);
+/* x (panels_bands(m) KLR_BAND, KLR_BAND) = R^-T K[points, examples], rows of B
+ * transposed: of the examples row[first ..], or first .. where row is NULL; at
+ * most KLR_BAND of them. Within a task of `thread`. */
+static void subspace_whiten(const struct subspace *s, size_t thread,
+                            const size_t *row, size_t first, size_t rows,
+                            double *x);
+/* h = 0 of that size, at most m + 1; then h += A'A for A (rows, size to whole
+ * bands). False: the pool's watch ended it. */
+static void subspace_start_hessian(struct subspace *s, size_t size);
+static bool subspace_add_square(struct subspace *s, const void *a, size_t rows,
+                                enum klr_precision precision);
 /* z (m) = the inverse of h times x. */
 static void subspace_invert(const struct subspace *s, const double *x,
                             double *z);
@@ -190,6 +201,15 @@ static void subspace_invert(const struct subspace *s, const double *x,
 
 /* To a relative gap of `eps`; KLR_CONVERGED, or why not. */
 static enum klr_status subspace_newton(struct subspace *s, double eps);
+
+/* ---- leave-one-out: see subspace_loo.c ---- */
+
+/* shift (n) = what leaving out an example changes its decision value by, the
+ * points being held; 0 where the clock ends it. h is lost. KLR_E_MEMORY. */
+static int subspace_leave_out(struct subspace *s, double *shift,
+                              struct klr_error *err);
+/* The bytes that it allocates. */
+static double leave_out_bytes(const struct binary_problem *problem, size_t m);
 
 /* ---- all points: see subspace_bound.c ---- */
 

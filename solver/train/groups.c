@@ -263,6 +263,8 @@ static void single_class_solution(struct machine_group *group,
         size_t s = machine * group->count + t;
         double *beta = group->solution[s].beta;
         memset(beta, 0, group->set.size * sizeof *beta);
+        if (group->solution[s].shift)
+            memset(group->solution[s].shift, 0, group->set.size * sizeof *beta);
         group->solution[s] = (struct solution){
             .beta = beta,
             .rho = -sign * log((double)n + 1),
@@ -338,6 +340,15 @@ static int group_check_given(const struct machine_group *group,
                           n);
 }
 
+/* Where the solver is to put the shift of solution s. */
+static double *group_shift(const struct machine_group *group,
+                           const struct training *training, size_t s)
+{
+    return group->shift && training->system->leave_out == LEAVE_OUT_SOLVER
+               ? group->shift + s * group->stride
+               : NULL;
+}
+
 static int group_solve(struct machine_group *group, struct training *training,
                        struct held_out held_out, struct klr_error *err)
 {
@@ -350,8 +361,10 @@ static int group_solve(struct machine_group *group, struct training *training,
     if (!binary || !solution)
         goto done;
     group_fill(group, training, held_out);
-    for (size_t s = 0; s < group->machines * group->count; s++)
+    for (size_t s = 0; s < group->machines * group->count; s++) {
         group->solution[s].note = group->solution[s].link_note = KLR_NOTE_NONE;
+        group->solution[s].shift = group_shift(group, training, s);
+    }
     for (size_t m = 0; m < group->machines; m++) {
         double sign = single_class_sign(group, training->params, m);
         if (sign != 0) {

@@ -15,6 +15,9 @@
 /* The meaning of --gap to a solver: none, a condition to stop, another -e. */
 enum system_gap { GAP_NONE, GAP_STOPS, GAP_IS_EPS };
 enum system_bias { BIAS_EITHER, BIAS_ALWAYS, BIAS_NEVER };
+/* The closed form of leave-one-out, of kernels that are positive semidefinite:
+ * there is none; that of all kernels, see loo.c; or the solver's own. */
+enum system_leave_out { LEAVE_OUT_NONE, LEAVE_OUT_KERNELS, LEAVE_OUT_SOLVER };
 
 struct system {
     enum klr_model_type model;
@@ -23,13 +26,12 @@ struct system {
     bool needs_psd; /* takes positive semidefinite kernels only */
     enum system_bias bias;
     enum system_gap gap;
-    bool merges;     /* examples that repeat each other may be one, with the
+    bool merges;   /* examples that repeat each other may be one, with the
                         sum of their weights */
-    bool on_basis;   /* in the span of few kernels */
-    bool chooses;    /* points one by one, or takes those that are given */
-    bool fixed16;    /* products of 16-bit entries are of use */
-    bool leave_out;  /* leave-one-out has a closed form, of kernels that are
-                       positive semidefinite */
+    bool on_basis; /* in the span of few kernels */
+    bool chooses;  /* points one by one, or takes those that are given */
+    bool fixed16;  /* products of 16-bit entries are of use */
+    enum system_leave_out leave_out;
     double eps;      /* where -e is not given */
     double grid_eps; /* the same for the points of a grid, or 0: as eps */
     /* One of them: machine by machine, or those of a group together. */
@@ -273,7 +275,8 @@ static int group_decide(const struct machine_group *group,
  * Where the clock ends it, the status of the solutions tells. */
 static int group_leave_out(struct machine_group *group,
                            struct training *training, struct klr_error *err);
-/* The bytes that group_leave_out allocates for the largest group. */
+/* The bytes that group_leave_out allocates for the largest group; 0 where the
+ * solver itself leaves examples out. */
 static double loo_bytes(const struct klr_params *params,
                         const struct partition *partition, size_t threads);
 

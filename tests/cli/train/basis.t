@@ -213,7 +213,6 @@ refused('option --basis: only klr by newton has one, not a softmax',
     qw(--multiclass softmax --basis 9));
 refused('option --basis: only klr by newton has one, not ivm by greedy',
     qw(-s ivm --basis 9));
-refused('option --loo: ', qw(--loo --basis 9));
 refused('option --basis-choice: there is no basis',
     qw(--basis-choice uniform));
 refused('option --basis-bound: there is no basis', qw(--basis-bound none));

@@ -52,19 +52,21 @@ static size_t points_most(const struct binary_problem *problem)
 }
 
 /* All that is allocated, but for entries of K that are kept. */
-static double subspace_bytes(const struct binary_problem *problem, size_t most)
+static double subspace_bytes(const struct subspace *s, size_t most)
 {
+    const struct binary_problem *problem = s->problem;
     double n = (double)problem->n, m = (double)most;
     double rows = (double)sample_most(sample_wanted(most), problem->n);
     return point_sweep_bytes(problem, most) +
            2 * (double)panels_size(most + 1) * sizeof(double) +
            rows * (m + KLR_BAND) * sizeof(float) + 16 * n * sizeof(double) +
+           share_bytes(s->machines, problem->n, most) +
            (problem->params->loo ? leave_out_bytes(problem, most) : 0);
 }
 
 static bool subspace_fits(const struct subspace *s, size_t most)
 {
-    double need = subspace_bytes(s->problem, most) - params_beside;
+    double need = subspace_bytes(s, most) - params_beside;
     return need <= (double)params_budget(s->problem->params);
 }
 
@@ -121,7 +123,7 @@ static int room_triangles(struct subspace *s, size_t most,
 static int subspace_make_room(struct subspace *s, size_t most,
                               struct klr_error *err)
 {
-    double need = subspace_bytes(s->problem, most) - params_beside;
+    double need = subspace_bytes(s, most) - params_beside;
     double budget = (double)params_budget(s->problem->params);
     int code = 0;
     if (!subspace_fits(s, most))
@@ -142,18 +144,20 @@ static int subspace_make_room(struct subspace *s, size_t most,
 
 static int subspace_create(struct subspace *s,
                            const struct binary_problem *problem,
-                           struct klr_error *err)
+                           size_t machines, struct klr_error *err)
 {
     size_t n = problem->n, i = 0;
-    *s = (struct subspace){
-        .problem = problem, .n = n, .tolerance = pivot_tolerance(problem)};
+    *s = (struct subspace){.problem = problem,
+                           .machines = machines,
+                           .n = n,
+                           .tolerance = pivot_tolerance(problem)};
     s->excess = s->excess_error = NAN;
     s->r.pool = s->h.pool = problem->op->pool;
     s->r.dense = s->h.dense = klr_dense();
     int code = subspace_make_room(s, points_most(problem), err);
     if (!code)
         code = fit_create(&s->all, n, err);
-    if (code)
+    if (code || (code = subspace_share(s, problem, machines, err)))
         return code;
     if (!(s->place = klr_alloc(n, sizeof *s->place, err)) ||
         !(s->diagonal = klr_alloc(n, sizeof *s->diagonal, err)) ||
@@ -185,6 +189,7 @@ static void subspace_free(struct subspace *s)
     klr_free(s->du);
     klr_free(s->dual);
     klr_free(s->store);
+    share_free(s);
 }
 
 /* ---- start and end ---- */
@@ -306,24 +311,44 @@ static int subspace_at(struct subspace *s, double c, struct solution *solution,
     return code;
 }
 
-static int subspace_solve(const struct binary_problem *problem,
-                          struct solution *solution, struct klr_error *err)
+/* At each C, from the w of the points' growth on. */
+static int subspace_path(struct subspace *s, size_t q,
+                         struct solution *solution, struct klr_error *err)
 {
-    const struct klr_reals *cost = &problem->params->cost;
+    const struct klr_reals *cost = &s->problem->params->cost;
+    subspace_turn(s, q);
+    int code = subspace_draw(s, sample_wanted(s->m), err);
+    for (size_t t = 0; t < cost->count && !code; t++) {
+        clock_path(s->problem->clock, q * cost->count + t,
+                   s->machines * cost->count);
+        code = subspace_at(s, cost->value[t], &solution[t], err);
+    }
+    return code;
+}
+
+static int subspace_solve_all(const struct binary_problem *problems,
+                              size_t machines, struct solution *const *solution,
+                              struct klr_error *err)
+{
+    const struct klr_reals *cost = &problems->params->cost;
     struct subspace s;
-    int code = subspace_create(&s, problem, err);
+    int code = subspace_create(&s, problems, machines, err);
     if (!code) {
         s.progress.phase = "points";
         code = subspace_choose(&s, cost->value[cost->count / 2], err);
         s.progress.phase = NULL;
         s.chosen_entries = s.entries;
     }
-    if (!code)
-        code = subspace_draw(&s, sample_wanted(s.m), err);
-    for (size_t t = 0; t < cost->count && !code; t++) {
-        clock_path(problem->clock, t, cost->count);
-        code = subspace_at(&s, cost->value[t], &solution[t], err);
+    for (size_t q = 0; q < machines && !code; q++) {
+        code = subspace_path(&s, q, solution[q], err);
+        s.chosen_entries = s.flops = 0; /* of the first machine's report */
     }
     subspace_free(&s);
     return code;
+}
+
+static int subspace_solve(const struct binary_problem *problem,
+                          struct solution *solution, struct klr_error *err)
+{
+    return subspace_solve_all(problem, 1, &solution, err);
 }

@@ -304,6 +304,17 @@ static int system_finish(const struct training *training,
     return code;
 }
 
+/* How machines of a group are solved together, or NULL. */
+static solve_all_fn *system_together(const struct training *training)
+{
+    const struct system *system = training->system;
+    if (training->multiclass == KLR_SOFTMAX)
+        return system->softmax;
+    return system->solve && training->params->basis == KLR_BASIS_AUTO
+               ? NULL
+               : system->solve_all;
+}
+
 /* `count` binary problems on the same examples, for each C. */
 static int system_solve(const struct training *training,
                         const struct binary_problem *binary,
@@ -311,9 +322,7 @@ static int system_solve(const struct training *training,
                         struct klr_error *err)
 {
     const struct system *system = training->system;
-    solve_all_fn *solve_all = training->multiclass == KLR_SOFTMAX
-                                  ? system->softmax
-                                  : system->solve_all;
+    solve_all_fn *solve_all = system_together(training);
     size_t together = solve_all ? count : 1;
     int code = 0;
     for (size_t m = 0; m < count && !code; m += together) {

@@ -34,7 +34,8 @@ struct system {
     enum system_leave_out leave_out;
     double eps;      /* where -e is not given */
     double grid_eps; /* the same for the points of a grid, or 0: as eps */
-    /* One of them: machine by machine, or those of a group together. */
+    /* One of them: machine by machine, or those of a group together. With both,
+     * together, where no machine finds a size of its basis for itself. */
     solve_fn *solve;
     solve_all_fn *solve_all;
     double (*bytes)(size_t n); /* allocated for n examples, beside tiles of K;

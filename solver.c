@@ -128,6 +128,7 @@
 #include "solver/train/settle.c"    /* what parameters leave open, checks */
 #include "solver/train/weights.c"   /* of classes and examples */
 #include "solver/train/groups.c"    /* machines that are solved together */
+#include "solver/train/shared_points.c" /* that all pairs have */
 #include "solver/train/reports.c"   /* what solutions add up to */
 #include "solver/train/calibrate.c" /* links fitted on decision values */
 #include "solver/train/loo.c"       /* approximate leave-one-out */

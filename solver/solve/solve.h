@@ -123,6 +123,12 @@ typedef int solve_all_fn(const struct binary_problem *problems, size_t machines,
                          struct solution *const *solution,
                          struct klr_error *err);
 
+/* Choose points that machines are to share, at the only C of their params:
+ * chosen (n) is true of them. *passes is what that took, in products of all
+ * examples with them. */
+typedef int choose_fn(const struct binary_problem *problems, size_t machines,
+                      bool *chosen, double *passes, struct klr_error *err);
+
 /* ---- certificates, the verdict: see certificate.c ---- */
 
 /* Objectives of a model are right to this part of them. */

@@ -326,19 +326,41 @@ static int subspace_path(struct subspace *s, size_t q,
     return code;
 }
 
+/* The points, at the middle C. */
+static int subspace_begin(struct subspace *s,
+                          const struct binary_problem *problems,
+                          size_t machines, struct klr_error *err)
+{
+    const struct klr_reals *cost = &problems->params->cost;
+    int code = subspace_create(s, problems, machines, err);
+    s->progress.phase = "points";
+    if (!code)
+        code = subspace_choose(s, cost->value[cost->count / 2], err);
+    s->progress.phase = NULL;
+    s->chosen_entries = s->entries;
+    return code;
+}
+
+static int subspace_choose_points(const struct binary_problem *problems,
+                                  size_t machines, bool *chosen, double *passes,
+                                  struct klr_error *err)
+{
+    struct subspace s;
+    int code = subspace_begin(&s, problems, machines, err);
+    memset(chosen, 0, problems->n * sizeof *chosen);
+    for (size_t k = 0; k < s.m && !code; k++)
+        chosen[s.member[k]] = true;
+    *passes = s.m > 0 ? s.entries / ((double)s.n * (double)s.m) : 0;
+    subspace_free(&s);
+    return code;
+}
+
 static int subspace_solve_all(const struct binary_problem *problems,
                               size_t machines, struct solution *const *solution,
                               struct klr_error *err)
 {
-    const struct klr_reals *cost = &problems->params->cost;
     struct subspace s;
-    int code = subspace_create(&s, problems, machines, err);
-    if (!code) {
-        s.progress.phase = "points";
-        code = subspace_choose(&s, cost->value[cost->count / 2], err);
-        s.progress.phase = NULL;
-        s.chosen_entries = s.entries;
-    }
+    int code = subspace_begin(&s, problems, machines, err);
     for (size_t q = 0; q < machines && !code; q++) {
         code = subspace_path(&s, q, solution[q], err);
         s.chosen_entries = s.flops = 0; /* of the first machine's report */

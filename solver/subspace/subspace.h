@@ -13,5 +13,6 @@
 static solve_fn subspace_solve;
 /* The same for machines that share their points: params->basis in all. */
 static solve_all_fn subspace_solve_all;
+static choose_fn subspace_choose_points;
 
 #endif

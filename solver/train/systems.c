@@ -28,7 +28,7 @@ static const struct system systems[] = {
     {SYSTEM(KLR, NEWTON, KERNEL), .on_basis = true, .needs_psd = true,
      .merges = true, .leave_out = LEAVE_OUT_SOLVER, .bias = BIAS_EITHER,
      .gap = GAP_IS_EPS, .eps = 1e-6, .grid_eps = 1e-3, .solve = subspace_solve,
-     .solve_all = subspace_solve_all},
+     .solve_all = subspace_solve_all, .choose = subspace_choose_points},
     {SYSTEM(KLR, SMO, KERNEL), .merges = true, .bias = BIAS_ALWAYS,
      .gap = GAP_STOPS, .leave_out = LEAVE_OUT_KERNELS, .eps = 1e-3,
      .solve = smo_solve},

@@ -38,6 +38,7 @@ struct system {
      * together, where no machine finds a size of its basis for itself. */
     solve_fn *solve;
     solve_all_fn *solve_all;
+    choose_fn *choose; /* of points that all pairs share; NULL: it is theirs */
     double (*bytes)(size_t n); /* allocated for n examples, beside tiles of K;
                                   NULL: works on a cache of its rows, or asks
                                   for tiles itself */
@@ -102,10 +103,13 @@ struct training {
     double *class_weight; /* (k) C of each class, over C */
     double *weight;       /* (n) C_i / C */
     bool *given;          /* (n) points that a model has; NULL: it chooses */
-    double *diagonal;     /* (n) K_ii */
-    double most;          /* max |K_ii| */
-    bool leave_out;       /* groups and ensembles have a shift */
-    double taken;         /* bytes of params_beside that a fold has */
+    bool *chosen;     /* (parts + 1, n) points that pairs share, of trainings
+                             without a part and of that of all; NULL: none */
+    bool *is_chosen;  /* (parts + 1) they are known */
+    double *diagonal; /* (n) K_ii */
+    double most;      /* max |K_ii| */
+    bool leave_out;   /* groups and ensembles have a shift */
+    double taken;     /* bytes of params_beside that a fold has */
     struct clock clock;
     struct klr_arena arena; /* all that is allocated */
 };
@@ -182,6 +186,17 @@ static int group_create(struct machine_group *group,
 static void group_free(struct machine_group *group);
 static void group_choose(struct machine_group *group,
                          const struct training *training, size_t g);
+
+/* ---- points that all pairs share: see shared_points.c ---- */
+
+/* Where pairs are to share them, room for training->chosen. */
+static int shared_points_create(struct training *training,
+                                struct klr_error *err);
+/* Have them chosen, unless they are known, or pairs share none; *passes is what
+ * that took. */
+static int shared_points_choose(struct training *training,
+                                struct held_out held_out, double *passes,
+                                struct klr_error *err);
 
 /* ---- teams: see team.c ---- */
 

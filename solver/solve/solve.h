@@ -39,7 +39,10 @@ static struct submatrix problem_matrix(const struct binary_problem *problem);
 static bool problem_shares_tiles(const struct binary_problem *problem);
 
 struct solution {
-    double *beta; /* (n), owned by the caller */
+    double *beta;  /* (n), owned by the caller */
+    double *shift; /* (n) the caller's, or NULL: not wanted. What leaving out an
+                      example changes its decision value by, of solvers with
+                      LEAVE_OUT_SOLVER */
     double rho;
     double primal, dual;
     double lambda_bound; /* where params ask for it */
@@ -119,6 +122,12 @@ typedef int solve_fn(const struct binary_problem *problem,
 typedef int solve_all_fn(const struct binary_problem *problems, size_t machines,
                          struct solution *const *solution,
                          struct klr_error *err);
+
+/* Choose points that machines are to share, at the only C of their params:
+ * chosen (n) is true of them. *passes is what that took, in products of all
+ * examples with them. */
+typedef int choose_fn(const struct binary_problem *problems, size_t machines,
+                      bool *chosen, double *passes, struct klr_error *err);
 
 /* ---- certificates, the verdict: see certificate.c ---- */
 

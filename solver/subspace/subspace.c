@@ -52,18 +52,21 @@ static size_t points_most(const struct binary_problem *problem)
 }
 
 /* All that is allocated, but for entries of K that are kept. */
-static double subspace_bytes(const struct binary_problem *problem, size_t most)
+static double subspace_bytes(const struct subspace *s, size_t most)
 {
+    const struct binary_problem *problem = s->problem;
     double n = (double)problem->n, m = (double)most;
     double rows = (double)sample_most(sample_wanted(most), problem->n);
     return point_sweep_bytes(problem, most) +
-           2 * (double)panels_size(most) * sizeof(double) +
-           rows * (m + KLR_BAND) * sizeof(float) + 16 * n * sizeof(double);
+           2 * (double)panels_size(most + 1) * sizeof(double) +
+           rows * (m + KLR_BAND) * sizeof(float) + 16 * n * sizeof(double) +
+           share_bytes(s->machines, problem->n, most) +
+           (problem->params->loo ? leave_out_bytes(problem, most) : 0);
 }
 
 static bool subspace_fits(const struct subspace *s, size_t most)
 {
-    double need = subspace_bytes(s->problem, most) - params_beside;
+    double need = subspace_bytes(s, most) - params_beside;
     return need <= (double)params_budget(s->problem->params);
 }
 
@@ -113,14 +116,14 @@ static int room_triangles(struct subspace *s, size_t most,
     s->r.value = r;
     klr_free(s->h.value);
     s->have_h = false;
-    s->h.value = klr_alloc(panels_size(most), sizeof *s->h.value, err);
+    s->h.value = klr_alloc(panels_size(most + 1), sizeof *s->h.value, err);
     return s->h.value ? 0 : KLR_E_MEMORY;
 }
 
 static int subspace_make_room(struct subspace *s, size_t most,
                               struct klr_error *err)
 {
-    double need = subspace_bytes(s->problem, most) - params_beside;
+    double need = subspace_bytes(s, most) - params_beside;
     double budget = (double)params_budget(s->problem->params);
     int code = 0;
     if (!subspace_fits(s, most))
@@ -141,18 +144,20 @@ static int subspace_make_room(struct subspace *s, size_t most,
 
 static int subspace_create(struct subspace *s,
                            const struct binary_problem *problem,
-                           struct klr_error *err)
+                           size_t machines, struct klr_error *err)
 {
     size_t n = problem->n, i = 0;
-    *s = (struct subspace){
-        .problem = problem, .n = n, .tolerance = pivot_tolerance(problem)};
+    *s = (struct subspace){.problem = problem,
+                           .machines = machines,
+                           .n = n,
+                           .tolerance = pivot_tolerance(problem)};
     s->excess = s->excess_error = NAN;
     s->r.pool = s->h.pool = problem->op->pool;
     s->r.dense = s->h.dense = klr_dense();
     int code = subspace_make_room(s, points_most(problem), err);
     if (!code)
         code = fit_create(&s->all, n, err);
-    if (code)
+    if (code || (code = subspace_share(s, problem, machines, err)))
         return code;
     if (!(s->place = klr_alloc(n, sizeof *s->place, err)) ||
         !(s->diagonal = klr_alloc(n, sizeof *s->diagonal, err)) ||
@@ -184,6 +189,7 @@ static void subspace_free(struct subspace *s)
     klr_free(s->du);
     klr_free(s->dual);
     klr_free(s->store);
+    share_free(s);
 }
 
 /* ---- start and end ---- */
@@ -244,6 +250,7 @@ static void subspace_finish(struct subspace *s, enum klr_status status,
                                   .iterations = s->progress.iterations,
                                   .flops = s->flops,
                                   .fall = NAN,
+                                  .shift = solution->shift,
                                   .size = s->size,
                                   .precision = KLR_DOUBLE};
     memcpy(s->v, s->w, s->m * sizeof *s->w);
@@ -293,6 +300,10 @@ static int subspace_at(struct subspace *s, double c, struct solution *solution,
         status < KLR_TIME_LIMIT && isfinite(s->objective))
         code = subspace_bound(s, params->basis_bound == KLR_BOUND_EXACT,
                               &report, err);
+    s->progress.phase = "leave-one-out";
+    if (!code && solution->shift)
+        code = subspace_leave_out(s, solution->shift, err);
+    s->progress.phase = NULL;
     if (!code)
         subspace_finish(s, gravest(status, s->problem->clock->status),
                         solution);
@@ -300,24 +311,66 @@ static int subspace_at(struct subspace *s, double c, struct solution *solution,
     return code;
 }
 
-static int subspace_solve(const struct binary_problem *problem,
-                          struct solution *solution, struct klr_error *err)
+/* At each C, from the w of the points' growth on. */
+static int subspace_path(struct subspace *s, size_t q,
+                         struct solution *solution, struct klr_error *err)
 {
-    const struct klr_reals *cost = &problem->params->cost;
-    struct subspace s;
-    int code = subspace_create(&s, problem, err);
-    if (!code) {
-        s.progress.phase = "points";
-        code = subspace_choose(&s, cost->value[cost->count / 2], err);
-        s.progress.phase = NULL;
-        s.chosen_entries = s.entries;
-    }
-    if (!code)
-        code = subspace_draw(&s, sample_wanted(s.m), err);
+    const struct klr_reals *cost = &s->problem->params->cost;
+    subspace_turn(s, q);
+    int code = subspace_draw(s, sample_wanted(s->m), err);
     for (size_t t = 0; t < cost->count && !code; t++) {
-        clock_path(problem->clock, t, cost->count);
-        code = subspace_at(&s, cost->value[t], &solution[t], err);
+        clock_path(s->problem->clock, q * cost->count + t,
+                   s->machines * cost->count);
+        code = subspace_at(s, cost->value[t], &solution[t], err);
+    }
+    return code;
+}
+
+/* The points, at the middle C. */
+static int subspace_begin(struct subspace *s,
+                          const struct binary_problem *problems,
+                          size_t machines, struct klr_error *err)
+{
+    const struct klr_reals *cost = &problems->params->cost;
+    int code = subspace_create(s, problems, machines, err);
+    s->progress.phase = "points";
+    if (!code)
+        code = subspace_choose(s, cost->value[cost->count / 2], err);
+    s->progress.phase = NULL;
+    s->chosen_entries = s->entries;
+    return code;
+}
+
+static int subspace_choose_points(const struct binary_problem *problems,
+                                  size_t machines, bool *chosen, double *passes,
+                                  struct klr_error *err)
+{
+    struct subspace s;
+    int code = subspace_begin(&s, problems, machines, err);
+    memset(chosen, 0, problems->n * sizeof *chosen);
+    for (size_t k = 0; k < s.m && !code; k++)
+        chosen[s.member[k]] = true;
+    *passes = s.m > 0 ? s.entries / ((double)s.n * (double)s.m) : 0;
+    subspace_free(&s);
+    return code;
+}
+
+static int subspace_solve_all(const struct binary_problem *problems,
+                              size_t machines, struct solution *const *solution,
+                              struct klr_error *err)
+{
+    struct subspace s;
+    int code = subspace_begin(&s, problems, machines, err);
+    for (size_t q = 0; q < machines && !code; q++) {
+        code = subspace_path(&s, q, solution[q], err);
+        s.chosen_entries = s.flops = 0; /* of the first machine's report */
     }
     subspace_free(&s);
     return code;
+}
+
+static int subspace_solve(const struct binary_problem *problem,
+                          struct solution *solution, struct klr_error *err)
+{
+    return subspace_solve_all(problem, 1, &solution, err);
 }

@@ -98,19 +98,56 @@ static void choose_some(struct subspace *s, size_t *item, double sign,
     s->m += count;
 }
 
-/* As many of either class, but no more than there are. */
-static void choose_balanced(struct subspace *s, size_t *item, size_t wanted,
-                            uint64_t *random)
+/* y of class q, of the problem's two or of those of machines, each its own. */
+static double choose_class(struct subspace *s, size_t q)
 {
-    size_t positive = 0, half = wanted / 2;
-    for (size_t i = 0; i < s->n; i++)
-        positive += s->problem->y[i] > 0;
-    size_t negative = s->n - positive;
-    size_t more = positive < wanted - half ? positive : wanted - half;
-    if (negative < wanted - more)
-        more = wanted - negative;
-    choose_some(s, item, 1, more, random);
-    choose_some(s, item, -1, wanted - more, random);
+    if (!s->shared)
+        return q == 0 ? 1 : -1;
+    subspace_turn(s, q);
+    return 1;
+}
+
+/* part (classes), their sizes, become as equal parts of `wanted` as they allow.
+ */
+static void choose_parts(size_t *part, size_t classes, size_t wanted)
+{
+    size_t low = 0, high = wanted, sum = 0;
+    while (low < high) {
+        size_t level = low + (high - low + 1) / 2;
+        sum = 0;
+        for (size_t q = 0; q < classes; q++)
+            sum += part[q] < level ? part[q] : level;
+        if (sum <= wanted)
+            low = level;
+        else
+            high = level - 1;
+    }
+    sum = 0;
+    for (size_t q = 0; q < classes; q++)
+        sum += part[q] < low ? part[q] : low;
+    for (size_t q = 0; q < classes; q++)
+        if (part[q] > low)
+            part[q] = low + (sum++ < wanted);
+}
+
+/* As many of each class, but no more than there are. */
+static int choose_balanced(struct subspace *s, size_t *item, size_t wanted,
+                           uint64_t *random, struct klr_error *err)
+{
+    size_t classes = s->shared ? s->machines : 2;
+    size_t *part = klr_zalloc(classes, sizeof *part, err);
+    if (!part)
+        return KLR_E_MEMORY;
+    for (size_t q = 0; q < classes; q++) {
+        double sign = choose_class(s, q);
+        for (size_t i = 0; i < s->n; i++)
+            part[q] += s->problem->y[i] == sign;
+    }
+    choose_parts(part, classes, wanted);
+    for (size_t q = 0; q < classes; q++)
+        choose_some(s, item, choose_class(s, q), part[q], random);
+    klr_free(part);
+    return 0;
 }
 
 static void choose_given(struct subspace *s)
@@ -120,24 +157,33 @@ static void choose_given(struct subspace *s)
             s->member[s->m++] = i;
 }
 
-/* SUBSPACE_START points, or as many as there are to be. */
+/* Points that growth begins with: a few of each class. */
+static size_t choose_start(const struct subspace *s)
+{
+    size_t few = SUBSPACE_OF_CLASS * s->machines;
+    return few > SUBSPACE_START ? few : SUBSPACE_START;
+}
+
+/* Those, or as many as there are to be. */
 static int choose_first(struct subspace *s, struct klr_error *err)
 {
     int choice = s->problem->params->basis_choice;
     uint64_t random = (uint64_t)s->problem->params->seed;
-    bool grows = choice == KLR_BASIS_GROW && s->most > SUBSPACE_START;
+    bool grows = choice == KLR_BASIS_GROW && s->most > choose_start(s);
+    size_t wanted = grows ? choose_start(s) : s->most;
     size_t *item = klr_alloc(s->n, sizeof *item, err);
     if (!item)
         return KLR_E_MEMORY;
+    int code = 0;
     s->m = 0;
     if (s->problem->given)
         choose_given(s);
     else if (choice == KLR_BASIS_UNIFORM)
         choose_some(s, item, 0, s->most, &random);
     else
-        choose_balanced(s, item, grows ? SUBSPACE_START : s->most, &random);
+        code = choose_balanced(s, item, wanted, &random, err);
     klr_free(item);
-    return subspace_span(s, 0, err);
+    return code ? code : subspace_span(s, 0, err);
 }
 
 /* The size of the basis, and room for it. */
@@ -159,8 +205,12 @@ static int subspace_choose(struct subspace *s, double c, struct klr_error *err)
     int code = 0;
     if (params->basis == KLR_BASIS_AUTO)
         code = choose_size(s, c, err);
-    subspace_start(s, c);
-    s->sample.rho = s->all.rho;
+    for (size_t q = 0; q < s->machines; q++) {
+        subspace_turn(s, q);
+        subspace_start(s, c);
+        s->sample.rho = s->all.rho;
+        subspace_keep(s, q);
+    }
     if (!code)
         code = choose_first(s, err);
     if (code || s->problem->given || params->basis_choice != KLR_BASIS_GROW)

@@ -11,6 +11,9 @@
  * With h = (K - Q)_cN g and G = (K - Q)_cc of the candidates c, the one that
  * has the largest h_c^2 / G_cc joins, h and G lose what it spans, and so on.
  *
+ * For several machines that share points the bounds are summed: candidates are
+ * drawn by the sum of their |g_i|, and chosen by that of their h_c^2 / G_cc.
+ *
  * The number of points doubles from round to round.
  */
 #include "solver/subspace/subspace_parts.h"
@@ -31,11 +34,12 @@ struct growth {
     size_t *member;          /* (count) local index, ascending */
     size_t *position;        /* (count) */
     struct klr_range *range; /* (count) the same */
-    double *h, *diagonal;    /* (count) */
+    double *h;               /* (machines, pitch) */
+    double *diagonal;        /* (count) */
     float *gram;             /* (pitch, pitch) G */
     float *x;                /* (most, pitch) R^-T K[points, candidates] */
     float *column;           /* (most, pitch) of those that have joined */
-    double *coef;            /* (most) R^-1 B'g */
+    double *coef;            /* (machines, most) R^-1 B'g */
     double *work;            /* (threads, most, KLR_BAND) */
 };
 
@@ -49,12 +53,12 @@ static int growth_create(struct growth *g, struct subspace *s, size_t most,
     if (!(g->member = klr_alloc(most, sizeof *g->member, err)) ||
         !(g->position = klr_alloc(most, sizeof *g->position, err)) ||
         !(g->range = klr_alloc(most, sizeof *g->range, err)) ||
-        !(g->h = klr_alloc(most, sizeof *g->h, err)) ||
+        !(g->h = klr_alloc(s->machines, pitch * sizeof *g->h, err)) ||
         !(g->diagonal = klr_alloc(most, sizeof *g->diagonal, err)) ||
         !(g->gram = klr_zalloc(pitch + 1, pitch * sizeof(float), err)) ||
         !(g->x = klr_zalloc(points + 1, pitch * sizeof(float), err)) ||
         !(g->column = klr_alloc(s->most, pitch * sizeof(float), err)) ||
-        !(g->coef = klr_alloc(s->most, sizeof *g->coef, err)) ||
+        !(g->coef = klr_alloc(s->machines, s->most * sizeof *g->coef, err)) ||
         !(g->work =
               klr_alloc(threads * points, KLR_BAND * sizeof(double), err)))
         return KLR_E_MEMORY;
@@ -77,16 +81,26 @@ static void growth_free(struct growth *g)
 
 /* ---- candidates ---- */
 
+/* size (n) = |g_i|, summed over machines; 0 of points. */
+static void growth_sizes(const struct subspace *s, double *size)
+{
+    memset(size, 0, s->n * sizeof *size);
+    for (size_t q = 0; q < s->machines; q++) {
+        const double *target = subspace_target(s, q);
+        for (size_t i = 0; i < s->n; i++)
+            size[i] += fabs(target[i]);
+    }
+    for (size_t k = 0; k < s->m; k++)
+        size[s->member[k]] = 0;
+}
+
 /* At most `wanted`, one at each of as many equal steps of the sum of |g|. */
 static void growth_draw(struct growth *g, size_t wanted, uint64_t *random)
 {
     struct subspace *s = g->s;
     double total = 0, sum = 0;
-    double *size = s->du; /* |g_i|, 0 of points */
-    for (size_t i = 0; i < s->n; i++)
-        size[i] = fabs(s->all.g[i]);
-    for (size_t k = 0; k < s->m; k++)
-        size[s->member[k]] = 0;
+    double *size = s->du;
+    growth_sizes(s, size);
     for (size_t i = 0; i < s->n; i++)
         total += size[i];
     double step = total / (double)wanted;
@@ -105,21 +119,48 @@ static void growth_draw(struct growth *g, size_t wanted, uint64_t *random)
     }
 }
 
+/* out (machines; stride) = K of the sweep's points times g. False: it was
+ * ended. */
+static bool growth_gather(const struct subspace *s, struct point_sweep *sweep,
+                          double *out, size_t stride)
+{
+    bool whole = true;
+    for (size_t q = 0; q < s->machines && whole; q += SWEEP_VECTORS) {
+        struct point_sweep_product p = {.sweep = sweep, .precision = KLR_FLOAT};
+        for (size_t v = 0; v < SWEEP_VECTORS && q + v < s->machines; v++) {
+            p.t[v] = subspace_target(s, q + v);
+            p.sum[v] = out + (q + v) * stride;
+        }
+        whole = point_sweep_run(&p);
+    }
+    return whole;
+}
+
 /* h = K_cN g. */
 static bool growth_multiply(struct growth *g, struct klr_error *err, int *code)
 {
     struct subspace *s = g->s;
     struct point_sweep sweep;
-    struct point_sweep_product p = {.sweep = &sweep,
-                                    .precision = KLR_FLOAT,
-                                    .t = {s->all.g},
-                                    .sum = {g->h}};
     *code = point_sweep_create(&sweep, s->problem, g->position, g->count, 0,
                                &s->entries, err);
     sweep.count = g->count;
-    bool whole = !*code && point_sweep_run(&p);
+    bool whole = !*code && growth_gather(s, &sweep, g->h, g->pitch);
     point_sweep_free(&sweep);
     return whole;
+}
+
+/* h of some candidates loses what the points span: x has K there. */
+static void candidate_reduce(const struct growth *g, size_t first, size_t rows,
+                             const double *x)
+{
+    const struct subspace *s = g->s;
+    for (size_t q = 0; q < s->machines; q++) {
+        const double *coef = g->coef + q * s->most;
+        double *h = g->h + q * g->pitch + first;
+        for (size_t k = 0; k < s->m; k++)
+            for (size_t c = 0; c < rows; c++)
+                h[c] -= coef[k] * x[k * KLR_BAND + c];
+    }
 }
 
 /* Some candidates: h less what the points span, and their columns of x. */
@@ -134,9 +175,7 @@ static void candidate_task(void *context, size_t task, size_t thread)
     memset(x, 0, points * KLR_BAND * sizeof *x);
     operator_block(s->problem->op, thread, s->position, s->m,
                    set_of(g->range + first, rows), KLR_DOUBLE, x, KLR_BAND);
-    for (size_t k = 0; k < s->m; k++)
-        for (size_t c = 0; c < rows; c++)
-            g->h[first + c] -= g->coef[k] * x[k * KLR_BAND + c];
+    candidate_reduce(g, first, rows, x);
     panels_divide(&s->r, x);
     for (size_t k = 0; k < s->m; k++)
         for (size_t c = 0; c < KLR_BAND; c++)
@@ -175,15 +214,13 @@ static bool growth_prepare(struct growth *g, struct klr_error *err, int *code)
     struct subspace *s = g->s;
     struct klr_pool *pool = s->problem->op->pool;
     size_t bands = panels_bands(g->count);
-    struct point_sweep_product p = {.sweep = &s->sweep,
-                                    .precision = KLR_FLOAT,
-                                    .t = {s->all.g},
-                                    .sum = {g->coef}};
     *code = 0;
-    if (!point_sweep_run(&p))
+    if (!growth_gather(s, &s->sweep, g->coef, s->most))
         return false;
-    panels_forward(&s->r, g->coef);
-    panels_backward(&s->r, g->coef);
+    for (size_t q = 0; q < s->machines; q++) {
+        panels_forward(&s->r, g->coef + q * s->most);
+        panels_backward(&s->r, g->coef + q * s->most);
+    }
     bool whole = growth_multiply(g, err, code) &&
                  klr_pool_run(pool, bands, candidate_task, g) &&
                  klr_pool_run(pool, bands * (bands + 1) / 2, residual_task, g);
@@ -202,7 +239,9 @@ static size_t growth_best(const struct growth *g)
     size_t best = g->count;
     double most = 0;
     for (size_t c = 0; c < g->count; c++) {
-        double d = g->diagonal[c], fall = g->h[c] * g->h[c];
+        double d = g->diagonal[c], fall = 0;
+        for (size_t q = 0; q < s->machines; q++)
+            fall += g->h[q * g->pitch + c] * g->h[q * g->pitch + c];
         if (d > fmax(grow_least, s->tolerance) * s->diagonal[g->member[c]] &&
             fall > most * d) {
             most = fall / d;
@@ -210,6 +249,24 @@ static size_t growth_best(const struct growth *g)
         }
     }
     return best;
+}
+
+/* h and the diagonal of G lose what candidate a spans; `column` is its column
+ * of G, which is scaled. */
+static void growth_remove(struct growth *g, size_t a, float *column)
+{
+    double root = sqrt(g->diagonal[a]);
+    float scale = (float)(1 / root);
+    for (size_t c = 0; c < g->count; c++) {
+        double v = (double)(column[c] *= scale);
+        g->diagonal[c] -= v * v;
+    }
+    for (size_t q = 0; q < g->s->machines; q++) {
+        double *h = g->h + q * g->pitch, along = h[a] / root;
+        for (size_t c = 0; c < g->count; c++)
+            h[c] -= along * (double)column[c];
+    }
+    g->diagonal[a] = 0;
 }
 
 /* At most `wanted` candidates join the points. */
@@ -228,14 +285,7 @@ static void growth_pursue(struct growth *g, size_t wanted)
             for (size_t c = 0; c < g->count; c++)
                 column[c] -= part * before[c];
         }
-        float scale = (float)(1 / sqrt(g->diagonal[a]));
-        double along = g->h[a] / sqrt(g->diagonal[a]);
-        for (size_t c = 0; c < g->count; c++) {
-            double v = (double)(column[c] *= scale);
-            g->h[c] -= along * v;
-            g->diagonal[c] -= v * v;
-        }
-        g->diagonal[a] = 0;
+        growth_remove(g, a, column);
         s->member[s->m++] = g->member[a];
     }
 }
@@ -258,6 +308,18 @@ static bool grow_fit(struct subspace *s, struct klr_error *err, int *code)
         return false;
     s->all.rho = s->sample.rho;
     subspace_evaluate(s, &s->all);
+    return true;
+}
+
+/* The same of each machine. */
+static bool grow_fit_all(struct subspace *s, struct klr_error *err, int *code)
+{
+    for (size_t q = 0; q < s->machines; q++) {
+        subspace_turn(s, q);
+        if (!grow_fit(s, err, code))
+            return false;
+        subspace_keep(s, q);
+    }
     return true;
 }
 
@@ -291,7 +353,8 @@ static int subspace_grow(struct subspace *s, struct klr_error *err)
     uint64_t random = (uint64_t)s->problem->params->seed;
     int code = 0;
     while (s->m > 0 && s->m < s->most && subspace_goes_on(s) &&
-           grow_fit(s, err, &code) && subspace_double(s, &random, err, &code))
+           grow_fit_all(s, err, &code) &&
+           subspace_double(s, &random, err, &code))
         ;
     return code;
 }

@@ -15,11 +15,12 @@
 /* ---- K of points and all examples: see subspace_sweep.c ---- */
 
 enum {
-    SHEET = 512,         /* examples whose entries are computed together */
-    SHEETS = 4,          /* of a task, and of a partial sum */
-    SWEEP_VECTORS = 2,   /* that points' kernels are summed with at once */
-    SUBSPACE_START = 32, /* points that growth begins with */
-    SUBSPACE_FEW = 512   /* points: so few have their Hessian by doubles */
+    SHEET = 512,           /* examples whose entries are computed together */
+    SHEETS = 4,            /* of a task, and of a partial sum */
+    SWEEP_VECTORS = 2,     /* that points' kernels are summed with at once */
+    SUBSPACE_START = 32,   /* points that growth begins with, ... */
+    SUBSPACE_OF_CLASS = 4, /* ... or so many for each of several machines */
+    SUBSPACE_FEW = 512     /* points: so few have their Hessian by doubles */
 };
 
 struct point_sweep {
@@ -82,8 +83,18 @@ static void fit_free(struct fit *fit);
 
 enum { SUBSPACE_VECTORS = 11 };
 
+/* A machine of several that share their points, while others are worked on. */
+struct shared_machine {
+    double *w;              /* (most) */
+    double *g;              /* (n) of the last fit that points grow by */
+    double rho, sample_rho; /* at all examples, at the sample */
+};
+
 struct subspace {
-    const struct binary_problem *problem;
+    const struct binary_problem *problem;  /* the one that is worked on */
+    const struct binary_problem *problems; /* (machines) that share points */
+    size_t machines;
+    struct shared_machine *shared; /* (machines) NULL: there is one alone */
     struct loss loss;
     size_t n, m, most;  /* examples; points, now and at most */
     size_t *member;     /* (most) local index of the points */
@@ -138,6 +149,21 @@ static void subspace_evaluate(const struct subspace *s, struct fit *fit);
 static double subspace_search(struct subspace *s, struct fit *fit,
                               const double *du);
 
+/* ---- machines that share points: see subspace_share.c ---- */
+
+/* Problems that differ in y alone, the first being s->problem. */
+static int subspace_share(struct subspace *s,
+                          const struct binary_problem *problems,
+                          size_t machines, struct klr_error *err);
+static void share_free(struct subspace *s);
+/* The bytes that it allocates. */
+static double share_bytes(size_t machines, size_t n, size_t most);
+/* Work on machine q, as it was kept; keep it as it is. */
+static void subspace_turn(struct subspace *s, size_t q);
+static void subspace_keep(struct subspace *s, size_t q);
+/* (n) g of machine q as it was kept, or of the only one as it is. */
+static const double *subspace_target(const struct subspace *s, size_t q);
+
 /* ---- points: see subspace_choose.c, subspace_grow.c ---- */
 
 /* The first m points of member become those of the subspace, without those that
@@ -151,7 +177,7 @@ static void subspace_start(struct subspace *s, double c);
 static int subspace_choose(struct subspace *s, double c, struct klr_error *err);
 /* From those that there are, by doubling. */
 static int subspace_grow(struct subspace *s, struct klr_error *err);
-/* From g at all examples to twice the points, or s->most; w is 0 on those that
+/* From g of all machines to twice the points, or s->most; w is 0 on those that
  * join. False: few did, the others being spanned already; or it was ended. */
 static bool subspace_double(struct subspace *s, uint64_t *random,
                             struct klr_error *err, int *code);
@@ -182,6 +208,17 @@ static bool subspace_fit_sample(struct subspace *s, double eps);
 static bool subspace_precondition(struct subspace *s);
 /* The same by W of all examples there. */
 static bool subspace_renew(struct subspace *s);
+/* x (panels_bands(m) KLR_BAND, KLR_BAND) = R^-T K[points, examples], rows of B
+ * transposed: of the examples row[first ..], or first .. where row is NULL; at
+ * most KLR_BAND of them. Within a task of `thread`. */
+static void subspace_whiten(const struct subspace *s, size_t thread,
+                            const size_t *row, size_t first, size_t rows,
+                            double *x);
+/* h = 0 of that size, at most m + 1; then h += A'A for A (rows, size to whole
+ * bands). False: the pool's watch ended it. */
+static void subspace_start_hessian(struct subspace *s, size_t size);
+static bool subspace_add_square(struct subspace *s, const void *a, size_t rows,
+                                enum klr_precision precision);
 /* z (m) = the inverse of h times x. */
 static void subspace_invert(const struct subspace *s, const double *x,
                             double *z);
@@ -190,6 +227,15 @@ static void subspace_invert(const struct subspace *s, const double *x,
 
 /* To a relative gap of `eps`; KLR_CONVERGED, or why not. */
 static enum klr_status subspace_newton(struct subspace *s, double eps);
+
+/* ---- leave-one-out: see subspace_loo.c ---- */
+
+/* shift (n) = what leaving out an example changes its decision value by, the
+ * points being held; 0 where the clock ends it. h is lost. KLR_E_MEMORY. */
+static int subspace_leave_out(struct subspace *s, double *shift,
+                              struct klr_error *err);
+/* The bytes that it allocates. */
+static double leave_out_bytes(const struct binary_problem *problem, size_t m);
 
 /* ---- all points: see subspace_bound.c ---- */
 

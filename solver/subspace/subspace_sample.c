@@ -82,23 +82,31 @@ struct whitening {
     double *x; /* (threads, pitch, KLR_BAND) */
 };
 
-/* Some rows of B: x = R^-T K[points, rows], transposed. */
+static void subspace_whiten(const struct subspace *s, size_t thread,
+                            const size_t *row, size_t first, size_t rows,
+                            double *x)
+{
+    struct klr_range range[KLR_BAND];
+    size_t ranges = 0;
+    for (size_t i = 0; i < rows; i++) {
+        size_t at = s->place[row ? row[first + i] : first + i];
+        ranges = set_append(range, ranges, (struct klr_range){at, at + 1});
+    }
+    memset(x, 0, sample_pitch(s) * KLR_BAND * sizeof *x);
+    operator_block(s->problem->op, thread, s->position, s->m,
+                   set_of(range, ranges), KLR_DOUBLE, x, KLR_BAND);
+    panels_divide(&s->r, x);
+}
+
+/* Some rows of B. */
 static void whiten_task(void *context, size_t task, size_t thread)
 {
     struct whitening *whitening = context;
     struct subspace *s = whitening->s;
-    struct klr_range range[KLR_BAND];
-    size_t first = task * KLR_BAND, pitch = sample_pitch(s), ranges = 0;
+    size_t first = task * KLR_BAND, pitch = sample_pitch(s);
     size_t rows = band_rows(s->sample.n, first);
     double *x = whitening->x + thread * pitch * KLR_BAND;
-    for (size_t i = 0; i < rows; i++) {
-        size_t at = s->place[s->row[first + i]];
-        ranges = set_append(range, ranges, (struct klr_range){at, at + 1});
-    }
-    memset(x, 0, pitch * KLR_BAND * sizeof *x);
-    operator_block(s->problem->op, thread, s->position, s->m,
-                   set_of(range, ranges), KLR_DOUBLE, x, KLR_BAND);
-    panels_divide(&s->r, x);
+    subspace_whiten(s, thread, s->row, first, rows, x);
     for (size_t i = 0; i < rows; i++)
         for (size_t k = 0; k < pitch; k++)
             s->b[(first + i) * pitch + k] =
@@ -174,27 +182,50 @@ static void weigh_task(void *context, size_t task, size_t thread)
     }
 }
 
-/* A block of the upper triangle of B'WB, the share of some rows. */
+struct row_square {
+    struct subspace *s;
+    const void *a; /* (rows, pitch) */
+    size_t rows, pitch;
+    enum klr_precision precision;
+};
+
+/* A block of the upper triangle of A'A. */
 static void square_task(void *context, size_t index, size_t thread)
 {
-    const struct weighing *w = context;
+    const struct row_square *w = context;
     struct subspace *s = w->s;
     double out[KLR_BAND * KLR_BAND];
-    size_t a = index, b = 0, pitch = sample_pitch(s);
+    size_t a = index, b = 0, bytes = klr_precision_bytes(w->precision);
     (void)thread;
     for (; a > b; b++)
         a -= b + 1;
-    const float *left = s->scaled + a * KLR_BAND;
-    const float *right = s->scaled + b * KLR_BAND;
-    if (s->m <= SUBSPACE_FEW)
-        s->h.dense->gram(w->rows, left, right, KLR_FLOAT, pitch, KLR_BAND,
+    const void *left = (const char *)w->a + a * KLR_BAND * bytes;
+    const void *right = (const char *)w->a + b * KLR_BAND * bytes;
+    if (w->precision == KLR_DOUBLE || s->h.n <= SUBSPACE_FEW)
+        s->h.dense->gram(w->rows, left, right, w->precision, w->pitch, KLR_BAND,
                          KLR_BAND, out);
     else
-        s->h.dense->syrk_rounded(w->rows, left, right, pitch, KLR_BAND,
+        s->h.dense->syrk_rounded(w->rows, left, right, w->pitch, KLR_BAND,
                                  KLR_BAND, out);
     double *to = panels_at(&s->h, a * KLR_BAND, b * KLR_BAND);
     for (size_t e = 0; e < KLR_BAND * KLR_BAND; e++)
         to[e] += out[e];
+}
+
+static bool subspace_add_square(struct subspace *s, const void *a, size_t rows,
+                                enum klr_precision precision)
+{
+    size_t bands = panels_bands(s->h.n);
+    struct row_square square = {s, a, rows, bands * KLR_BAND, precision};
+    return klr_pool_run(s->problem->op->pool, bands * (bands + 1) / 2,
+                        square_task, &square);
+}
+
+static void subspace_start_hessian(struct subspace *s, size_t size)
+{
+    s->h.n = size;
+    s->have_h = false;
+    memset(s->h.value, 0, panels_size(size) * sizeof(double));
 }
 
 /* h += I - mean mean' / sum W, where there is a bias. */
@@ -219,16 +250,14 @@ static void hessian_finish(struct subspace *s)
 static bool subspace_precondition(struct subspace *s)
 {
     struct klr_pool *pool = s->problem->op->pool;
-    size_t bands = panels_bands(s->m), n = s->sample.n;
+    size_t n = s->sample.n;
     struct weighing w = {.s = s};
     bool whole = true;
-    s->h.n = s->m;
-    s->have_h = false;
-    memset(s->h.value, 0, panels_size(s->m) * sizeof(double));
+    subspace_start_hessian(s, s->m);
     for (; w.first < n && whole; w.first += w.rows) {
         w.rows = n - w.first < SAMPLE_ROWS ? n - w.first : SAMPLE_ROWS;
         whole = klr_pool_run(pool, panels_bands(w.rows), weigh_task, &w) &&
-                klr_pool_run(pool, bands * (bands + 1) / 2, square_task, &w);
+                subspace_add_square(s, s->scaled, w.rows, KLR_FLOAT);
     }
     if (whole)
         hessian_finish(s);

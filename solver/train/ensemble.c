@@ -178,7 +178,8 @@ static int member_train(struct member *member, struct machine_team *team,
     training->op->evaluations = 0;
     group_choose(group, training, g);
     int code = group_train(group, training, team->fold, err);
-    if (!code && training->leave_out)
+    if (!code && training->leave_out &&
+        training->system->leave_out == LEAVE_OUT_KERNELS)
         code = group_leave_out(group, training, err);
     for (size_t t = 0; t < group->count && !code; t++) {
         report_start(&report[t]);

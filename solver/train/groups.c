@@ -109,6 +109,8 @@ static int training_create(struct training *training, struct klr_operator *op,
     code = class_weights(params, partition, training->class_weight, err);
     if (!code && params->n_points)
         code = given_points(training, err);
+    else if (!code)
+        code = shared_points_create(training, err);
     return code ? code
                 : example_weights(params, partition, training->class_weight,
                                   training->weight, err);
@@ -179,7 +181,8 @@ static int group_create(struct machine_group *group,
         !KLR_TAKE(arena, group->range, k, partition->folds + 1, err) ||
         !KLR_TAKE(arena, group->y, n, group->machines, err) ||
         !KLR_TAKE(arena, group->weight, n, 1, err) ||
-        (training->given && !KLR_TAKE(arena, group->given, n, 1, err)) ||
+        ((training->given || training->chosen) &&
+         !KLR_TAKE(arena, group->given, n, 1, err)) ||
         !KLR_TAKE(arena, group->beta, n, solutions, err) ||
         !KLR_TAKE_ZERO(arena, group->solution, solutions, 1, err) ||
         !KLR_TAKE_ZERO(arena, group->link, solutions, 1, err) ||
@@ -221,7 +224,10 @@ static void group_fill(struct machine_group *group,
                        const struct training *training,
                        struct held_out held_out)
 {
+    const bool *given = training->given;
     size_t count = 0, n = 0;
+    if (training->chosen)
+        given = training->chosen + held_out.part * training->partition->n;
     for (size_t j = 0; j < group->classes; j++) {
         size_t c = group->class[j], r = count;
         partition_kept(training->partition, c, held_out, group->range, &count);
@@ -229,13 +235,15 @@ static void group_fill(struct machine_group *group,
             for (size_t p = group->range[r].begin; p < group->range[r].end;
                  p++, n++) {
                 group->weight[n] = training->weight[p];
-                if (training->given)
-                    group->given[n] = training->given[p];
+                if (given)
+                    group->given[n] = given[p];
                 for (size_t m = 0; m < group->machines; m++)
                     group->y[m * group->stride + n] = group_sign(group, m, c);
             }
     }
     group->set = set_of(group->range, count);
+    if (training->chosen && n > 0 && !memchr(group->given, true, n))
+        group->given[0] = true; /* others have the kernels of all there is */
 }
 
 static double single_class_sign(const struct machine_group *group,
@@ -263,6 +271,8 @@ static void single_class_solution(struct machine_group *group,
         size_t s = machine * group->count + t;
         double *beta = group->solution[s].beta;
         memset(beta, 0, group->set.size * sizeof *beta);
+        if (group->solution[s].shift)
+            memset(group->solution[s].shift, 0, group->set.size * sizeof *beta);
         group->solution[s] = (struct solution){
             .beta = beta,
             .rho = -sign * log((double)n + 1),
@@ -302,6 +312,17 @@ static int system_finish(const struct training *training,
     return code;
 }
 
+/* How machines of a group are solved together, or NULL. */
+static solve_all_fn *system_together(const struct training *training)
+{
+    const struct system *system = training->system;
+    if (training->multiclass == KLR_SOFTMAX)
+        return system->softmax;
+    return system->solve && training->params->basis == KLR_BASIS_AUTO
+               ? NULL
+               : system->solve_all;
+}
+
 /* `count` binary problems on the same examples, for each C. */
 static int system_solve(const struct training *training,
                         const struct binary_problem *binary,
@@ -309,9 +330,7 @@ static int system_solve(const struct training *training,
                         struct klr_error *err)
 {
     const struct system *system = training->system;
-    solve_all_fn *solve_all = training->multiclass == KLR_SOFTMAX
-                                  ? system->softmax
-                                  : system->solve_all;
+    solve_all_fn *solve_all = system_together(training);
     size_t together = solve_all ? count : 1;
     int code = 0;
     for (size_t m = 0; m < count && !code; m += together) {
@@ -338,6 +357,15 @@ static int group_check_given(const struct machine_group *group,
                           n);
 }
 
+/* Where the solver is to put the shift of solution s. */
+static double *group_shift(const struct machine_group *group,
+                           const struct training *training, size_t s)
+{
+    return group->shift && training->system->leave_out == LEAVE_OUT_SOLVER
+               ? group->shift + s * group->stride
+               : NULL;
+}
+
 static int group_solve(struct machine_group *group, struct training *training,
                        struct held_out held_out, struct klr_error *err)
 {
@@ -346,12 +374,16 @@ static int group_solve(struct machine_group *group, struct training *training,
     struct solution **solution =
         klr_alloc(group->machines, sizeof *solution, err);
     size_t count = 0;
+    double passes;
     int code = KLR_E_MEMORY;
-    if (!binary || !solution)
+    if (!binary || !solution ||
+        (code = shared_points_choose(training, held_out, &passes, err)))
         goto done;
     group_fill(group, training, held_out);
-    for (size_t s = 0; s < group->machines * group->count; s++)
+    for (size_t s = 0; s < group->machines * group->count; s++) {
         group->solution[s].note = group->solution[s].link_note = KLR_NOTE_NONE;
+        group->solution[s].shift = group_shift(group, training, s);
+    }
     for (size_t m = 0; m < group->machines; m++) {
         double sign = single_class_sign(group, training->params, m);
         if (sign != 0) {
@@ -377,6 +409,8 @@ static int group_solve(struct machine_group *group, struct training *training,
     code = group_check_given(group, err);
     if (!code)
         code = system_solve(training, binary, solution, count, err);
+    for (size_t t = 0; t < group->count && count > 0; t++)
+        solution[0][t].basis.choice_passes += passes;
 done:
     klr_free(binary);
     klr_free(solution);

@@ -56,6 +56,8 @@ static double loo_bytes(const struct klr_params *params,
     enum klr_multiclass multiclass = multiclass_of(params, partition->k);
     size_t n = group_largest(multiclass, partition);
     double blocks = (double)panels_bands(n);
+    if (system_of(params, NULL)->leave_out != LEAVE_OUT_KERNELS)
+        return 0;
     double areas = blocks * (blocks + 1) / 2 + (double)threads * blocks;
     double outputs =
         (double)(params->cost.count * group_machines(multiclass, partition->k));

@@ -242,11 +242,10 @@ static int params_check_loo(const struct klr_params *params,
     if (params->folds)
         return klr_fail(err, KLR_E_USAGE,
                         "option --loo: it takes the place of folds (-v)");
-    if (!system->leave_out)
+    if (system->leave_out == LEAVE_OUT_NONE)
         return klr_fail(err, KLR_E_USAGE,
                         "option --loo: only klr with the regularizer kernel, "
-                        "by newton, smo or smo1, without --basis, has a closed "
-                        "form");
+                        "by newton, smo or smo1, has a closed form");
     if (params->multiclass == KLR_SOFTMAX)
         return klr_fail(err, KLR_E_USAGE,
                         "option --loo: a softmax has no closed form; what has: "

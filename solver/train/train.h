@@ -15,6 +15,9 @@
 /* The meaning of --gap to a solver: none, a condition to stop, another -e. */
 enum system_gap { GAP_NONE, GAP_STOPS, GAP_IS_EPS };
 enum system_bias { BIAS_EITHER, BIAS_ALWAYS, BIAS_NEVER };
+/* The closed form of leave-one-out, of kernels that are positive semidefinite:
+ * there is none; that of all kernels, see loo.c; or the solver's own. */
+enum system_leave_out { LEAVE_OUT_NONE, LEAVE_OUT_KERNELS, LEAVE_OUT_SOLVER };
 
 struct system {
     enum klr_model_type model;
@@ -23,18 +26,19 @@ struct system {
     bool needs_psd; /* takes positive semidefinite kernels only */
     enum system_bias bias;
     enum system_gap gap;
-    bool merges;     /* examples that repeat each other may be one, with the
+    bool merges;   /* examples that repeat each other may be one, with the
                         sum of their weights */
-    bool on_basis;   /* in the span of few kernels */
-    bool chooses;    /* points one by one, or takes those that are given */
-    bool fixed16;    /* products of 16-bit entries are of use */
-    bool leave_out;  /* leave-one-out has a closed form, of kernels that are
-                       positive semidefinite */
+    bool on_basis; /* in the span of few kernels */
+    bool chooses;  /* points one by one, or takes those that are given */
+    bool fixed16;  /* products of 16-bit entries are of use */
+    enum system_leave_out leave_out;
     double eps;      /* where -e is not given */
     double grid_eps; /* the same for the points of a grid, or 0: as eps */
-    /* One of them: machine by machine, or those of a group together. */
+    /* One of them: machine by machine, or those of a group together. With both,
+     * together, where no machine finds a size of its basis for itself. */
     solve_fn *solve;
     solve_all_fn *solve_all;
+    choose_fn *choose; /* of points that all pairs share; NULL: it is theirs */
     double (*bytes)(size_t n); /* allocated for n examples, beside tiles of K;
                                   NULL: works on a cache of its rows, or asks
                                   for tiles itself */
@@ -99,10 +103,13 @@ struct training {
     double *class_weight; /* (k) C of each class, over C */
     double *weight;       /* (n) C_i / C */
     bool *given;          /* (n) points that a model has; NULL: it chooses */
-    double *diagonal;     /* (n) K_ii */
-    double most;          /* max |K_ii| */
-    bool leave_out;       /* groups and ensembles have a shift */
-    double taken;         /* bytes of params_beside that a fold has */
+    bool *chosen;     /* (parts + 1, n) points that pairs share, of trainings
+                             without a part and of that of all; NULL: none */
+    bool *is_chosen;  /* (parts + 1) they are known */
+    double *diagonal; /* (n) K_ii */
+    double most;      /* max |K_ii| */
+    bool leave_out;   /* groups and ensembles have a shift */
+    double taken;     /* bytes of params_beside that a fold has */
     struct clock clock;
     struct klr_arena arena; /* all that is allocated */
 };
@@ -179,6 +186,17 @@ static int group_create(struct machine_group *group,
 static void group_free(struct machine_group *group);
 static void group_choose(struct machine_group *group,
                          const struct training *training, size_t g);
+
+/* ---- points that all pairs share: see shared_points.c ---- */
+
+/* Where pairs are to share them, room for training->chosen. */
+static int shared_points_create(struct training *training,
+                                struct klr_error *err);
+/* Have them chosen, unless they are known, or pairs share none; *passes is what
+ * that took. */
+static int shared_points_choose(struct training *training,
+                                struct held_out held_out, double *passes,
+                                struct klr_error *err);
 
 /* ---- teams: see team.c ---- */
 
@@ -273,7 +291,8 @@ static int group_decide(const struct machine_group *group,
  * Where the clock ends it, the status of the solutions tells. */
 static int group_leave_out(struct machine_group *group,
                            struct training *training, struct klr_error *err);
-/* The bytes that group_leave_out allocates for the largest group. */
+/* The bytes that group_leave_out allocates for the largest group; 0 where the
+ * solver itself leaves examples out. */
 static double loo_bytes(const struct klr_params *params,
                         const struct partition *partition, size_t threads);
 

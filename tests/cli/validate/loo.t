@@ -64,6 +64,38 @@ sub train { return run([ 'klr-train', '-q', map { split } @_ ], cwd => $dir) }
     cmp_ok(abs($loss{with} - $loss{without}), '>', 1e-5, 'which counts');
 }
 
+# ---- On a basis ----
+
+put("$dir/points", join '', map { 6 * $_ + 1 . "\n" } 0 .. 44);
+for my $case ([ '--points points', 0.002 ], [ '--basis 45', 0.03 ],
+    [ '--basis 45 --basis-choice uniform', 0.03 ])
+{
+    my ($options, $most) = @$case;
+    my $json = printed_json(train("--loo --json $options heart"));
+    my $exact = printed_json(train("--folds-file each --json $options heart"));
+    cmp_ok(abs($json->{log_loss} / $exact->{log_loss} - 1), '<', $most,
+        "$options: log loss of trainings without each");
+    is($json->{n_sv}, 45, '... of so many points');
+}
+{
+    my %loss = map { $_ => printed_json(
+            train("--loo --json -e 1e-11 $_ heart"))->{log_loss} }
+        '', '--basis 270', '--basis 45 -c 0.1';
+    cmp_ok(abs($loss{''} - $loss{'--basis 270'}), '<', 1e-6,
+        'all examples are points: as without a basis');
+    my $grid = printed_json(train('--loo --json -e 1e-11 --basis 45 -c 0.1'
+                . ' -g 0.02,0.076923076923076927 heart'));
+    cmp_ok(abs($grid->{values}[1]{log_loss} - $loss{'--basis 45 -c 0.1'}),
+        '<', 1e-6, 'a point of a grid is as alone');
+    train('--loo --basis 45 --cv-out cv heart');
+    my $first = get("$dir/cv");
+    train("--loo --basis 45 $_ --cv-out cv heart") && is(get("$dir/cv"),
+        $first, "the same bytes with $_") for '-j 1', '-j 3', '-m 1';
+    my $auto = printed_json(train('--loo --json --basis auto heart'));
+    cmp_ok($auto->{basis}{points}, '<=', 135, '--basis auto');
+    is($auto->{loo}, 1, '... too');
+}
+
 # ---- A grid ----
 
 {
@@ -114,7 +146,7 @@ for my $case (
     [ 'it takes the place of folds (-v)', '-v 5' ],
     [ 'it takes the place of folds (-v)', '--folds-file each' ],
     (map { [ 'only klr with the regularizer kernel, by newton, smo or smo1,'
-                . ' without --basis, has a closed form', $_ ] } '-s svm', '-s sklr', '-s kfd',
+                . ' has a closed form', $_ ] } '-s svm', '-s sklr', '-s kfd',
         '-s lhalf', '-a trirls', '--regularizer coef'),
     [ 'a softmax has no closed form; what has: ovo, ova, ddag',
         '--multiclass softmax' ],

@@ -280,6 +280,65 @@ static void test_rare(void)
     check(&s, &params, "a class of three");
 }
 
+/* Class q of the model against the rest, on all its points: the objective; *gap
+ * becomes how far it is above the least, relatively. */
+static double check_rest(const struct sample *all,
+                         const struct klr_model *model,
+                         const struct klr_params *params, size_t q, double *gap)
+{
+    static struct judge j;
+    static struct sample s;
+    double beta[MOST] = {0};
+    s = *all;
+    sample_close(&s, all->problem.n);
+    for (size_t i = 0; i < s.problem.n; i++)
+        s.label[i] = all->label[i] == model->label[q] ? 1 : -1;
+    for (size_t i = 0; i < model->n_sv; i++)
+        beta[model->sv_row[i]] = model->coef[q * model->n_sv + i];
+    double least = (double)judge_least(&j, &s, params, beta);
+    double found = (double)judge_found(&j, beta, model->rho[q]);
+    *gap = (found - least) / found;
+    return found;
+}
+
+/* Machines of one against the rest have the same points, and each the best
+ * function on them. Of a choice that knows of one class alone others gain less.
+ */
+static void test_shared(struct sample *s)
+{
+    static const char *const names[] = {"grown", "uniform", "balanced"};
+    double objective[3];
+    for (size_t i = 0; i < s->problem.n; i++)
+        s->label[i] = (double)(i * i % 7 % 4);
+    for (int choice = 0; choice < 3; choice++) {
+        struct klr_params params = basis_params(3, 50);
+        struct klr_model *model;
+        struct klr_report report;
+        struct klr_error err;
+        double sum = 0, worst = 0, gap;
+        params.multiclass = KLR_OVA;
+        params.basis_choice = choice;
+        if (klr_train(&s->problem, &params, &model, &report, &err))
+            printf("Bail out! %s\n", err.message);
+        for (size_t q = 0; q < model->k; q++) {
+            sum += check_rest(s, model, &params, q, &gap);
+            worst = fmax(worst, gap);
+        }
+        ok(model->n_sv == 50 && report.basis.points == 50,
+           "%s, shared: %zu support vectors", names[choice], model->n_sv);
+        ok(report.status == KLR_CONVERGED && worst < 1e-6,
+           "%s, shared: each is %.1g above the least, at most", names[choice],
+           worst);
+        ok(fabs(sum / report.primal - 1) < 1e-9,
+           "%s, shared: the objective is the sum of all", names[choice]);
+        objective[choice] = sum;
+        klr_model_free(model);
+    }
+    ok(objective[0] < objective[1] && objective[0] < objective[2],
+       "points that grow for all machines are the best: %.4g, %.4g, %.4g",
+       objective[0], objective[1], objective[2]);
+}
+
 int main(void)
 {
     static struct sample s;
@@ -288,6 +347,8 @@ int main(void)
     test_wide(&s);
     test_size(&s);
     test_rare();
+    sample_make(&s, 160);
+    test_shared(&s);
     sample_make(&s, N);
     test_given(&s);
     sample_make(&s, N);

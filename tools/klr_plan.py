@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Grids as commands: the words of klr-train for one, its parts for other
-schedulers, the last training, and a grid that grows beyond its edge.
+"""Grids as commands: the words of klr-train for one, its parts, the last
+training, and a grid that grows beyond its edge.
 
 A part is a gamma with all C and lambda, which share a kernel matrix.
 """
@@ -8,9 +8,8 @@ import argparse
 import math
 import os
 import re
-import shlex
 
-import klr_results as results
+import klr_jobs as jobs
 import klr_tool as tool
 from klr_tool import Failure
 
@@ -143,115 +142,22 @@ def list_of(text):
 
 
 def write(options, arguments, data):
-    """The commands of the parts, each of which is within a line."""
+    """The commands of the parts."""
     if not os.path.isfile(data):
         raise Failure("%s: no such file" % tool.printable(data))
     train = tool.find_program("klr-train", options.train)
     gammas, words = taken_out(grid_words(options, arguments), "-g", "--gamma")
-    values = [shortest(g) for g in list_of(gammas)] if gammas else [None]
     prefix = options.parts or os.path.basename(data) + ".part"
-    digits = len(str(len(values)))
-    parts = [(gamma, "%s.%0*d" % (prefix, digits, i))
-             for i, gamma in enumerate(values, 1)]
-    for word in [train, data, prefix] + words:
-        if "\n" in word:
-            raise Failure("%s: a command is a line, and can hold no line feed"
-                          % tool.printable(word))
-    tool.put(WRITERS[options.plan](train, words, parts, data))
 
-
-def parallel(train, words, parts, data):
-    return "".join(
-        shlex.join([train, "-q"] + words + (["-g", gamma] if gamma else [])
-                   + ["--part", part, data]) + "\n" for gamma, part in parts)
-
-
-def log_name(part):
-    """One for all parts, of characters that no scheduler takes for its own."""
-    return re.sub("[^A-Za-z0-9._/+-]", "_", os.path.splitext(part)[0])
-
-
-SLURM = """#!/bin/sh
-# sbatch FILE; then klr-grid PARTS, and klr-grid --finish PARTS.
-# --cpus-per-task=N, --time, --mem and others of sbatch go before FILE, or here.
-# A task that is stopped, 60 seconds before its time is over or to make room, is
-# queued again, and goes on from its part.
-#SBATCH --job-name=klr-grid
-#SBATCH --array=1-{count}
-#SBATCH --requeue
-#SBATCH --open-mode=append
-#SBATCH --output={output}
-#SBATCH --signal=B:USR1@60
-
-case $SLURM_ARRAY_TASK_ID in
-{cases}
-esac
-
-again() {{
-    trap '' USR1 TERM
-    kill "$child"
-    wait "$child"
-    scontrol requeue "$SLURM_JOB_ID"
-    exit
-}}
-trap again USR1
-{command} &
-child=$!
-wait "$child"
-"""
-
-
-def slurm(train, words, parts, data):
-    gamma = parts[0][0]
-    command = shlex.join([train, "-q", "-j"]) + ' "${SLURM_CPUS_PER_TASK:-1}" ' \
-        + shlex.join(words) + (' -g "$gamma"' if gamma else "") \
-        + ' --part "$part" ' + shlex.quote(data)
-    return SLURM.format(
-        count=len(parts), command=command,
-        output=log_name(parts[0][1]) + ".slurm",
-        cases="\n".join("%d) %spart=%s ;;" % (
-            i, "gamma=%s " % value if value else "", shlex.quote(part))
-            for i, (value, part) in enumerate(parts, 1)))
-
-
-CONDOR = """# condor_submit FILE; then klr-grid PARTS, and klr-grid --finish PARTS.
-# The folder is shared. A job that is evicted goes on from its part.
-cpus = 1
-executable = {train}
-arguments = "{arguments}"
-request_cpus = $(cpus)
-should_transfer_files = NO
-log = {log}.condor
-error = $(part).err
-max_retries = 3
-queue {names} from (
-{lines}
-)
-"""
-
-
-def condor_quoted(words):
-    """In the syntax of arguments between double quotes."""
-    return " ".join(
-        ("'%s'" % word.replace("'", "''") if re.search("[\\s']", word) else word)
-        .replace('"', '""').replace("$", "$(DOLLAR)") for word in words)
-
-
-def condor(train, words, parts, data):
-    gamma, part = parts[0]
-    if re.search("[\\s'\",$]", part):
-        raise Failure("%s: HTCondor takes a part of this name for something "
-                      "else: --parts gives others" % tool.printable(part))
-    return CONDOR.format(
-        train=train, arguments="-q -j $(cpus) %s%s --part $(part) %s" % (
-            condor_quoted(words), " -g $(gamma)" if gamma else "",
-            condor_quoted([data])),
-        log=log_name(part),
-        names="gamma, part" if gamma else "part",
-        lines="\n".join(", ".join(filter(None, part)) for part in parts))
-
-
-WRITERS = {"parallel": parallel, "slurm": slurm, "condor": condor}
+    def command(value, threads):
+        gamma = ["-g", value("gamma")] if gammas else []
+        return ([train, "-q"] + threads + words + gamma
+                + ["--part", value("part"), data])
+    numbers = [{"gamma": shortest(g)} for g in list_of(gammas)] if gammas \
+        else [{}]
+    jobs.write(options.plan, command, jobs.numbered(numbers, prefix), prefix,
+               "klr-grid PARTS, and klr-grid --finish PARTS",
+               "goes on from its part")
 
 
 # ---- The last training ----

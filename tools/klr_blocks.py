@@ -34,10 +34,12 @@ class Task:
                 raise Failure("test set, model and output are different files")
         for option in OF_ALL:
             if option in self.options:
-                raise Failure("%s: a block has no metrics of the whole" % option)
+                raise Failure("%s: a block has no metrics of all" % option)
 
     def prefix(self, options):
-        name = os.path.basename(self.test) if self.output == "-" else self.output
+        name = self.output
+        if name == "-":
+            name = os.path.basename(self.test)
         return options.parts or name + ".part"
 
     def jobs(self, options):

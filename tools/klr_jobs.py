@@ -3,8 +3,8 @@
 
 A command is a function of two: how a value is written that differs, by its
 name, and the words that give a job its threads. It returns the words of the
-command, of which values are Verbatim. A job has a value for each name; its part, the
-file that the command writes, is the last one.
+command, of which values are Verbatim. A job has a value for each name; its
+part, the file that the command writes, is the last one.
 """
 import re
 import shlex

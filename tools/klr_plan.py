@@ -8,6 +8,7 @@ import argparse
 import math
 import os
 import re
+import shlex
 
 import klr_jobs as jobs
 import klr_tool as tool
@@ -15,9 +16,10 @@ from klr_tool import Failure
 
 MOST_VALUES = 64  # that klr-train takes
 LETTERS = {"cost": "-c", "gamma": "-g", "lambda": "-l"}
+# Members of a problem that are no options, or whose values are hashes.
+HASHES = {"version", "n", "data", "folds-file", "weights", "points"}
 # Options of a validation that a training has not.
-ASIDE = {"version", "n", "data", "cost", "lambda", "gamma", "validate", "loo",
-         "folds-file", "sparsest", "weights", "points"}
+VALIDATION = {"cost", "lambda", "gamma", "validate", "loo", "sparsest"}
 MOST_ROUNDS = 20
 NEW_VALUES = 3  # beyond an edge
 
@@ -141,6 +143,20 @@ def list_of(text):
 # ---- Parts for schedulers ----
 
 
+def count_folds(words):
+    """How many a validation with these options has."""
+    path, rest = taken_out(words, "--folds-file")
+    count, _ = taken_out(rest, "-v", "--validate")
+    try:
+        if path is None:
+            return int(count or "")
+        lines = [line.partition("#")[0].strip()
+                 for line in tool.read_text(path).split("\n")]
+        return len({int(line) for line in lines if line})
+    except ValueError:
+        raise Failure("--by-fold: it takes the folds of -v or --folds-file")
+
+
 def write(options, arguments, data):
     """The commands of the parts."""
     if not os.path.isfile(data):
@@ -151,10 +167,14 @@ def write(options, arguments, data):
 
     def command(value, threads):
         gamma = ["-g", value("gamma")] if gammas else []
-        return ([train, "-q"] + threads + words + gamma
+        fold = ["--only-fold", value("fold")] if options.by_fold else []
+        return ([train, "-q"] + threads + words + gamma + fold
                 + ["--part", value("part"), data])
     numbers = [{"gamma": shortest(g)} for g in list_of(gammas)] if gammas \
         else [{}]
+    if options.by_fold:
+        numbers = [dict(job, fold=str(fold)) for job in numbers
+                   for fold in range(1, count_folds(words) + 1)]
     jobs.write(options.plan, command, jobs.numbered(numbers, prefix), prefix,
                "klr-grid PARTS, and klr-grid --finish PARTS",
                "goes on from its part")
@@ -163,10 +183,10 @@ def write(options, arguments, data):
 # ---- The last training ----
 
 
-def training_words(problem):
-    """Options of klr-train that the problem of a validation has."""
+def problem_words(problem, aside):
+    """Options of klr-train that a problem has, but for some."""
     for key, value in problem.items():
-        if key in ASIDE or key == "scale" and value == "none":
+        if key in aside or key == "scale" and value == "none":
             continue
         if key.startswith("-w"):
             yield from (key, str(value))
@@ -186,19 +206,45 @@ def point_words(point):
         yield from ("-l", shortest(point["lambda"]))
 
 
+def file_words(files):
+    return [word for option, path in files.items() if option != "training_set"
+            for word in ("--" + option, path)]
+
+
 def last_words(part, best, train):
     """Words of klr-train for the model of a point, but for its name."""
     if part.problem is None:
         raise Failure("%s does not say of what it is: JSON and logs do"
                       % part.name)
-    files = dict(part.files)
-    data = files.pop("training_set")
-    words = [tool.find_program("klr-train", train)]
-    words += training_words(part.problem)
-    words += point_words(best)
-    for option, path in files.items():
-        words += ["--" + option, path]
-    return words + [data]
+    files = {option: path for option, path in part.files.items()
+             if option != "folds-file"}
+    return [tool.find_program("klr-train", train),
+            *problem_words(part.problem, HASHES | VALIDATION),
+            *point_words(best), *file_words(files), files["training_set"]]
+
+
+def join_folds(part, parts, options):
+    """A line of the shell: a log of all parts, and klr-train as of `part`,
+    which goes on from the log and makes points of its folds."""
+    paths = [other.path for other in parts]
+    log = os.path.splitext(paths[0])[0] + ".log"
+    if log in paths:
+        raise Failure("%s is a part, and to be the log of all" % log)
+    problem, files = part.problem, part.files
+    aside = HASHES | ({"validate"} if "folds-file" in files else set())
+    gammas = {fold[0] for other in parts for fold in other.folds}
+    gammas.update(point.get("gamma") for other in parts
+                  for point in other.points)
+    gammas.discard(None)
+    words = [tool.find_program("klr-train", options.train),
+             *problem_words(problem, aside), *file_words(files)]
+    if gammas:
+        words += ["-g", ",".join(map(shortest, sorted(gammas)))]
+    if options.metric != "auto":
+        words += ["--metric", options.metric]
+    words += ["--log", log, "--resume", files["training_set"]]
+    return "cat -- %s >%s && %s" % (shlex.join(paths), shlex.quote(log),
+                                    shlex.join(words))
 
 
 # ---- Beyond the edge ----

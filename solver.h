@@ -195,8 +195,8 @@ struct klr_params;
  * - NEAR: at the largest gamma and C, K is nearly constant; decision values
  *   cannot differ by more than about 1/2. Never of a kfd, which takes any
  *   scale.
- * - WELL: neither. Also for kernels that are not judged (RBF and Laplacian are,
- *   and for NEAR the linear kernel), and where all examples are equal. */
+ * - WELL: neither. Also where all examples are equal, and for a precomputed
+ *   kernel. Only RBF and Laplacian kernels can be FAR. */
 enum klr_spread { KLR_SPREAD_WELL, KLR_SPREAD_FAR, KLR_SPREAD_NEAR };
 enum klr_spread klr_problem_spread(const struct klr_problem *problem,
                                    const struct klr_params *params);

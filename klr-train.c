@@ -61,6 +61,13 @@ static const struct klr_option train_table[] = {
      .offset = offsetof(struct cli_train_options, part),
      .help = "these points are a part of a grid: --log FILE --resume, and "
              "nothing is chosen, trained or printed (klr-grid --plan)"},
+    {.type = KLR_INTEGER,
+     .name = "only-fold",
+     .argument = "K",
+     .offset = offsetof(struct cli_train_options, only_fold),
+     .max = 1e9,
+     .help = "with --part: fold K of -v alone, counted from 1 (klr-grid --plan "
+             "--by-fold)"},
     {.type = KLR_FLAG,
      .name = "check-kernel",
      .offset = offsetof(struct cli_train_options, check_kernel),
@@ -234,6 +241,9 @@ static int check_log(const struct cli_train *train, const char *given,
     if (options->resume && !options->log)
         return klr_fail(err, KLR_E_USAGE,
                         "option --resume: it goes on from a --log");
+    if (options->only_fold && (!options->part || train->params.loo))
+        return klr_fail(err, KLR_E_USAGE,
+                        "option --only-fold: it is a fold of -v, for a --part");
     if (options->log && !options->part &&
         klr_params_points(&train->params) == 1)
         return klr_fail(err, KLR_E_USAGE,

@@ -195,8 +195,8 @@ struct klr_params;
  * - NEAR: at the largest gamma and C, K is nearly constant; decision values
  *   cannot differ by more than about 1/2. Never of a kfd, which takes any
  *   scale.
- * - WELL: neither. Also for kernels that are not judged (RBF and Laplacian are,
- *   and for NEAR the linear kernel), and where all examples are equal. */
+ * - WELL: neither. Also where all examples are equal, and for a precomputed
+ *   kernel. Only RBF and Laplacian kernels can be FAR. */
 enum klr_spread { KLR_SPREAD_WELL, KLR_SPREAD_FAR, KLR_SPREAD_NEAR };
 enum klr_spread klr_problem_spread(const struct klr_problem *problem,
                                    const struct klr_params *params);
@@ -802,6 +802,14 @@ const double *klr_metrics_labels(const struct klr_metrics *); /* (classes) */
  * labels; columns are predicted classes. */
 const unsigned long long *
 klr_metrics_confusion(const struct klr_metrics *metrics);
+/* All that the metrics are made of, as *count finite numbers, which the caller
+ * frees by klr_free. KLR_E_MEMORY: then *numbers is NULL. */
+int klr_metrics_numbers(struct klr_metrics *metrics, double **numbers,
+                        size_t *count, struct klr_error *err);
+/* Add what klr_metrics_numbers gave of metrics with the same classes.
+ * KLR_E_DATA: it cannot have given these; the metrics are of no use then. */
+int klr_metrics_add_numbers(struct klr_metrics *metrics, const double *numbers,
+                            size_t count, struct klr_error *err);
 
 /* ---- Validation ---- */
 
@@ -845,8 +853,16 @@ struct klr_results {
     struct klr_report *report;
 };
 
-/* Keeps results gamma by gamma, so that a later validation can go on from them.
- * Both functions are called by one thread at a time. */
+/* What a fold adds to a point: the numbers of its metrics, and its report. */
+struct klr_fold_result {
+    double *number; /* (count) as of klr_metrics_numbers */
+    size_t count;
+    struct klr_report report;
+};
+
+/* Keeps results gamma by gamma, so that a later validation can go on from them;
+ * or those of a single fold, from which validations make gammas. Its functions
+ * are called by one thread at a time. */
 struct klr_journal {
     /* True if the results of this gamma were kept: then it fills them in. */
     bool (*recall)(double gamma, struct klr_results results, void *context);
@@ -855,6 +871,17 @@ struct klr_journal {
     int (*keep)(double gamma, struct klr_results results, void *context,
                 struct klr_error *err);
     void *context;
+    /* The fold, from 1, that is validated alone: its results are kept, and no
+     * point is solved by them. 0: all folds are. */
+    size_t only;
+    /* As recall and keep, of a fold from 0, where all C at the gamma and the
+     * lambda of this index have results (cost.count), which stay the owner's.
+     * keep_fold is called with `only`. recall_fold may be NULL. */
+    bool (*recall_fold)(double gamma, size_t lambda, size_t fold,
+                        const struct klr_fold_result **results, void *context);
+    int (*keep_fold)(double gamma, size_t lambda, size_t fold,
+                     const struct klr_fold_result *results, void *context,
+                     struct klr_error *err);
 };
 
 /* The criterion by which a threshold is best, and its value there. */
@@ -907,7 +934,9 @@ struct klr_params klr_params_point(const struct klr_params *params,
  *
  * With params->journal the gammas that it recalls are not validated again, and
  * each of the others is kept as soon as all its points are solved. With
- * params->part there is no best. */
+ * params->part there is no best; out->solved counts the points that are solved,
+ * or, with journal->only, those at which that fold is. KLR_E_USAGE if there is
+ * no such fold. */
 int klr_cross_validate(const struct klr_problem *problem,
                        const struct klr_params *params, bool held_out,
                        struct klr_validation *out, struct klr_error *err);

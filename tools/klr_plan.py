@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Grids as commands: the words of klr-train for one, its parts for other
-schedulers, the last training, and a grid that grows beyond its edge.
+"""Grids as commands: the words of klr-train for one, its parts, the last
+training, and a grid that grows beyond its edge.
 
 A part is a gamma with all C and lambda, which share a kernel matrix.
 """
@@ -10,15 +10,16 @@ import os
 import re
 import shlex
 
-import klr_results as results
+import klr_jobs as jobs
 import klr_tool as tool
 from klr_tool import Failure
 
 MOST_VALUES = 64  # that klr-train takes
 LETTERS = {"cost": "-c", "gamma": "-g", "lambda": "-l"}
+# Members of a problem that are no options, or whose values are hashes.
+HASHES = {"version", "n", "data", "folds-file", "weights", "points"}
 # Options of a validation that a training has not.
-ASIDE = {"version", "n", "data", "cost", "lambda", "gamma", "validate", "loo",
-         "folds-file", "sparsest", "weights", "points"}
+VALIDATION = {"cost", "lambda", "gamma", "validate", "loo", "sparsest"}
 MOST_ROUNDS = 20
 NEW_VALUES = 3  # beyond an edge
 
@@ -142,125 +143,50 @@ def list_of(text):
 # ---- Parts for schedulers ----
 
 
+def count_folds(words):
+    """How many a validation with these options has."""
+    path, rest = taken_out(words, "--folds-file")
+    count, _ = taken_out(rest, "-v", "--validate")
+    try:
+        if path is None:
+            return int(count or "")
+        lines = [line.partition("#")[0].strip()
+                 for line in tool.read_text(path).split("\n")]
+        return len({int(line) for line in lines if line})
+    except ValueError:
+        raise Failure("--by-fold: it takes the folds of -v or --folds-file")
+
+
 def write(options, arguments, data):
-    """The commands of the parts, each of which is within a line."""
+    """The commands of the parts."""
     if not os.path.isfile(data):
         raise Failure("%s: no such file" % tool.printable(data))
     train = tool.find_program("klr-train", options.train)
     gammas, words = taken_out(grid_words(options, arguments), "-g", "--gamma")
-    values = [shortest(g) for g in list_of(gammas)] if gammas else [None]
     prefix = options.parts or os.path.basename(data) + ".part"
-    digits = len(str(len(values)))
-    parts = [(gamma, "%s.%0*d" % (prefix, digits, i))
-             for i, gamma in enumerate(values, 1)]
-    for word in [train, data, prefix] + words:
-        if "\n" in word:
-            raise Failure("%s: a command is a line, and can hold no line feed"
-                          % tool.printable(word))
-    tool.put(WRITERS[options.plan](train, words, parts, data))
 
-
-def parallel(train, words, parts, data):
-    return "".join(
-        shlex.join([train, "-q"] + words + (["-g", gamma] if gamma else [])
-                   + ["--part", part, data]) + "\n" for gamma, part in parts)
-
-
-def log_name(part):
-    """One for all parts, of characters that no scheduler takes for its own."""
-    return re.sub("[^A-Za-z0-9._/+-]", "_", os.path.splitext(part)[0])
-
-
-SLURM = """#!/bin/sh
-# sbatch FILE; then klr-grid PARTS, and klr-grid --finish PARTS.
-# --cpus-per-task=N, --time, --mem and others of sbatch go before FILE, or here.
-# A task that is stopped, 60 seconds before its time is over or to make room, is
-# queued again, and goes on from its part.
-#SBATCH --job-name=klr-grid
-#SBATCH --array=1-{count}
-#SBATCH --requeue
-#SBATCH --open-mode=append
-#SBATCH --output={output}
-#SBATCH --signal=B:USR1@60
-
-case $SLURM_ARRAY_TASK_ID in
-{cases}
-esac
-
-again() {{
-    trap '' USR1 TERM
-    kill "$child"
-    wait "$child"
-    scontrol requeue "$SLURM_JOB_ID"
-    exit
-}}
-trap again USR1
-{command} &
-child=$!
-wait "$child"
-"""
-
-
-def slurm(train, words, parts, data):
-    gamma = parts[0][0]
-    command = shlex.join([train, "-q", "-j"]) + ' "${SLURM_CPUS_PER_TASK:-1}" ' \
-        + shlex.join(words) + (' -g "$gamma"' if gamma else "") \
-        + ' --part "$part" ' + shlex.quote(data)
-    return SLURM.format(
-        count=len(parts), command=command,
-        output=log_name(parts[0][1]) + ".slurm",
-        cases="\n".join("%d) %spart=%s ;;" % (
-            i, "gamma=%s " % value if value else "", shlex.quote(part))
-            for i, (value, part) in enumerate(parts, 1)))
-
-
-CONDOR = """# condor_submit FILE; then klr-grid PARTS, and klr-grid --finish PARTS.
-# The folder is shared. A job that is evicted goes on from its part.
-cpus = 1
-executable = {train}
-arguments = "{arguments}"
-request_cpus = $(cpus)
-should_transfer_files = NO
-log = {log}.condor
-error = $(part).err
-max_retries = 3
-queue {names} from (
-{lines}
-)
-"""
-
-
-def condor_quoted(words):
-    """In the syntax of arguments between double quotes."""
-    return " ".join(
-        ("'%s'" % word.replace("'", "''") if re.search("[\\s']", word) else word)
-        .replace('"', '""').replace("$", "$(DOLLAR)") for word in words)
-
-
-def condor(train, words, parts, data):
-    gamma, part = parts[0]
-    if re.search("[\\s'\",$]", part):
-        raise Failure("%s: HTCondor takes a part of this name for something "
-                      "else: --parts gives others" % tool.printable(part))
-    return CONDOR.format(
-        train=train, arguments="-q -j $(cpus) %s%s --part $(part) %s" % (
-            condor_quoted(words), " -g $(gamma)" if gamma else "",
-            condor_quoted([data])),
-        log=log_name(part),
-        names="gamma, part" if gamma else "part",
-        lines="\n".join(", ".join(filter(None, part)) for part in parts))
-
-
-WRITERS = {"parallel": parallel, "slurm": slurm, "condor": condor}
+    def command(value, threads):
+        gamma = ["-g", value("gamma")] if gammas else []
+        fold = ["--only-fold", value("fold")] if options.by_fold else []
+        return ([train, "-q"] + threads + words + gamma + fold
+                + ["--part", value("part"), data])
+    numbers = [{"gamma": shortest(g)} for g in list_of(gammas)] if gammas \
+        else [{}]
+    if options.by_fold:
+        numbers = [dict(job, fold=str(fold)) for job in numbers
+                   for fold in range(1, count_folds(words) + 1)]
+    jobs.write(options.plan, command, jobs.numbered(numbers, prefix), prefix,
+               "klr-grid PARTS, and klr-grid --finish PARTS",
+               "goes on from its part")
 
 
 # ---- The last training ----
 
 
-def training_words(problem):
-    """Options of klr-train that the problem of a validation has."""
+def problem_words(problem, aside):
+    """Options of klr-train that a problem has, but for some."""
     for key, value in problem.items():
-        if key in ASIDE or key == "scale" and value == "none":
+        if key in aside or key == "scale" and value == "none":
             continue
         if key.startswith("-w"):
             yield from (key, str(value))
@@ -280,19 +206,45 @@ def point_words(point):
         yield from ("-l", shortest(point["lambda"]))
 
 
+def file_words(files):
+    return [word for option, path in files.items() if option != "training_set"
+            for word in ("--" + option, path)]
+
+
 def last_words(part, best, train):
     """Words of klr-train for the model of a point, but for its name."""
     if part.problem is None:
         raise Failure("%s does not say of what it is: JSON and logs do"
                       % part.name)
-    files = dict(part.files)
-    data = files.pop("training_set")
-    words = [tool.find_program("klr-train", train)]
-    words += training_words(part.problem)
-    words += point_words(best)
-    for option, path in files.items():
-        words += ["--" + option, path]
-    return words + [data]
+    files = {option: path for option, path in part.files.items()
+             if option != "folds-file"}
+    return [tool.find_program("klr-train", train),
+            *problem_words(part.problem, HASHES | VALIDATION),
+            *point_words(best), *file_words(files), files["training_set"]]
+
+
+def join_folds(part, parts, options):
+    """A line of the shell: a log of all parts, and klr-train as of `part`,
+    which goes on from the log and makes points of its folds."""
+    paths = [other.path for other in parts]
+    log = os.path.splitext(paths[0])[0] + ".log"
+    if log in paths:
+        raise Failure("%s is a part, and to be the log of all" % log)
+    problem, files = part.problem, part.files
+    aside = HASHES | ({"validate"} if "folds-file" in files else set())
+    gammas = {fold[0] for other in parts for fold in other.folds}
+    gammas.update(point.get("gamma") for other in parts
+                  for point in other.points)
+    gammas.discard(None)
+    words = [tool.find_program("klr-train", options.train),
+             *problem_words(problem, aside), *file_words(files)]
+    if gammas:
+        words += ["-g", ",".join(map(shortest, sorted(gammas)))]
+    if options.metric != "auto":
+        words += ["--metric", options.metric]
+    words += ["--log", log, "--resume", files["training_set"]]
+    return "cat -- %s >%s && %s" % (shlex.join(paths), shlex.quote(log),
+                                    shlex.join(words))
 
 
 # ---- Beyond the edge ----

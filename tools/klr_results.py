@@ -30,6 +30,7 @@ KEYS.update({title: key for key, title in PARAMETERS.items()})
 UNSOLVED = ("time_limit", "interrupted")
 ORDER = ("gamma", "lambda", "lambda_over_c", "c")  # of klr-train's points
 FREE = ("cost", "lambda")  # parts may differ in them
+FOLD = ("gamma", "lambda_number", "fold")  # of lines of a fold
 MOST_TOLD = 4
 
 
@@ -37,8 +38,10 @@ class Part:
     """The points of a file, and the problem that they are of, or None."""
 
     def __init__(self, name):
+        self.path = name
         self.name = tool.printable(name)
         self.points = []
+        self.folds = []  # gamma, number of lambda, and fold, each by itself
         self.problem = self.files = None
 
 
@@ -73,6 +76,9 @@ def add_json(part, line):
                                                                differs))
         part.problem, part.files = problem, found.get("files", {})
     if "klr_log" in found:
+        return
+    if "lambda_number" in found:
+        part.folds.append(tuple(found.get(key) for key in FOLD))
         return
     points = found.get("values")
     if not points:
@@ -153,8 +159,9 @@ def parts_of(named_texts):
             why = error.strerror
         else:
             part = part_of(text, path)
-            why = None if part.points else why_empty(text)
-            if not part.points and why is None:
+            known = part.points or part.folds
+            why = None if known else why_empty(text)
+            if not known and why is None:
                 raise Failure("%s: no results of klr-train -v" % part.name)
         if why is None:
             parts.append(part)
@@ -162,6 +169,29 @@ def parts_of(named_texts):
             tool.tell("%s: %s" % (path, why))
             lost += 1
     return parts, lost
+
+
+def loose_folds(parts):
+    """Folds of gammas that no part has points of."""
+    known = {point.get("gamma") for part in parts for point in part.points}
+    return sorted({fold for part in parts for fold in part.folds
+                   if fold[0] not in known},
+                  key=lambda fold: tuple(value or 0 for value in fold))
+
+
+def tell_missing_folds(folds, count):
+    """Whether a gamma and lambda lacks some of its folds, which are named."""
+    cells = sorted({fold[:2] for fold in folds},
+                   key=lambda cell: tuple(value or 0 for value in cell))
+    missing = [(gamma, fold) for gamma, number in cells
+               for fold in range(1, count + 1)
+               if (gamma, number, fold) not in folds]
+    for gamma, fold in missing[:MOST_TOLD]:
+        tool.tell("fold %d%s is missing" % (
+            fold, "" if gamma is None else " at gamma = %.6g" % gamma))
+    if missing[MOST_TOLD:]:
+        tool.tell("and %d more" % len(missing[MOST_TOLD:]))
+    return bool(missing)
 
 
 # ---- What belongs together ----

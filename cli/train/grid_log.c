@@ -3,7 +3,8 @@
  * The log of a grid: docs/FORMAT.md, section 7. A line is written at once and
  * made durable before it counts; one that ends without a line feed was cut off,
  * and is taken back. Lines of the head may come again: logs of the parts of a
- * grid, one behind the other, are a log of it.
+ * grid, one behind the other, are a log of it. So are those of its folds, whose
+ * lines have what a fold adds to each C at a gamma and lambda.
  */
 #include "cli/train/training_run.h"
 
@@ -28,6 +29,9 @@ struct cli_log {
     bool known[KLR_REALS_MOST];
     struct klr_metric_values *values, *error; /* (gammas, points) */
     struct klr_report *report;                /* (gammas, points) */
+    size_t costs, folds, cells;               /* gammas times lambdas */
+    struct klr_fold_result **fold; /* (cells, folds) owned, of (costs) results;
+                                      NULL: not known */
 };
 
 const char *cli_log_path(const struct cli_train *train)
@@ -117,21 +121,28 @@ static void numbers_report(const double number[LOG_NUMBERS],
 
 /* ---- Lines out ---- */
 
-static void write_numbers(FILE *out, const struct klr_report *report)
+static void write_array(FILE *out, const char *key, const double *number,
+                        size_t count)
 {
-    double number[LOG_NUMBERS];
     char text[KLR_REAL_SIZE];
-    report_numbers(report, number);
-    size_t count =
-        7 + 5 * (report->notes < KLR_NOTES ? report->notes : (size_t)KLR_NOTES);
-    fputs(", \"report\": [", out);
+    fprintf(out, ", \"%s\": [", key);
     for (size_t i = 0; i < count; i++) {
         if (isfinite(number[i]))
             klr_format_real(text, number[i]);
         fprintf(out, "%s%s", i ? ", " : "",
                 isfinite(number[i]) ? text : "null");
     }
-    fputs("]}", out);
+    fputc(']', out);
+}
+
+static void write_numbers(FILE *out, const struct klr_report *report)
+{
+    double number[LOG_NUMBERS];
+    size_t notes =
+        report->notes < KLR_NOTES ? report->notes : (size_t)KLR_NOTES;
+    report_numbers(report, number);
+    write_array(out, "report", number, 7 + 5 * notes);
+    fputc('}', out);
 }
 
 static void write_gamma(FILE *out, const struct klr_params *params, size_t row,
@@ -147,6 +158,25 @@ static void write_gamma(FILE *out, const struct klr_params *params, size_t row,
         cli_train_write_point(out, &one, &results.report[t], &results.values[t],
                               &results.error[t]);
         write_numbers(out, &results.report[t]);
+    }
+    fputs("]}\n", out);
+}
+
+static void write_fold(FILE *out, const struct klr_params *params, double gamma,
+                       size_t lambda, size_t fold,
+                       const struct klr_fold_result *results)
+{
+    char text[KLR_REAL_SIZE];
+    fputc('{', out);
+    cli_write_json_real(out, "gamma", gamma, "");
+    fprintf(out, ", \"lambda_number\": %zu, \"fold\": %zu, \"values\": [",
+            lambda + 1, fold + 1);
+    for (size_t t = 0; t < params->cost.count; t++) {
+        klr_format_real(text, params->cost.value[t]);
+        fprintf(out, "%s{\"status\": \"%s\", \"c\": %s", t ? ", " : "",
+                klr_status_names[results[t].report.status], text);
+        write_array(out, "sums", results[t].number, results[t].count);
+        write_numbers(out, &results[t].report);
     }
     fputs("]}\n", out);
 }
@@ -191,6 +221,35 @@ static bool log_recall(double gamma, struct klr_results results, void *context)
     memcpy(results.report, log->report + row * points,
            points * sizeof *results.report);
     return true;
+}
+
+/* The place of a fold, or NULL: the grid has no such one. */
+static struct klr_fold_result **
+log_fold(const struct cli_log *log, double gamma, size_t lambda, size_t fold)
+{
+    size_t row = log_row(log, gamma), lambdas = log->train->params.lambda.count;
+    if (row == log->train->params.gamma.count || lambda >= lambdas ||
+        fold >= log->folds)
+        return NULL;
+    return &log->fold[(row * lambdas + lambda) * log->folds + fold];
+}
+
+static int log_keep_fold(double gamma, size_t lambda, size_t fold,
+                         const struct klr_fold_result *results, void *context,
+                         struct klr_error *err)
+{
+    struct cli_log *log = context;
+    write_fold(log->file, &log->train->params, gamma, lambda, fold, results);
+    return log_sync(log, err);
+}
+
+static bool log_recall_fold(double gamma, size_t lambda, size_t fold,
+                            const struct klr_fold_result **results,
+                            void *context)
+{
+    struct klr_fold_result **place = log_fold(context, gamma, lambda, fold);
+    *results = place ? *place : NULL;
+    return *results;
 }
 
 /* ---- Lines in ---- */
@@ -259,18 +318,22 @@ static bool read_status(struct cursor *line, struct klr_report *report)
     return false;
 }
 
+/* The next number of an array, of which there may be more. */
+static bool read_next(struct cursor *line, double *value, bool *more)
+{
+    bool read = read_number(line, value);
+    *more = read && line->end - line->at >= 2 && *line->at == ',';
+    line->at += *more ? 2 : 0;
+    return read && line->at < line->end && (*more || *line->at == ']');
+}
+
 static bool read_numbers(struct cursor *line, struct klr_report *report)
 {
     double number[LOG_NUMBERS] = {0};
-    bool read = skip_past(line, "\"report\": [");
-    for (size_t i = 0; read && i < LOG_NUMBERS; i++) {
-        read = read_number(line, &number[i]);
-        if (!read || line->end - line->at < 2 || *line->at != ',')
-            break;
-        line->at += 2;
-    }
-    if (!read || !numbers_fit(number) || line->at == line->end ||
-        *line->at != ']')
+    bool more = skip_past(line, "\"report\": ["), read = more;
+    for (size_t i = 0; more && i < LOG_NUMBERS; i++)
+        read = read_next(line, &number[i], &more);
+    if (!read || more || !numbers_fit(number))
         return false;
     numbers_report(number, report);
     return true;
@@ -297,6 +360,67 @@ static bool read_gamma(struct cli_log *log, struct cursor line)
     }
     log->known[row] = true;
     return line.end - line.at == 4 && memcmp(line.at, "]}]}", 4) == 0;
+}
+
+/* *read tells whether there is such an array of finite numbers. */
+static int read_sums(struct cursor *line, struct klr_fold_result *result,
+                     bool *read, struct klr_error *err)
+{
+    size_t capacity = 0;
+    bool more = *read = skip_past(line, "\"sums\": [");
+    while (more) {
+        if (KLR_GROW(result->number, capacity, result->count + 1, err))
+            return KLR_E_MEMORY;
+        double *value = &result->number[result->count++];
+        *read = read_next(line, value, &more) && isfinite(*value);
+        more = more && *read;
+    }
+    return 0;
+}
+
+static struct klr_fold_result *fold_free(struct klr_fold_result *results,
+                                         size_t count)
+{
+    for (size_t t = 0; results && t < count; t++)
+        klr_free(results[t].number);
+    return klr_free(results);
+}
+
+/* A line of a fold, which *read tells; one that is not of this grid, or is
+ * there already, is left out. */
+static int read_fold(struct cli_log *log, struct cursor line, bool *read,
+                     struct klr_error *err)
+{
+    const struct klr_params *params = &log->train->params;
+    size_t count = params->cost.count;
+    double gamma, lambda, fold, cost;
+    int code = 0;
+    *read = read_member(&line, "gamma", &gamma) &&
+            read_member(&line, "lambda_number", &lambda) &&
+            read_member(&line, "fold", &fold) && lambda >= 1 && fold >= 1 &&
+            lambda <= KLR_REALS_MOST && fold <= (double)log->folds;
+    struct klr_fold_result **place =
+        *read ? log_fold(log, gamma, (size_t)lambda - 1, (size_t)fold - 1)
+              : NULL;
+    if (!place || *place)
+        return 0;
+    struct klr_fold_result *results = *place =
+        klr_zalloc(count, sizeof *results, err);
+    code = results ? 0 : KLR_E_MEMORY;
+    for (size_t t = 0; t < count && *read && !code; t++) {
+        *read = read_status(&line, &results[t].report) &&
+                read_member(&line, "c", &cost) && cost == params->cost.value[t];
+        if (*read)
+            code = read_sums(&line, &results[t], read, err);
+        *read = *read && !code && read_numbers(&line, &results[t].report);
+    }
+    *read = *read && line.end - line.at == 4 && memcmp(line.at, "]}]}", 4) == 0;
+    return code;
+}
+
+static bool is_fold(struct cursor line)
+{
+    return skip_past(&line, "\"lambda_number\": ");
 }
 
 /* A head that was cut off counts as far as it goes. */
@@ -347,7 +471,11 @@ static int read_line(struct cli_log *log, const struct klr_line *line,
     struct cursor all = {line->text, line->end};
     if (line->number == 1 || is_head(line))
         return check_head(log, line, err);
-    if (!read_gamma(log, all))
+    bool read = false;
+    int code = is_fold(all) ? read_fold(log, all, &read, err) : 0;
+    if (code)
+        return code;
+    if (!read && (is_fold(all) || !read_gamma(log, all)))
         return klr_fail_at(err, KLR_E_DATA, line->number, 0,
                            "not a line of the log of this grid");
     return 0;
@@ -378,8 +506,14 @@ static int log_read(struct cli_log *log, off_t *end, struct klr_error *err)
 static int log_create(struct cli_log *log, struct klr_error *err)
 {
     size_t all = klr_params_points(&log->train->params);
-    log->points = all / log->train->params.gamma.count;
-    if (!(log->values = klr_zalloc(all, sizeof *log->values, err)) ||
+    const struct klr_params *params = &log->train->params;
+    size_t rows = params->gamma.count, size = sizeof *log->fold;
+    log->folds = (size_t)params->folds;
+    log->costs = params->cost.count;
+    log->cells = rows * params->lambda.count;
+    log->points = all / rows;
+    if (!(log->fold = klr_zalloc(log->cells, (log->folds + 1) * size, err)) ||
+        !(log->values = klr_zalloc(all, sizeof *log->values, err)) ||
         !(log->error = klr_zalloc(all, sizeof *log->error, err)) ||
         !(log->report = klr_zalloc(all, sizeof *log->report, err)))
         return KLR_E_MEMORY;
@@ -424,6 +558,9 @@ struct cli_log *cli_log_close(struct cli_log *log)
         return NULL;
     if (log->file)
         fclose(log->file);
+    for (size_t f = 0; log->fold && f < log->cells * log->folds; f++)
+        fold_free(log->fold[f], log->costs);
+    klr_free(log->fold);
     klr_free(log->values);
     klr_free(log->error);
     klr_free(log->report);
@@ -440,5 +577,10 @@ size_t cli_log_count(const struct cli_log *log)
 
 struct klr_journal cli_log_journal(struct cli_log *log)
 {
-    return (struct klr_journal){log_recall, log_keep, log};
+    return (struct klr_journal){.recall = log_recall,
+                                .keep = log_keep,
+                                .context = log,
+                                .only = (size_t)log->train->options.only_fold,
+                                .recall_fold = log_recall_fold,
+                                .keep_fold = log_keep_fold};
 }

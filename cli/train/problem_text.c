@@ -77,8 +77,9 @@ static void put_files(struct klr_text *text, const struct cli_train *train)
 {
     const struct cli_train_options *options = &train->options;
     const char *const path[] = {options->weights, options->feature_names,
-                                options->points};
-    static const char *const name[] = {"weights", "feature-names", "points"};
+                                options->points, options->folds_file};
+    static const char *const name[] = {"weights", "feature-names", "points",
+                                       "folds-file"};
     klr_text_put(text, "\"training_set\": ");
     klr_text_put_json(text, train->data);
     for (size_t i = 0; i < sizeof path / sizeof *path; i++)

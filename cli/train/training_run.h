@@ -15,6 +15,7 @@ struct cli_train_options {
         stamp, automatic;
     const char *folds_file, *cv_out, *weights, *feature_names, *error_cost,
         *points, *log, *part;
+    long long only_fold; /* 0: all */
 };
 
 /* Of the option --scale, beside enum klr_scale: it is left to --auto. */

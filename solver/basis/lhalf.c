@@ -73,8 +73,8 @@ struct lhalf {
  * with lambda mu = 2 eta. */
 static double half_threshold(double z, double eta)
 {
-    double lambda = 2 * eta, size = fabs(z);
-    if (!(size > 0.25 * cbrt(54 * lambda * lambda)))
+    double lambda = 2 * eta, size = fabs(z), root = cbrt(lambda);
+    if (!(size > 0.25 * cbrt(54) * root * root))
         return 0;
     double phi = acos(lambda / 8 * pow(size / 3, -1.5));
     return 2.0 / 3 * z * (1 + cos(2.0 / 3 * (acos(-1) - phi)));
@@ -183,17 +183,32 @@ static void lhalf_lengthen(struct lhalf *l)
     l->eta = product > 0 ? square / product : 2 * l->eta;
 }
 
+/* next = slope over a power of 2, near 1: squares of large ones overflow. */
+static void lhalf_direct(struct lhalf *l)
+{
+    double most = 0;
+    int exponent;
+    for (size_t i = 0; i < l->n; i++)
+        most = fmax(most, fabs(l->slope[i]));
+    frexp(most, &exponent);
+    for (size_t i = 0; i < l->n; i++)
+        l->next[i] = ldexp(l->slope[i], -exponent);
+}
+
 /* For the first step, a good many times that to the minimum of the loss along
  * its gradient: the longest that lowers P will be taken. */
 static bool lhalf_begin(struct lhalf *l)
 {
     const double times = 64;
     double curvature = 0;
-    if (!lhalf_slope(l) || !lhalf_apply(l, l->slope, l->knext))
+    if (!lhalf_slope(l))
+        return false;
+    lhalf_direct(l);
+    if (!lhalf_apply(l, l->next, l->knext))
         return false;
     for (size_t i = 0; i < l->n; i++)
         curvature += (l->root[i] * l->knext[i]) * (l->root[i] * l->knext[i]);
-    l->eta = times * dot(l->n, l->slope, l->slope) / curvature;
+    l->eta = times * dot(l->n, l->next, l->next) / curvature;
     return true;
 }
 

@@ -26,6 +26,21 @@ static double spread_distance(const struct klr_features *x, size_t i, size_t j,
     return sum;
 }
 
+/* u'v of the rows i and j. */
+static double spread_product(const struct klr_features *x, size_t i, size_t j)
+{
+    size_t u = x->start[i], v = x->start[j];
+    double sum = 0;
+    while (u < x->start[i + 1] && v < x->start[j + 1]) {
+        int left = x->index[u], right = x->index[v];
+        if (left == right)
+            sum += x->value[u] * x->value[v];
+        u += left <= right;
+        v += right <= left;
+    }
+    return sum;
+}
+
 /* Means over pairs, as sums that grow pair by pair: of K_ij at the smallest
  * gamma, and of (K_ii + K_jj) / 2 - K_ij at the largest one, which is half the
  * squared distance in feature space. */
@@ -52,8 +67,31 @@ static double spread_mean_cost(const struct klr_problem *problem,
            params->cost.value[params->cost.count - 1];
 }
 
+/* A kernel of products, at the largest gamma. */
+static double spread_kernel(const struct spread *s, size_t i, size_t j)
+{
+    double product = s->largest_gamma * spread_product(&s->x, i, j);
+    if (s->kernel.type == KLR_EXPONENTIAL)
+        return exp(2 * product);
+    product += s->kernel.coef0;
+    return s->kernel.type == KLR_SIGMOID ? tanh(product)
+                                         : pow(product, s->kernel.degree);
+}
+
+static bool spread_has_product(const struct spread *s)
+{
+    return s->kernel.type == KLR_POLYNOMIAL || s->kernel.type == KLR_SIGMOID ||
+           s->kernel.type == KLR_EXPONENTIAL;
+}
+
 static void spread_see(struct spread *s, size_t i, size_t j)
 {
+    if (spread_has_product(s)) {
+        double own = spread_kernel(s, i, i) + spread_kernel(s, j, j);
+        s->close = HUGE_VAL;
+        s->apart += fabs(own / 2 - spread_kernel(s, i, j));
+        return;
+    }
     bool squared = s->kernel.type != KLR_LAPLACIAN;
     double distance = spread_distance(&s->x, i, j, squared);
     if (s->kernel.type == KLR_LINEAR) {
@@ -103,6 +141,13 @@ static bool spread_is_near(const struct spread *s)
     return spread_reach(s) < equal;
 }
 
+/* The largest in size: some kernels take negative ones. */
+static double spread_gamma(const struct klr_reals *gamma)
+{
+    double first = gamma->value[0], last = gamma->value[gamma->count - 1];
+    return fabs(first) > fabs(last) ? first : last;
+}
+
 enum klr_spread klr_problem_spread(const struct klr_problem *problem,
                                    const struct klr_params *params)
 {
@@ -112,7 +157,7 @@ enum klr_spread klr_problem_spread(const struct klr_problem *problem,
         .params = &settled,
         .x = problem_features(problem),
         .kernel = params_kernel(params, problem->dimension),
-        .largest_gamma = params->gamma.value[params->gamma.count - 1],
+        .largest_gamma = spread_gamma(&params->gamma),
         .n = fmax((double)n, SPREAD_LEAST),
         .rows = n < SPREAD_ROWS ? n : SPREAD_ROWS,
         .others = n < SPREAD_OTHERS ? n : SPREAD_OTHERS,
@@ -120,8 +165,7 @@ enum klr_spread klr_problem_spread(const struct klr_problem *problem,
     if (isnan(s.largest_gamma) || s.largest_gamma == 0)
         s.largest_gamma = s.kernel.gamma;
     s.cost = s.n * spread_mean_cost(problem, &settled);
-    if (n < 2 || (s.kernel.type != KLR_RBF && s.kernel.type != KLR_LAPLACIAN &&
-                  s.kernel.type != KLR_LINEAR))
+    if (n < 2 || s.kernel.type == KLR_PRECOMPUTED)
         return KLR_SPREAD_WELL;
     s.pairs = (double)(s.rows * (s.others - 1));
     for (uint64_t row = 0;

@@ -20,8 +20,8 @@
  *
  * Nothing is called converged whose objective is not a number, below 0 or
  * blurred by rounding, or whose gap, or what rounding hides of it, is above
- * what was asked for; or, where no gap tells, whose objective is above that of
- * the best constant model.
+ * what was asked for. Where no gap is asked for, rounding must not hide more
+ * than the objective, which must not be above that of the best constant model.
  */
 #include "solver/solve/solve.h"
 
@@ -35,7 +35,8 @@ static enum klr_doubt certificate_doubt(const struct certificate *c)
 {
     const double slack = 1e-9;
     double size = fabs(c->primal);
-    if (!(c->effect <= c->target) || !(c->blur <= certificate_exact * size) ||
+    double most = isinf(c->target) ? size : c->target;
+    if (!(c->effect <= most) || !(c->blur <= certificate_exact * size) ||
         c->primal < c->least || c->gap < -certificate_noise * size)
         return KLR_DOUBT_ROUNDING;
     bool small = c->gap <= c->target + 1e-15 * size;

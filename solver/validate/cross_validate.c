@@ -12,7 +12,8 @@
  * therefore validated once more, as if it were the only one.
  *
  * A gamma that a journal recalls has its values already; another is kept there
- * by the thread that ends it.
+ * by the thread that ends it. Of other gammas it may recall what folds add. A
+ * journal of one fold keeps that fold of each cell, and no gamma is validated.
  *
  * A point that the clock cut in any of its folds is not solved: it has no
  * values, and is not chosen.
@@ -34,6 +35,7 @@ struct grid_cell {
     struct fold_point **fold;   /* (folds, costs) what they add, once known, and
                                  to the first's those joined; NULL: not begun */
     size_t joined;              /* folds, the first ones */
+    bool complete;              /* all are joined, or the only one is known */
     struct fold_spread *spread; /* (costs) of these */
 };
 
@@ -71,9 +73,21 @@ struct grid_reports {
     double done; /* its share in grid->doing */
 };
 
+/* The fold, from 1, that is validated alone; 0: all are. */
+static size_t grid_only(const struct grid *grid)
+{
+    return grid->journal ? grid->journal->only : 0;
+}
+
+/* The folds of a cell that have their turn. */
+static size_t grid_turns(const struct grid *grid)
+{
+    return grid_only(grid) ? 1 : grid->folds;
+}
+
 static size_t grid_tasks(const struct grid *grid)
 {
-    return grid->tasks * grid->folds;
+    return grid->tasks * grid_turns(grid);
 }
 
 static int grid_progress(const struct klr_progress *now, void *context)
@@ -330,25 +344,101 @@ static void grid_row_free(struct grid *grid, struct grid_row *row)
     row->made = false;
 }
 
+/* ---- folds of a journal ---- */
+
+static void results_free(struct klr_fold_result *results, size_t count)
+{
+    for (size_t t = 0; results && t < count; t++)
+        klr_free(results[t].number);
+    klr_free(results);
+}
+
+/* The gamma, lambda and fold are recalled: then *points are made of that. */
+static int grid_recall_fold(struct grid *grid, size_t cell, size_t fold,
+                            struct fold_point **points, struct klr_error *err)
+{
+    const struct klr_journal *journal = grid->journal;
+    const struct klr_fold_result *kept = NULL;
+    const struct partition *partition = grid->partition;
+    struct fold_point *made = *points = NULL;
+    double gamma = grid->params->gamma.value[cell / grid->lambdas];
+    int code = 0;
+    pthread_mutex_lock(&grid->team.lock);
+    if (journal && journal->recall_fold &&
+        !journal->recall_fold(gamma, cell % grid->lambdas, fold, &kept,
+                              journal->context))
+        kept = NULL;
+    if (kept && !grid->cell[cell].fold)
+        code = grid_cell_begin(grid, &grid->cell[cell], err);
+    pthread_mutex_unlock(&grid->team.lock);
+    if (!kept || code)
+        return code;
+    if (!(made = *points = klr_zalloc(grid->costs, sizeof *made, err)))
+        return KLR_E_MEMORY;
+    for (size_t t = 0; t < grid->costs && !code; t++) {
+        made[t].report = kept[t].report;
+        if (!(code = klr_metrics_create(&made[t].metrics, partition->k,
+                                        partition->label, err)))
+            code = klr_metrics_add_numbers(made[t].metrics, kept[t].number,
+                                           kept[t].count, err);
+    }
+    return code;
+}
+
+/* Under the grid's lock: the only fold of a cell, which is kept if all its
+ * points are solved and it is not `recalled`. Frees the points. */
+static int grid_keep_fold(struct grid *grid, size_t cell, size_t fold,
+                          bool recalled, struct fold_point *points,
+                          struct klr_error *err)
+{
+    const struct klr_journal *journal = grid->journal;
+    double gamma = grid->params->gamma.value[cell / grid->lambdas];
+    size_t costs = grid->costs, solved = 0;
+    struct klr_fold_result *results = klr_zalloc(costs, sizeof *results, err);
+    int code = results ? 0 : KLR_E_MEMORY;
+    for (size_t t = 0; t < costs && !code; t++) {
+        solved += point_is_solved(&points[t].report);
+        results[t].report = points[t].report;
+        grid->report[cell * costs + t] = points[t].report;
+        grid_forget(grid, cell * costs + t);
+        code = klr_metrics_numbers(points[t].metrics, &results[t].number,
+                                   &results[t].count, err);
+    }
+    grid->cell[cell].complete = true;
+    if (!code && solved == costs && !recalled)
+        code = journal->keep_fold(gamma, cell % grid->lambdas, fold, results,
+                                  journal->context, err);
+    results_free(results, costs);
+    fold_points_free(points, costs);
+    return code;
+}
+
+/* ---- the turn of a fold ---- */
+
 /* The last fold of a cell makes its points, the last of a row frees K. `points`
  * of a fold that was not done are NULL. */
 static int grid_leave(struct grid *grid, size_t cell, size_t fold,
-                      struct fold_point *points, struct klr_error *err)
+                      bool recalled, struct fold_point *points,
+                      struct klr_error *err)
 {
     struct grid_cell *c = &grid->cell[cell];
     struct grid_row *row = &grid->row[cell / grid->lambdas];
     int code = 0;
     pthread_mutex_lock(&grid->team.lock);
     grid->folds_done++;
-    if (points) {
+    if (points && grid_only(grid)) {
+        code = grid_keep_fold(grid, cell, fold, recalled, points, err);
+    } else if (points) {
         c->fold[fold] = points;
         code = grid_join(grid, c, err);
     }
-    bool complete = points && !code && c->joined == grid->folds;
+    bool whole =
+        !grid_only(grid) && points && !code && c->joined == grid->folds;
+    c->complete = c->complete || whole;
     if (--row->left == 0)
         grid_row_free(grid, row);
     pthread_mutex_unlock(&grid->team.lock);
-    if (complete) {
+    if (whole) {
         grid_finish(grid, cell);
         grid_cell_free(grid, c);
         code = grid_keep(grid, cell / grid->lambdas, err);
@@ -369,11 +459,14 @@ static int grid_unit(void *context, size_t unit, size_t member,
                      struct klr_error *err)
 {
     struct grid *grid = context;
-    size_t cell = grid_order(grid, unit / grid->folds);
-    size_t fold = unit % grid->folds;
+    size_t turns = grid_turns(grid), cell = grid_order(grid, unit / turns);
+    size_t fold = grid_only(grid) ? grid_only(grid) - 1 : unit % turns;
     struct fold_point *points = NULL;
     bool go = false;
-    int code = grid_enter(grid, cell, &go, err);
+    int code = grid_recall_fold(grid, cell, fold, &points, err);
+    bool recalled = points;
+    if (!code && !recalled)
+        code = grid_enter(grid, cell, &go, err);
     if (go && !code) {
         points = klr_zalloc(grid->costs, sizeof *points, err);
         code = points ? grid_fold(grid, cell, fold, points, err) : KLR_E_MEMORY;
@@ -381,7 +474,7 @@ static int grid_unit(void *context, size_t unit, size_t member,
     if (code)
         fold_points_free(points, grid->costs);
     (void)member;
-    return code ? code : grid_leave(grid, cell, fold, points, err);
+    return code ? code : grid_leave(grid, cell, fold, recalled, points, err);
 }
 
 /* ---- the grid ---- */
@@ -453,7 +546,7 @@ static void grid_recall(struct grid *grid)
         row->recalled =
             journal && journal->recall(grid->params->gamma.value[g],
                                        grid_results(grid, g), journal->context);
-        row->left = grid->lambdas * grid->folds;
+        row->left = grid->lambdas * grid_turns(grid);
         for (size_t l = 0; l < grid->lambdas && !row->recalled; l++)
             grid->todo[grid->tasks++] = g * grid->lambdas + l;
     }
@@ -500,8 +593,7 @@ static int grid_run(struct grid *grid, struct klr_pool *pool,
         code = team_run(&grid->team, pool, grid->threads, err);
     }
     for (size_t c = 0; c < grid->cells && !code; c++)
-        if (grid->cell[c].joined < grid->folds &&
-            !grid->row[c / grid->lambdas].recalled)
+        if (!grid->cell[c].complete && !grid->row[c / grid->lambdas].recalled)
             grid_skip(grid, c);
     grid_free(grid);
     return code;
@@ -591,6 +683,15 @@ static int grid_answer(const struct klr_problem *problem,
     return 0;
 }
 
+static int journal_check(const struct klr_journal *journal, size_t folds,
+                         struct klr_error *err)
+{
+    if (!journal || journal->only <= folds)
+        return 0;
+    return klr_fail(err, KLR_E_USAGE, "there is no fold %zu: there are %zu",
+                    journal->only, folds);
+}
+
 int klr_cross_validate(const struct klr_problem *problem,
                        const struct klr_params *given, bool held_out,
                        struct klr_validation *out, struct klr_error *err)
@@ -612,6 +713,7 @@ int klr_cross_validate(const struct klr_problem *problem,
     out->count = klr_params_points(params);
     bool compares = out->count > 1 || params->part;
     if ((code = training_partition(&partition, problem, params, plan, err)) ||
+        (code = journal_check(params->journal, partition.folds, err)) ||
         (code = metric_check((enum klr_metric)params->metric, partition.k,
                              params->link != KLR_LINK_NONE, err)) ||
         (code = klr_pool_create(&pool, params->threads, err)))

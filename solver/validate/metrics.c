@@ -213,6 +213,85 @@ static int metrics_join(struct klr_metrics *metrics,
     return 0;
 }
 
+/* ---- As numbers ---- */
+
+/* Judged, log loss, Brier score, excess, confusion matrix; then three numbers
+ * for each bin. */
+static size_t metrics_fixed(const struct klr_metrics *metrics)
+{
+    return 3 + METRICS_STEPS + (metrics->k + 1) * metrics->k;
+}
+
+/* Finite, in the same order. */
+static double bounded(double score)
+{
+    return fmax(-DBL_MAX, fmin(score, DBL_MAX));
+}
+
+int klr_metrics_numbers(struct klr_metrics *metrics, double **numbers,
+                        size_t *count, struct klr_error *err)
+{
+    size_t cells = (metrics->k + 1) * metrics->k;
+    bins_compact(metrics);
+    *count = metrics_fixed(metrics) + 3 * metrics->bins;
+    double *next = *numbers = klr_alloc(*count, sizeof *next, err);
+    if (!next)
+        return KLR_E_MEMORY;
+    *next++ = (double)metrics->judged;
+    *next++ = metrics->log_loss;
+    *next++ = metrics->brier;
+    for (size_t step = 0; step < METRICS_STEPS; step++)
+        *next++ = metrics->excess[step];
+    for (size_t cell = 0; cell < cells; cell++)
+        *next++ = (double)metrics->confusion[cell];
+    for (size_t b = 0; b < metrics->bins; b++) {
+        *next++ = bounded(metrics->bin[b].score);
+        *next++ = (double)metrics->bin[b].positive;
+        *next++ = (double)metrics->bin[b].negative;
+    }
+    return 0;
+}
+
+static bool is_count(double value)
+{
+    return value >= 0 && value <= 9007199254740992 && value == floor(value);
+}
+
+/* Numbers from `first` on, each `step`, are counts. */
+static bool are_counts(const double *numbers, size_t first, size_t count,
+                       size_t step)
+{
+    while (first < count && is_count(numbers[first]))
+        first += step;
+    return first >= count;
+}
+
+int klr_metrics_add_numbers(struct klr_metrics *metrics, const double *numbers,
+                            size_t count, struct klr_error *err)
+{
+    size_t fixed = metrics_fixed(metrics), cells = 3 + METRICS_STEPS;
+    if (count < fixed || (count - fixed) % 3 || !is_count(numbers[0]) ||
+        !are_counts(numbers, cells, fixed, 1) ||
+        !are_counts(numbers, fixed + 1, count, 3) ||
+        !are_counts(numbers, fixed + 2, count, 3))
+        return klr_fail(err, KLR_E_DATA, "not the sums of a fold");
+    metrics->judged += (unsigned long long)numbers[0];
+    metrics->log_loss += numbers[1];
+    metrics->brier += numbers[2];
+    for (size_t step = 0; step < METRICS_STEPS; step++)
+        metrics->excess[step] += numbers[3 + step];
+    for (size_t i = cells; i < fixed; i++)
+        metrics->confusion[i - cells] += (unsigned long long)numbers[i];
+    size_t bins = (count - fixed) / 3;
+    if (KLR_GROW(metrics->bin, metrics->capacity, metrics->bins + bins, err))
+        return KLR_E_MEMORY;
+    for (const double *next = numbers + fixed; bins > 0; bins--, next += 3)
+        metrics->bin[metrics->bins++] = (struct bin){
+            next[0], (unsigned long long)next[1], (unsigned long long)next[2]};
+    bins_bound(metrics);
+    return 0;
+}
+
 /* ---- Of the confusion matrix ---- */
 
 /* Counts of the confusion matrix for one class, or for all. */

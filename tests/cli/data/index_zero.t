@@ -157,6 +157,27 @@ unlike(check("$dir/zero") . check('--precomputed', "$dir/serial"), qr/$warning/,
 is(run([ qw(tools/klr-subset --seed 2), "$dir/zero", 40 ])->{out},
     lower(run([ qw(tools/klr-subset --seed 2), "$dir/one", 40 ])->{out}),
     'klr-subset');
+
+# Names are those of features from 1 on: 0 keeps its number.
+put("$dir/names", join '', map {"name$_\n"} 1 .. 6);
+for my $options ('-g 0.5', '-t linear', '-g 0.5 --feature-names names',
+    '-t linear --feature-names names')
+{
+    my %info;
+    for my $from (qw(one zero)) {
+        told("klr-train -q $options $from $from.info");
+        my $json = printed_json(
+            run([ qw(tools/klr-info --json --top 3), "$dir/$from.info" ]));
+        $info{$from} =
+            JSON::PP->new->canonical->encode([ @$json{qw(top weights)} ]);
+    }
+    $info{zero} =~ s/"name(\d)":/"$1":/g;
+    is(JSON::PP->new->canonical->encode(JSON::PP::decode_json($info{zero})),
+        JSON::PP->new->canonical->encode(JSON::PP::decode_json(
+            $info{one} =~ s/"(?:name)?(\d)":/'"' . ($1 - 1) . '":'/ger)),
+        "klr-info $options");
+}
+
 my @grid = ('tools/klr-grid', -v => 3, -c => '0.1,1', -g => '0.1,1');
 is(run([ @grid, "$dir/zero" ])->{out},
     run([ @grid, "$dir/one" ])->{out} =~ s/\bone\b/zero/gr, 'klr-grid');

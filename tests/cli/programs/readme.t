@@ -20,7 +20,7 @@ symlink "$here/$_", "$dir/$_" or die $! for qw(heart_scale docs tools);
 for my $command (@commands) {
     my $run;
     next if $command =~ m{^tools/|\bchurn\.} && !peer('python3');
-    next if $command =~ /\bpart\.|\bparallel / && !has_gnu_parallel();
+    next if $command =~ /\bpart\.|\bparallel |--blocks|\bfold\./ && !has_gnu_parallel();
     if ($command =~ /^make (\w+)$/) {
         # What they do is tested by what runs this; here, that they are there.
         $run = run([ 'make', '-n', $1 ], env => { MAKEFLAGS => '' });

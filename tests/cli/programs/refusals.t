@@ -335,6 +335,7 @@ my @values = (
     ['--help=1', 'option --help takes no value'],
     ['--max_iter=5', 'unknown option --max_iter (did you mean --max-iter?)'],
     ['--folds 5', 'unknown option --folds (did you mean --validate?)'],
+    ['--fold 5', 'unknown option --fold (did you mean --validate?)'],
     ['--CV 5', 'unknown option --CV (did you mean --validate?)'],
     ['--n-jobs=4', 'unknown option --n-jobs (did you mean --threads?)'],
     ['--jason', 'unknown option --jason (did you mean --json?)'],

@@ -163,6 +163,43 @@ SKIP: {
     is(get("$dir/odd2"), get("$dir/odd"), 'and its model');
 }
 
+# ---- Folds apart ----
+
+# The shell's last training, whose model is named.
+sub finish_by
+{
+    my ($model, @parts) = @_;
+    my $last = grid('--train', $train, '--finish', @parts)->{out};
+    chomp $last;
+    return run([ 'sh', '-c', "$last $model" ], cwd => $dir);
+}
+
+put("$dir/fold.numbers", join '', map { 7 * ($_ % 3) . "\n" } 1 .. 270);
+for my $case ([ 9, @grid ], [ 6, qw(-v 3 -c 1,10 -s sklr -l 0.1c,0.5c -g 0.1,1) ],
+    [ 4, qw(-v 4 -c 1,10 -t linear) ],
+    [ 3, qw(--folds-file fold.numbers -c 1,10 -g 0.1 --balance) ])
+{
+    my ($count, @option) = @$case;
+    my @plan = split /\n/, grid('--train', $train, '--plan', '--by-fold',
+        '--parts', 'fold', @option, 'data')->{out};
+    is(@plan, $count, "a command for each fold: @option");
+    run([ 'sh', '-c', $_ ], cwd => $dir) for reverse @plan;
+    my @parts = map {"fold.$_"} 1 .. $count;
+    my $whole = train(@option, 'data', 'once');
+    like(grid(@parts)->{err}, qr/^klr-grid: fold.1 has folds, of which --finish /,
+        'no table of them');
+    is(finish_by('joined', @parts)->{out}, $whole->{out}, 'the table of one run');
+    is(get("$dir/joined"), get("$dir/once"), 'and its model');
+    is(finish_by('again', 'fold.log')->{exit}, 0, 'the log is that of a grid');
+    is(get("$dir/again"), get("$dir/once"), 'of the same model');
+    my $lost = grid('--finish', @parts[ 0 .. $count - 2 ]);
+    like("$lost->{exit}$lost->{out}$lost->{err}",
+        qr/\A1klr-grid: fold \d is missing.*no last training\n\z/s, 'a fold is missing')
+        if "@option" =~ /linear/;
+    unlink map {"$dir/$_"} @parts, 'fold.log';
+}
+is(grid('--plan', '--by-fold', '--loo', 'data')->{exit}, 1, 'no folds of --loo');
+
 # ---- As Slurm runs it ----
 
 # A task that is told that its time is over is queued again, here by a scontrol
@@ -243,7 +280,7 @@ is(drawn(grid('kept')), drawn($run), 'kept to be drawn again');
 
 for my $case ([ '--plan', 'one' ], [ '--finish', @grid, 'data' ],
     [ '--parts', 'x', @grid, 'data' ], [ '--extend', 'one' ],
-    [ '--plan=x', 'data' ])
+    [ '--plan=x', 'data' ], [ '--by-fold', @grid, 'data' ])
 {
     is(grid(@$case)->{exit}, 2, "@$case");
 }

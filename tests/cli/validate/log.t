@@ -16,6 +16,35 @@ my $data = 'heart_scale';
 sub train { return run([ qw(klr-train -q), @_ ]) }
 sub lines { return split /^/, get($_[0]) }
 
+# Folds of two gammas, each by itself, and a third gamma as a whole are a log.
+sub compare_folds
+{
+    my ($whole, $case) = @_;
+    my @option = grep { !/^--[mj]/ } @$case;
+    my @line;
+    for my $part ([ 0.1, 3 ], [ 0.01, 1 ], [ 0.1, 1 ], [1], [ 0.1, 2 ],
+        [ 0.01, 3 ], [ 0.01, 2 ])
+    {
+        my ($g, $fold) = @$part;
+        my @part = (@option, '-g', $g, '--part', "$dir/fold",
+            $fold ? ('--only-fold', $fold) : (), $data);
+        my $run = train(@part);
+        is("$run->{exit}$run->{out}$run->{err}", 0, 'a fold says nothing');
+        push @line, get("$dir/fold");
+        train(@part);
+        is(get("$dir/fold"), $line[-1], 'nor is it done again');
+        unlink "$dir/fold";
+    }
+    put("$dir/folds", join '', @line);
+    my $run = train(@$case, qw(-g 0.01,0.1,1 --resume --log), "$dir/folds",
+        $data, "$dir/model");
+    $run->{out} =~ s/"seconds": .*//;
+    is("$run->{out}$run->{err}", $whole->{out} . $whole->{err},
+        "folds make a whole: @$case");
+    is(get("$dir/model"), get("$dir/plain"), 'with its model');
+    return;
+}
+
 # ---- Whole, cut anywhere, and in parts ----
 
 for my $case ([ qw(-v 3 -c 0.1,10) ], [ qw(-v 3 -c 0.1,10 --metrics --json) ],
@@ -63,6 +92,7 @@ for my $case ([ qw(-v 3 -c 0.1,10) ], [ qw(-v 3 -c 0.1,10 --metrics --json) ],
     is("$run->{out}$run->{err}", $whole->{out} . $whole->{err},
         'parts make a whole');
     is(() = get("$dir/parts") =~ /^\{"gamma"/mg, 3, 'nothing is done again');
+    compare_folds($whole, $case) unless "@$case" =~ /loo/;
     unlink "$dir/log";
 }
 
@@ -146,6 +176,25 @@ for my $text ('one line', substr($log, 0, 20) . 'x') {
     }
 }
 
+# A fold that is not as it should be.
+train(@grid, '--part', "$dir/fold", '--only-fold', 2, $data);
+my $fold = get("$dir/fold");
+for my $case ([ '"sums": \[', '"sums": [1, ', 'not the sums of a fold' ],
+    [ '"sums": \[', '"sums": [x, ', 'fold:2: not a line' ],
+    [ '"sums": \[\d+', '"sums": [0.5', 'not the sums of a fold' ],
+    [ '"sums": \[\d+', '"sums": [null', 'fold:2: not a line' ],
+    [ '"fold": 2', '"fold": 4', 'fold:2: not a line' ],
+    [ '"lambda_number": 1', '"lambda_number": 0', 'fold:2: not a line' ],
+    [ '"c": 10', '"c": 11', 'fold:2: not a line' ])
+{
+    my ($pattern, $text, $message) = @$case;
+    put("$dir/fold", $fold =~ s/$pattern/$text/r);
+    my $run = train(@grid, '--log', "$dir/fold", '--resume', $data, "$dir/none");
+    like("$run->{exit}$run->{err}", qr/^1klr-train: .*\Q$message/,
+        "$message: $text");
+}
+ok(!-e "$dir/none", 'no model of such folds');
+
 # Of another system: carriage returns.
 put("$dir/crlf", join '', map {s/\n/\r\n/r} (split /^/, $log)[ 0, 1 ]);
 is(train(@grid, '--log', "$dir/crlf", '--resume', $data, '/dev/null')->{exit},
@@ -160,6 +209,10 @@ for my $case ([ 'there is a log already', @grid, '--log', "$dir/log" ],
     [ 'no other log', @grid, '--part', "$dir/new", '--log', "$dir/log" ],
     [ 'no output', @grid, '--json', '--part', "$dir/new" ],
     [ 'a log is a file', @grid, '--log', '/dev/null' ],
+    [ 'it is a fold of -v, for a --part', @grid, '--only-fold', 1 ],
+    [ 'a fold of -v', qw(--loo -c 1,2 --only-fold 1 --part), "$dir/new" ],
+    [ 'there is no fold 4: there are 3', @grid, qw(--only-fold 4 --part),
+        "$dir/none" ],
     [ 'a log is a file', @grid, '--log', '-' ],
     [ 'cannot write: Is a directory', @grid, '--log', $dir ])
 {

@@ -128,10 +128,42 @@ static void test_others(void)
     ok(spread(N, 0, &params) == KLR_SPREAD_WELL &&
            spread(1, 1, &params) == KLR_SPREAD_WELL,
        "nothing is said where no examples differ");
-    params = options(KLR_POLYNOMIAL);
-    ok(spread(N, 1e-9, &params) == KLR_SPREAD_WELL &&
-           spread(N, 1e9, &params) == KLR_SPREAD_WELL,
-       "other kernels are not judged");
+}
+
+/* Kernels of u'v, which is a^2 of an example with itself, else 0. By gamma g
+ * they are near where C n |K_ii - K_ij| is below 1/2. */
+static void test_products(void)
+{
+    const double edge = 0.5 / N, gammas[] = {1, -2};
+    for (size_t i = 0; i < 2; i++) {
+        double g = gammas[i];
+        struct {
+            enum klr_kernel_type kernel;
+            double coef0, at; /* a^2 at the edge */
+        } kernel[] = {
+            {KLR_POLYNOMIAL, 0, cbrt(edge) / fabs(g)},
+            {KLR_POLYNOMIAL, 1, (cbrt(1 + (g > 0 ? edge : -edge)) - 1) / g},
+            {KLR_SIGMOID, 0, atanh(edge) / fabs(g)},
+            {KLR_EXPONENTIAL, 0, log1p(edge) / (2 * g)},
+        };
+        for (size_t k = 0; k < (g > 0 ? 4 : 3); k++) {
+            struct klr_params params = options(kernel[k].kernel);
+            params.gamma = klr_reals_of(g);
+            params.coef0 = kernel[k].coef0;
+            ok(spread(N, sqrt(0.99 * kernel[k].at), &params) ==
+                       KLR_SPREAD_NEAR &&
+                   spread(N, sqrt(1.01 * kernel[k].at), &params) ==
+                       KLR_SPREAD_WELL &&
+                   spread(N, sqrt(3 / fabs(g)), &params) == KLR_SPREAD_WELL,
+               "%s, gamma %g, coef0 %g: near, never far",
+               klr_kernel_names[params.kernel], g, params.coef0);
+        }
+    }
+    struct klr_params params = options(KLR_SIGMOID);
+    params.gamma = (struct klr_reals){.count = 2, .value = {-1, 1e-12}};
+    ok(spread(N, 1, &params) == KLR_SPREAD_WELL, "the largest gamma in size");
+    params = options(KLR_PRECOMPUTED);
+    ok(spread(N, 1e-9, &params) == KLR_SPREAD_WELL, "precomputed: not judged");
 }
 
 int main(void)
@@ -142,5 +174,6 @@ int main(void)
     test_gammas();
     test_models();
     test_others();
+    test_products();
     return done_testing();
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Grids that are kept and recalled gamma by gamma, grids in parts, and standard
- * errors over folds, against those of the held-out answers.
+ * Grids that are kept and recalled gamma by gamma or fold by fold, grids in
+ * parts, and standard errors over folds, against those of the held-out answers.
  */
 #include <string.h>
 
@@ -95,7 +95,8 @@ static void test_recall(const struct klr_problem *problem, int model)
     struct klr_params params = grid_of(model);
     struct klr_validation plain, v;
     struct shelf shelf = {0};
-    struct klr_journal journal = {recall, keep, &shelf};
+    struct klr_journal journal = {
+        .recall = recall, .keep = keep, .context = &shelf};
     run(problem, &params, &plain);
     params.journal = &journal;
     run(problem, &params, &v);
@@ -137,6 +138,148 @@ static void test_parts(const struct klr_problem *problem)
         klr_validation_free(&v);
     }
     klr_validation_free(&whole);
+}
+
+/* Results of the folds, of which some are known. */
+struct drawer {
+    struct klr_fold_result result[GAMMAS][FOLDS][COSTS];
+    bool known[GAMMAS][FOLDS];
+    size_t kept;
+};
+
+static bool recall_none(double gamma, struct klr_results results, void *context)
+{
+    (void)gamma;
+    (void)results;
+    (void)context;
+    return false;
+}
+
+static int keep_none(double gamma, struct klr_results results, void *context,
+                     struct klr_error *err)
+{
+    (void)err;
+    return recall_none(gamma, results, context);
+}
+
+static bool recall_fold(double gamma, size_t lambda, size_t fold,
+                        const struct klr_fold_result **results, void *context)
+{
+    struct drawer *drawer = context;
+    (void)lambda;
+    *results = drawer->result[place(gamma)][fold];
+    return drawer->known[place(gamma)][fold];
+}
+
+static int keep_fold(double gamma, size_t lambda, size_t fold,
+                     const struct klr_fold_result *results, void *context,
+                     struct klr_error *err)
+{
+    struct drawer *drawer = context;
+    struct klr_fold_result *place_of = drawer->result[place(gamma)][fold];
+    (void)lambda;
+    for (size_t t = 0; t < COSTS; t++) {
+        place_of[t] = results[t];
+        place_of[t].number =
+            klr_alloc(results[t].count, sizeof *results[t].number, err);
+        memcpy(place_of[t].number, results[t].number,
+               results[t].count * sizeof *results[t].number);
+    }
+    drawer->known[place(gamma)][fold] = true;
+    drawer->kept++;
+    return 0;
+}
+
+/* Folds that were validated alone have the results of one validation, and none
+ * is done again; nor is one that is known when it is asked for once more. */
+static void test_folds(const struct klr_problem *problem, int model)
+{
+    struct klr_params params = grid_of(model);
+    struct klr_validation plain, v;
+    struct drawer drawer = {0};
+    struct klr_journal journal = {.recall = recall_none,
+                                  .keep = keep_none,
+                                  .context = &drawer,
+                                  .recall_fold = recall_fold,
+                                  .keep_fold = keep_fold};
+    run(problem, &params, &plain);
+    params.journal = &journal;
+    params.part = 1;
+    for (size_t again = 0; again < 2; again++)
+        for (journal.only = FOLDS; journal.only > 0; journal.only--) {
+            run(problem, &params, &v);
+            ok(v.solved == v.count && isnan(v.values[0].log_loss),
+               "fold %zu alone: no values", journal.only);
+            klr_validation_free(&v);
+        }
+    ok(drawer.kept == (size_t)GAMMAS * FOLDS, "each fold is kept once");
+    params.part = 0;
+    run(problem, &params, &v);
+    ok(v.best == plain.best && v.solved == plain.solved &&
+           same(v.values, plain.values, v.count) &&
+           same(v.error, plain.error, v.count) &&
+           drawer.kept == (size_t)GAMMAS * FOLDS,
+       "%s: folds make the same results", klr_model_names[model]);
+    klr_validation_free(&v);
+    klr_validation_free(&plain);
+    for (size_t g = 0; g < GAMMAS; g++)
+        for (size_t i = 0; i < (size_t)FOLDS * COSTS; i++)
+            klr_free(drawer.result[g][i / COSTS][i % COSTS].number);
+}
+
+/* A time limit leaves nothing of a fold that was not solved. */
+static void test_cut(const struct klr_problem *problem)
+{
+    struct klr_params params = grid_of(KLR_MODEL_KLR);
+    struct klr_validation v;
+    struct drawer drawer = {0};
+    struct klr_journal journal = {.recall = recall_none,
+                                  .keep = keep_none,
+                                  .context = &drawer,
+                                  .only = 2,
+                                  .keep_fold = keep_fold};
+    params.journal = &journal;
+    params.part = 1;
+    params.time_limit = 1e-9;
+    run(problem, &params, &v);
+    ok(drawer.kept == 0 && v.solved == 0, "no time: no fold");
+    klr_validation_free(&v);
+}
+
+/* Metrics of k classes from their numbers, and from what are not. */
+static void test_numbers(size_t k)
+{
+    const double label[] = {3, 2, 1}, p[] = {0.2, 0.7, 0.1};
+    const double score[] = {INFINITY, -2, 0.5, -INFINITY, 0.5, 1};
+    struct klr_metrics *one, *more;
+    struct klr_metric_values a, b;
+    struct klr_error err;
+    double *number;
+    size_t count;
+    klr_metrics_create(&one, k, label, &err);
+    klr_metrics_create(&more, k, label, &err);
+    for (size_t i = 0; i < 6; i++)
+        klr_metrics_add(one, label[i % k], label[i / 2 % k], p, score[i], &err);
+    klr_metrics_numbers(one, &number, &count, &err);
+    klr_metrics_values(one, &a);
+    bool finite = true;
+    for (size_t i = 0; i < count; i++)
+        finite = finite && isfinite(number[i]);
+    ok(!klr_metrics_add_numbers(more, number, count, &err) && finite,
+       "%zu classes: metrics as numbers", k);
+    klr_metrics_values(more, &b);
+    ok(same(&a, &b, 1) && a.count == b.count && a.correct == b.correct,
+       "and numbers as metrics");
+    ok(klr_metrics_add_numbers(more, number, count - 1, &err) == KLR_E_DATA,
+       "a number is missing");
+    ok(klr_metrics_add_numbers(more, number, 5, &err) == KLR_E_DATA,
+       "most are");
+    number[0] += 0.5;
+    ok(klr_metrics_add_numbers(more, number, count, &err) == KLR_E_DATA,
+       "a count that is none");
+    klr_free(number);
+    klr_metrics_free(one);
+    klr_metrics_free(more);
 }
 
 static void test_errors(const struct klr_problem *problem)
@@ -186,6 +329,11 @@ int main(void)
     sample_make(&s, N);
     test_recall(&s.problem, KLR_MODEL_KLR);
     test_recall(&s.problem, KLR_MODEL_SVM);
+    test_folds(&s.problem, KLR_MODEL_KLR);
+    test_folds(&s.problem, KLR_MODEL_KFD);
+    test_cut(&s.problem);
+    test_numbers(2);
+    test_numbers(3);
     test_parts(&s.problem);
     test_errors(&s.problem);
     return done_testing();

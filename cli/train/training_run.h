@@ -14,7 +14,7 @@ struct cli_train_options {
     int check_kernel, quiet, json, sv_indices, keep_sv, metrics, scale, resume,
         stamp, automatic;
     const char *folds_file, *cv_out, *weights, *feature_names, *error_cost,
-        *points, *log, *part;
+        *points, *log, *part, *from;
 };
 
 /* Of the option --scale, beside enum klr_scale: it is left to --auto. */
@@ -34,6 +34,8 @@ struct cli_train {
     struct cli_values weights;                /* of --weights */
     struct klr_names *features;               /* of --feature-names */
     struct cli_values points;                 /* of --points */
+    struct klr_model *from;                   /* of --from, and ... */
+    struct klr_text from_text;                /* ... its options */
     struct {
         double begin, read, train, write;
     } seconds;
@@ -96,6 +98,14 @@ bool cli_train_wants_cuts(const struct cli_train *train);
 int cli_train_cuts(const struct cli_train *train,
                    const struct klr_validation *validation,
                    struct klr_error *err);
+
+/* Load the model of --from, and take from it what options leave open. KLR_E_USAGE
+ * where these contradict it. */
+int cli_train_take_model(struct cli_train *train, struct klr_error *err);
+/* -wLABEL WEIGHT, named "wLABEL"; `context` is a struct cli_train. KLR_E_USAGE.
+ */
+int cli_train_take_weight(const char *name, const char *value, void *context,
+                          struct klr_error *err);
 
 /* ---- What is validated, and its log ---- */
 

@@ -261,12 +261,11 @@ static bool grow_fit(struct subspace *s, struct klr_error *err, int *code)
     return true;
 }
 
-static bool subspace_double(struct subspace *s, uint64_t *random,
-                            struct klr_error *err, int *code)
+static bool subspace_join(struct subspace *s, size_t wanted, uint64_t *random,
+                          struct klr_error *err, int *code)
 {
     struct growth g = {0};
-    size_t m = s->m, wanted = m < s->most - m ? m : s->most - m;
-    size_t least = 2 * wanted, candidates = GROW_RATIO * wanted;
+    size_t m = s->m, least = 2 * wanted, candidates = GROW_RATIO * wanted;
     if (candidates > GROW_CANDIDATES)
         candidates = least > GROW_CANDIDATES ? least : GROW_CANDIDATES;
     if (candidates > s->n - m)
@@ -284,6 +283,13 @@ static bool subspace_double(struct subspace *s, uint64_t *random,
     if (!*code && s->m > m)
         *code = subspace_span(s, m, err);
     return !*code && s->m - m > wanted / 4;
+}
+
+static bool subspace_double(struct subspace *s, uint64_t *random,
+                            struct klr_error *err, int *code)
+{
+    size_t left = s->most - s->m;
+    return subspace_join(s, s->m < left ? s->m : left, random, err, code);
 }
 
 static int subspace_grow(struct subspace *s, struct klr_error *err)

@@ -19,7 +19,9 @@ enum {
     SHEETS = 4,          /* of a task, and of a partial sum */
     SWEEP_VECTORS = 2,   /* that points' kernels are summed with at once */
     SUBSPACE_START = 32, /* points that growth begins with */
-    SUBSPACE_FEW = 512   /* points: so few have their Hessian by doubles */
+    SUBSPACE_FEW = 512,  /* points: so few have their Hessian by doubles */
+    SUBSPACE_JOIN = 2048 /* points that join together, at most, by choice of
+                            an expansion */
 };
 
 struct point_sweep {
@@ -138,6 +140,13 @@ static void subspace_evaluate(const struct subspace *s, struct fit *fit);
 static double subspace_search(struct subspace *s, struct fit *fit,
                               const double *du);
 
+/* With room for params->basis points, or all examples, but none yet. Free it in
+ * any case. */
+static int subspace_create(struct subspace *s,
+                           const struct binary_problem *problem,
+                           struct klr_error *err);
+static void subspace_free(struct subspace *s);
+
 /* ---- points: see subspace_choose.c, subspace_grow.c ---- */
 
 /* The first m points of member become those of the subspace, without those that
@@ -151,8 +160,12 @@ static void subspace_start(struct subspace *s, double c);
 static int subspace_choose(struct subspace *s, double c, struct klr_error *err);
 /* From those that there are, by doubling. */
 static int subspace_grow(struct subspace *s, struct klr_error *err);
-/* From g at all examples to twice the points, or s->most; w is 0 on those that
- * join. False: few did, the others being spanned already; or it was ended. */
+/* At most `wanted` points join that lower |(1 - Pi) sum_i g_i k_i| most, for g
+ * at all examples; w is 0 on them. False: few did, the others being spanned
+ * already; or it was ended. */
+static bool subspace_join(struct subspace *s, size_t wanted, uint64_t *random,
+                          struct klr_error *err, int *code);
+/* The same to twice the points, or s->most. */
 static bool subspace_double(struct subspace *s, uint64_t *random,
                             struct klr_error *err, int *code);
 /* *size: as many points as all examples would gain less than the tolerance

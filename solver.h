@@ -526,6 +526,9 @@ struct klr_projection_report {
     double square;   /* |f|^2 in the space of the kernel, and ... */
     double distance; /* ... |f - its projection|^2, of the machine where that is
                         the largest part; NaN and 0 where nothing is lost */
+    size_t compared; /* examples that both models have answered, or a sample, */
+    size_t changed;  /* and those of them whose answer is another one; 0 where
+                        klr is trained again */
 };
 
 /* The report of a training, over all its binary problems. `primal` and `dual`

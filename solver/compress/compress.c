@@ -60,6 +60,10 @@ int klr_compress_check(const struct klr_model *model,
     int code = compress_refuse(model, err);
     if (code || model->type != KLR_MODEL_KLR)
         return code;
+    if (model->record.says[SAYS_WEIGHTS] && !params->example_weight)
+        return klr_fail(err, KLR_E_USAGE,
+                        "option --from: the model was trained with weights of "
+                        "examples, and is to be again: --weights");
     if (params->regularizer == KLR_REGULARIZER_COEF)
         return klr_fail(err, KLR_E_USAGE,
                         "option --from: klr with the regularizer coef is not "
@@ -126,8 +130,9 @@ static void compress_report(struct klr_projection_report *report,
 {
     if (projection->points > report->points)
         report->points = projection->points;
-    if (projection->distance * report->square <=
-        report->distance * projection->square)
+    if (isnan(projection->square) ||
+        (report->square > 0 && projection->distance * report->square <=
+                                   report->distance * projection->square))
         return;
     report->square = projection->square;
     report->distance = projection->distance;
@@ -168,6 +173,7 @@ static int compress_create(struct compression *c, struct klr_error *err)
     for (size_t i = 0; i < n; i++)
         c->one[i] = 1;
     c->report.vectors = n;
+    c->report.square = NAN;
     int code = klr_pool_create(&c->pool, c->params.threads, err);
     if (!code)
         code =
@@ -185,12 +191,79 @@ static void compress_free(struct compression *c)
     klr_arena_free(&c->arena);
 }
 
+/* ---- answers, compared ---- */
+
+enum { COMPARED_ROWS = 5000 };
+
+/* The answers to rows that are scaled already. */
+static int compress_answers(const struct compression *c,
+                            const struct klr_model *model,
+                            const struct klr_features *x, double *label,
+                            struct klr_error *err)
+{
+    struct klr_model bare = *model;
+    struct klr_predictor *predictor;
+    bare.scaling = NULL;
+    int code = klr_predictor_create(&predictor, &bare, c->params.threads, err);
+    if (!code)
+        code = klr_predict(predictor, x, label, NULL, NULL, err);
+    klr_predictor_free(predictor);
+    return code;
+}
+
+/* How many answers to examples, or to a sample of them, have changed. */
+static int compress_compare(struct compression *c,
+                            const struct klr_model *model,
+                            struct klr_error *err)
+{
+    struct klr_problem sample;
+    int code = klr_problem_sample(&sample, c->problem, COMPARED_ROWS,
+                                  c->params.seed, err);
+    if (code)
+        return code;
+    struct klr_features x = problem_features(&sample);
+    double *label = klr_alloc(2 * x.n, sizeof *label, err);
+    code = label ? compress_answers(c, c->model, &x, label, err) : KLR_E_MEMORY;
+    if (!code)
+        code = compress_answers(c, model, &x, label + x.n, err);
+    c->report.compared = x.n;
+    for (size_t i = 0; i < x.n && !code; i++)
+        c->report.changed += label[i] != label[x.n + i];
+    klr_free(label);
+    klr_problem_free(&sample);
+    if (code == KLR_E_DATA && err)
+        err->line = 0; /* a row of the sample */
+    return code;
+}
+
 /* ---- the model ---- */
+
+/* Have it say so: its options, with this basis. */
+static int compress_say(const struct compression *c, struct klr_model *model,
+                        struct klr_error *err)
+{
+    const char *said = model->record.says[SAYS_OPTIONS], *name = "basis=";
+    struct klr_text text = {0};
+    for (size_t length; said && *said; said += length + (said[length] == ' ')) {
+        length = strcspn(said, " ");
+        for (size_t i = 0; strncmp(said, name, strlen(name)) && i < length; i++)
+            klr_text_putf(&text, "%c", said[i]);
+        if (strncmp(said, name, strlen(name)))
+            klr_text_put(&text, " ");
+    }
+    klr_text_putf(&text, "%s%lld", name, c->params.basis);
+    int code = text.failed ? klr_fail(err, KLR_E_MEMORY, "out of memory")
+                           : model_say(model, SAYS_OPTIONS, text.text, err);
+    klr_free(text.text);
+    return code;
+}
 
 static int compress_finish(struct compression *c, struct klr_model **model,
                            struct klr_report *report, struct klr_error *err)
 {
     int code = model_subset(model, c->model, c->coef, err);
+    if (!code && !clock_stopped(&c->clock))
+        code = compress_compare(c, *model, err);
     if (code)
         return code;
     (*model)->record.status = gravest((*model)->record.status, c->clock.status);
@@ -209,10 +282,12 @@ int klr_compress(const struct klr_model *from,
                  const struct klr_params *params, struct klr_model **model,
                  struct klr_report *report, struct klr_error *err)
 {
+    bool trains = from->type == KLR_MODEL_KLR;
+    size_t models = trains ? params->cost.count : 1;
     struct compression c = {.model = from,
                             .problem = problem,
                             .params = compress_params(from, params)};
-    for (size_t t = 0; t < params->cost.count; t++)
+    for (size_t t = 0; t < models; t++)
         model[t] = NULL;
     int code = klr_compress_check(from, params, err);
     if (code)
@@ -221,13 +296,15 @@ int klr_compress(const struct klr_model *from,
     for (size_t m = 0; m < from->machines && !code; m++)
         code = compress_machine(&c, m, err);
     if (!code)
-        code = from->type == KLR_MODEL_KLR
-                   ? compress_refit(&c, model, report, err)
-                   : compress_finish(&c, model, report, err);
-    for (size_t t = 0; t < params->cost.count && !code; t++) {
+        code = trains ? compress_refit(&c, model, report, err)
+                      : compress_finish(&c, model, report, err);
+    for (size_t t = 0; t < models && !code; t++) {
         report[t].projection = c.report;
         report[t].kernel_evals += c.op.evaluations;
+        code = compress_say(&c, model[t], err);
     }
     compress_free(&c);
+    for (size_t t = 0; t < models && code; t++)
+        model[t] = klr_model_free(model[t]);
     return code;
 }

@@ -826,6 +826,7 @@ int main(int argc, char **argv)
         .repeated = cli_train_take_weight,
         .context = &train,
         .examples = train_examples,
+        .given = &train.given,
         .warnings = &warnings,
     };
     cli_catch_signals();
@@ -837,6 +838,7 @@ int main(int argc, char **argv)
         status = cli_finish(&program, run(&train, &program, operand));
     klr_model_free(train.from);
     klr_free(train.from_text.text);
+    klr_free(train.given.text);
     for (size_t t = 0; t < KLR_REALS_MOST; t++) {
         klr_model_free(train.model[t]);
         klr_free(train.path[t]);

@@ -3,8 +3,7 @@
  * Options that stand in no field of a table: weights of classes; and those of
  * the model that --from names, which is to be made smaller as it was trained.
  */
-#include <math.h>
-#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -34,6 +33,8 @@ int cli_train_take_weight(const char *name, const char *value, void *context,
 
 /* ---- the options of a model ---- */
 
+enum { CLI_OPTION_SIZE = 40 };
+
 static bool is_listed(const char *name, const char *const *list)
 {
     while (*list && strcmp(name, *list) != 0)
@@ -41,13 +42,12 @@ static bool is_listed(const char *name, const char *const *list)
     return *list;
 }
 
-/* The default of C has been filled in already. */
-static bool is_given(const struct cli_train *train,
-                     const struct klr_option *option)
+/* On the command line, be it the default. */
+static bool is_given(const struct cli_train *train, const char *name)
 {
-    return strcmp(option->name, "cost") == 0
-               ? train->cost_is_given
-               : klr_option_is_given(option, &train->params);
+    char word[CLI_OPTION_SIZE];
+    snprintf(word, sizeof word, " %s ", name);
+    return train->given.text && strstr(train->given.text, word);
 }
 
 static const struct klr_option *find_option(const char *name)
@@ -69,7 +69,7 @@ static int check_same(const struct cli_train *train,
     int code = klr_option_read(option, value, &model, err);
     klr_option_put(option, &train->params, &ours);
     klr_option_put(option, &model, &theirs);
-    if (!code && (ours.failed || theirs.failed))
+    if (!code && (!ours.text || !theirs.text))
         code = klr_fail(err, KLR_E_MEMORY, "out of memory");
     if (!code && strcmp(ours.text, theirs.text) != 0)
         code = klr_fail(err, KLR_E_USAGE,
@@ -95,7 +95,7 @@ static int take_option(struct cli_train *train, const char *name,
         return weights && name[0] == 'w'
                    ? cli_train_take_weight(name, value, train, err)
                    : 0;
-    bool given = is_given(train, option);
+    bool given = is_given(train, name);
     if (given && is_listed(name, fixed))
         return check_same(train, option, value, err);
     if (given || !(is_listed(name, fixed) || is_listed(name, problem)))
@@ -135,7 +135,7 @@ static const char *find_other(const struct cli_train *train,
 {
     for (const struct klr_option *option = klr_train_options; option->name;
          option++)
-        if (is_given(train, option) && !is_listed(option->name, list))
+        if (is_given(train, option->name) && !is_listed(option->name, list))
             return option->name;
     if (train->params.n_weights)
         return "w";
@@ -178,7 +178,9 @@ static int check_others(const struct cli_train *train, struct klr_error *err)
 
 int cli_train_take_model(struct cli_train *train, struct klr_error *err)
 {
-    int code = check_others(train, err);
+    int code = train->given.failed
+                   ? klr_fail(err, KLR_E_MEMORY, "out of memory")
+                   : check_others(train, err);
     if (!code)
         code = klr_model_load(&train->from, train->options.from, err);
     if (!code)

@@ -275,6 +275,19 @@ static void summarise_projection(const struct klr_report *report)
                 p->compared, klr_plural(p->compared));
 }
 
+/* How training ended; but for klr nothing is trained on points of a model. */
+static void print_end(const struct klr_report *report)
+{
+    bool projected = report->projection.vectors && isnan(report->primal) &&
+                     report->status == KLR_CONVERGED;
+    if (projected)
+        fputs("projected", stderr);
+    else
+        fprintf(stderr, "%s after %lld iteration%s",
+                klr_status_names[report->status], report->iterations,
+                klr_plural((size_t)report->iterations));
+}
+
 void cli_train_summary(const struct cli_train *train,
                        const struct cli_program *program)
 {
@@ -288,9 +301,8 @@ void cli_train_summary(const struct cli_train *train,
                 point_prefix(train, t, prefix));
         if (train->models == 1)
             print_size(train, report);
-        fprintf(stderr, "%s after %lld iteration%s%s%s",
-                klr_status_names[report->status], report->iterations,
-                klr_plural((size_t)report->iterations), end, name);
+        print_end(report);
+        fprintf(stderr, "%s%s", end, name);
         if (isfinite(report->primal))
             fprintf(stderr, "objective %.10g, ", report->primal);
         if (isfinite(report->gap))

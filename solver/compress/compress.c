@@ -295,9 +295,11 @@ int klr_compress(const struct klr_model *from,
     code = compress_create(&c, err);
     for (size_t m = 0; m < from->machines && !code; m++)
         code = compress_machine(&c, m, err);
-    if (!code)
-        code = trains ? compress_refit(&c, model, report, err)
-                      : compress_finish(&c, model, report, err);
+    if (!code && trains && !clock_stopped(&c.clock))
+        code = compress_refit(&c, model, report, err);
+    else /* a choice that was cut leaves the model as it is */
+        for (size_t t = 0; t < models && !code; t++)
+            code = compress_finish(&c, &model[t], &report[t], err);
     for (size_t t = 0; t < models && !code; t++) {
         report[t].projection = c.report;
         report[t].kernel_evals += c.op.evaluations;

@@ -261,13 +261,21 @@ static bool grow_fit(struct subspace *s, struct klr_error *err, int *code)
     return true;
 }
 
-static bool subspace_join(struct subspace *s, size_t wanted, uint64_t *random,
-                          struct klr_error *err, int *code)
+static size_t growth_candidates(size_t wanted, size_t least)
+{
+    size_t candidates = GROW_RATIO * wanted;
+    if (candidates < least)
+        candidates = least;
+    if (candidates > GROW_CANDIDATES)
+        candidates = GROW_CANDIDATES;
+    return candidates > 2 * wanted ? candidates : 2 * wanted;
+}
+
+static bool subspace_join(struct subspace *s, size_t wanted, size_t candidates,
+                          uint64_t *random, struct klr_error *err, int *code)
 {
     struct growth g = {0};
-    size_t m = s->m, least = 2 * wanted, candidates = GROW_RATIO * wanted;
-    if (candidates > GROW_CANDIDATES)
-        candidates = least > GROW_CANDIDATES ? least : GROW_CANDIDATES;
+    size_t m = s->m;
     if (candidates > s->n - m)
         candidates = s->n - m;
     if (candidates == 0)
@@ -288,8 +296,9 @@ static bool subspace_join(struct subspace *s, size_t wanted, uint64_t *random,
 static bool subspace_double(struct subspace *s, uint64_t *random,
                             struct klr_error *err, int *code)
 {
-    size_t left = s->most - s->m;
-    return subspace_join(s, s->m < left ? s->m : left, random, err, code);
+    size_t left = s->most - s->m, wanted = s->m < left ? s->m : left;
+    return subspace_join(s, wanted, growth_candidates(wanted, 0), random, err,
+                         code);
 }
 
 static int subspace_grow(struct subspace *s, struct klr_error *err)

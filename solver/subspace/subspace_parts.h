@@ -19,9 +19,7 @@ enum {
     SHEETS = 4,          /* of a task, and of a partial sum */
     SWEEP_VECTORS = 2,   /* that points' kernels are summed with at once */
     SUBSPACE_START = 32, /* points that growth begins with */
-    SUBSPACE_FEW = 512,  /* points: so few have their Hessian by doubles */
-    SUBSPACE_JOIN = 2048 /* points that join together, at most, by choice of
-                            an expansion */
+    SUBSPACE_FEW = 512   /* points: so few have their Hessian by doubles */
 };
 
 struct point_sweep {
@@ -160,11 +158,13 @@ static void subspace_start(struct subspace *s, double c);
 static int subspace_choose(struct subspace *s, double c, struct klr_error *err);
 /* From those that there are, by doubling. */
 static int subspace_grow(struct subspace *s, struct klr_error *err);
-/* At most `wanted` points join that lower |(1 - Pi) sum_i g_i k_i| most, for g
- * at all examples; w is 0 on them. False: few did, the others being spanned
- * already; or it was ended. */
-static bool subspace_join(struct subspace *s, size_t wanted, uint64_t *random,
-                          struct klr_error *err, int *code);
+/* Candidates for so many points; `least` of them where these are few. */
+static size_t growth_candidates(size_t wanted, size_t least);
+/* At most `wanted` points join, of about so many candidates, that lower
+ * |(1 - Pi) sum_i g_i k_i| most, for g at all examples; w is 0 on them. False:
+ * few did, the others being spanned already; or it was ended. */
+static bool subspace_join(struct subspace *s, size_t wanted, size_t candidates,
+                          uint64_t *random, struct klr_error *err, int *code);
 /* The same to twice the points, or s->most. */
 static bool subspace_double(struct subspace *s, uint64_t *random,
                             struct klr_error *err, int *code);

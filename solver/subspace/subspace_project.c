@@ -11,6 +11,11 @@
  */
 #include "solver/subspace/subspace_parts.h"
 
+enum {
+    PROJECT_POINTS = 2048, /* that join together, at most, */
+    PROJECT_LEAST = 1024   /* of so many candidates, at least */
+};
+
 static size_t expansion_size(size_t n, const double *beta)
 {
     size_t count = 0;
@@ -28,7 +33,8 @@ static int project_choose(struct subspace *s, struct klr_error *err)
     s->progress.phase = "points";
     while (!code && more && s->m < s->most && subspace_goes_on(s)) {
         size_t left = s->most - s->m;
-        more = subspace_join(s, left < SUBSPACE_JOIN ? left : SUBSPACE_JOIN,
+        size_t wanted = left < PROJECT_POINTS ? left : PROJECT_POINTS;
+        more = subspace_join(s, wanted, growth_candidates(wanted, PROJECT_LEAST),
                              &random, err, &code);
     }
     return code;

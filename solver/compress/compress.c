@@ -100,26 +100,23 @@ static bool compress_row(const struct klr_model *model, size_t machine,
     return c == a || c == b;
 }
 
-/* The coefficients of a machine, to beta or from it to those of projections;
- * returns its vectors. */
-static struct klr_set compress_move(struct compression *c, size_t machine,
-                                    bool back)
+/* The vectors of a machine, those that have a coefficient; their coefficients go
+ * to beta. */
+static struct klr_set compress_take(struct compression *c, size_t machine)
 {
     const struct klr_model *model = c->model;
-    size_t count = 0, n = 0, row, end = 0;
-    for (size_t class = 0; class < model->k; class++) {
-        struct klr_range vectors = {end, end + model->class_sv[class]};
-        end = vectors.end;
-        if (vectors.begin == end || !compress_row(model, machine, class, &row))
-            continue;
-        size_t at = row * model->n_sv + vectors.begin;
-        size_t size = end - vectors.begin;
-        if (back)
-            memcpy(c->coef + at, c->beta + n, size * sizeof *c->beta);
-        else
-            memcpy(c->beta + n, model->coef + at, size * sizeof *c->beta);
-        n += size;
-        count = set_append(c->range, count, vectors);
+    size_t count = 0, n = 0, row;
+    for (size_t class = 0, sv = 0, end = 0; class < model->k; class++) {
+        bool has = compress_row(model, machine, class, &row);
+        for (end += model->class_sv[class]; sv < end; sv++) {
+            size_t at = row * model->n_sv + sv;
+            if (!has || model->coef[at] == 0)
+                continue;
+            c->place[n] = at;
+            c->beta[n++] = model->coef[at];
+            count = set_append(c->range, count,
+                               (struct klr_range){sv, sv + 1});
+        }
     }
     return set_of(c->range, count);
 }
@@ -142,7 +139,7 @@ static int compress_machine(struct compression *c, size_t machine,
                             struct klr_error *err)
 {
     struct projection projection;
-    struct klr_set set = compress_move(c, machine, false);
+    struct klr_set set = compress_take(c, machine);
     struct binary_problem binary = {.op = &c->op,
                                     .set = set,
                                     .n = set.size,
@@ -154,7 +151,8 @@ static int compress_machine(struct compression *c, size_t machine,
     int code = subspace_project(&binary, c->beta, &projection, err);
     if (code)
         return code;
-    compress_move(c, machine, true);
+    for (size_t i = 0; i < set.size; i++)
+        c->coef[c->place[i]] = c->beta[i];
     compress_report(&c->report, &projection);
     return 0;
 }
@@ -167,7 +165,8 @@ static int compress_create(struct compression *c, struct klr_error *err)
     size_t n = model->n_sv;
     if (!KLR_TAKE(arena, c->one, n, 1, err) ||
         !KLR_TAKE(arena, c->beta, n, 1, err) ||
-        !KLR_TAKE(arena, c->range, model->k, 1, err) ||
+        !KLR_TAKE(arena, c->place, n, 1, err) ||
+        !KLR_TAKE(arena, c->range, n, 1, err) ||
         !KLR_TAKE_ZERO(arena, c->coef, n, model->columns, err))
         return KLR_E_MEMORY;
     for (size_t i = 0; i < n; i++)

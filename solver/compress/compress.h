@@ -15,8 +15,10 @@ struct compression {
     struct klr_pool *pool;
     struct klr_operator op; /* on its support vectors */
     struct clock clock;
-    double *one, *beta;      /* (n_sv) 1, and the coefficients of a machine */
-    struct klr_range *range; /* (k) */
+    double *one;             /* (n_sv) 1 */
+    struct klr_range *range; /* (n_sv) vectors of a machine, */
+    size_t *place;           /* (n_sv) where their coefficients stand, */
+    double *beta;            /* (n_sv) and these */
     double *coef;            /* (columns, n_sv) of the projections */
     struct klr_projection_report report;
     struct klr_arena arena; /* all that is allocated */

@@ -77,7 +77,8 @@ static void growth_free(struct growth *g)
 
 /* ---- candidates ---- */
 
-/* At most `wanted`, one at each of as many equal steps of the sum of |g|. */
+/* At most `wanted`, one at each of as many equal steps of the sum of |g|; all
+ * that have a g, where these are no more. */
 static void growth_draw(struct growth *g, size_t wanted, uint64_t *random)
 {
     struct subspace *s = g->s;
@@ -87,20 +88,24 @@ static void growth_draw(struct growth *g, size_t wanted, uint64_t *random)
         size[i] = fabs(s->all.g[i]);
     for (size_t k = 0; k < s->m; k++)
         size[s->member[k]] = 0;
-    for (size_t i = 0; i < s->n; i++)
+    size_t positive = 0;
+    for (size_t i = 0; i < s->n; i++) {
         total += size[i];
+        positive += size[i] > 0;
+    }
+    bool all = positive <= wanted;
     double step = total / (double)wanted;
     double next = ldexp((double)(random_next(random) >> 11), -53) * step;
     g->count = 0;
     for (size_t i = 0; i < s->n && g->count < wanted; i++) {
         sum += size[i];
-        if (!(sum > next) || size[i] == 0)
+        if (size[i] == 0 || !(all || sum > next))
             continue;
         size_t at = s->place[i], k = g->count++;
         g->member[k] = i;
         g->position[k] = at;
         g->range[k] = (struct klr_range){at, at + 1};
-        while (next < sum)
+        while (!all && next < sum)
             next += step;
     }
 }

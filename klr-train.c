@@ -239,9 +239,10 @@ static int check_log(const struct cli_train *train, const char *given,
 /* Only one file can come from stdin. */
 static int check_stdin(const struct cli_train *train, struct klr_error *err)
 {
-    const char *path[] = {train->options.weights, train->options.folds_file,
-                          train->options.feature_names, train->options.points,
-                          train->options.from,          train->data};
+    const char *path[] = {
+        train->options.weights,       train->options.folds_file,
+        train->options.feature_names, train->options.points,
+        train->options.from,          train->data};
     static const char *const name[] = {"weights", "folds", "names",
                                        "points",  "model", "training set"};
     const char *taken = NULL;

@@ -88,14 +88,14 @@
 
 /* ---- klr in the span of few kernels ---- */
 
-#include "solver/subspace/subspace_sweep.c"  /* K of points and examples */
-#include "solver/subspace/subspace_sample.c" /* a sample, a preconditioner */
-#include "solver/subspace/subspace_newton.c" /* the method, the gap */
-#include "solver/subspace/subspace_grow.c"   /* points by growing */
-#include "solver/subspace/subspace_bound.c"  /* the gap to all points */
-#include "solver/subspace/subspace_size.c"   /* how many points */
-#include "solver/subspace/subspace_choose.c" /* which of them */
-#include "solver/subspace/subspace.c"        /* all of it */
+#include "solver/subspace/subspace_sweep.c"   /* K of points and examples */
+#include "solver/subspace/subspace_sample.c"  /* a sample, a preconditioner */
+#include "solver/subspace/subspace_newton.c"  /* the method, the gap */
+#include "solver/subspace/subspace_grow.c"    /* points by growing */
+#include "solver/subspace/subspace_bound.c"   /* the gap to all points */
+#include "solver/subspace/subspace_size.c"    /* how many points */
+#include "solver/subspace/subspace_choose.c"  /* which of them */
+#include "solver/subspace/subspace.c"         /* all of it */
 #include "solver/subspace/subspace_project.c" /* an expansion on few points */
 
 /* ---- Fisher discriminants ---- */

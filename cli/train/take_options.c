@@ -87,8 +87,8 @@ static int take_option(struct cli_train *train, const char *name,
     static const char *const fixed[] = {"model", "kernel", "degree",
                                         "gamma", "coef0",  NULL};
     static const char *const problem[] = {
-        "string-labels", "cost",    "no-bias",    "positive",
-        "link",          "calibrate", "prior",    "prior-correct",
+        "string-labels", "cost",       "no-bias",     "positive",
+        "link",          "calibrate",  "prior",       "prior-correct",
         "balance",       "multiclass", "regularizer", NULL};
     const struct klr_option *option = find_option(name);
     if (!option)
@@ -164,8 +164,8 @@ static int check_projected(const struct cli_train *train, bool trains,
 static int check_others(const struct cli_train *train, struct klr_error *err)
 {
     const struct cli_train_options *o = &train->options;
-    const char *other = o->automatic      ? "auto"
-                        : o->check_kernel ? "check-kernel"
+    const char *other = o->automatic                 ? "auto"
+                        : o->check_kernel            ? "check-kernel"
                         : o->scale != KLR_SCALE_NONE ? "scale"
                                                      : NULL;
     if (!other)

@@ -40,9 +40,9 @@ struct cli_train {
         double begin, read, train, write;
     } seconds;
     struct cli_progress progress;
-    double cost[2];                           /* of --error-cost */
-    struct klr_text given;                    /* options: see struct cli_program */
-    struct klr_text command;                  /* of --stamp */
+    double cost[2];          /* of --error-cost */
+    struct klr_text given;   /* options: see struct cli_program */
+    struct klr_text command; /* of --stamp */
     struct klr_text problem_text, files_text; /* see problem_text.c */
     bool cost_is_given;
     enum klr_feature_kind kind;  /* of the features as read, with --auto */

@@ -75,8 +75,7 @@ int klr_problem_scale_as(struct klr_problem *problem,
                          const struct klr_model *model, struct klr_error *err)
 {
     struct klr_scaling *scaling = NULL;
-    int code =
-        model->scaling ? scaling_copy(&scaling, model->scaling, err) : 0;
+    int code = model->scaling ? scaling_copy(&scaling, model->scaling, err) : 0;
     if (!code && scaling)
         code = problem_apply_scaling(problem, scaling, err);
     if (code)
@@ -106,7 +105,7 @@ static struct klr_set compress_take(struct compression *c, size_t machine)
 {
     const struct klr_model *model = c->model;
     size_t count = 0, n = 0, row;
-    for (size_t class = 0, sv = 0, end = 0; class < model->k; class++) {
+    for (size_t class = 0, sv = 0, end = 0; class < model->k; class ++) {
         bool has = compress_row(model, machine, class, &row);
         for (end += model->class_sv[class]; sv < end; sv++) {
             size_t at = row * model->n_sv + sv;
@@ -114,8 +113,7 @@ static struct klr_set compress_take(struct compression *c, size_t machine)
                 continue;
             c->place[n] = at;
             c->beta[n++] = model->coef[at];
-            count = set_append(c->range, count,
-                               (struct klr_range){sv, sv + 1});
+            count = set_append(c->range, count, (struct klr_range){sv, sv + 1});
         }
     }
     return set_of(c->range, count);

@@ -78,12 +78,11 @@ static int compress_find(const struct compression *c, size_t *row,
     struct klr_features z = model_features(model);
     struct row_index rows;
     int code = row_index_create(&rows, c->problem, err);
-    for (size_t class = 0, sv = 0, end = 0; class < model->k; class++)
+    for (size_t class = 0, sv = 0, end = 0; class < model->k; class ++)
         for (end += model->class_sv[class]; sv < end && !code; sv++) {
             if (!compress_uses(c, sv))
                 continue;
-            size_t at =
-                row_index_find(&rows, &z, sv, problem_label(c, class));
+            size_t at = row_index_find(&rows, &z, sv, problem_label(c, class));
             if (at == c->problem->n)
                 code = klr_fail(err, KLR_E_DATA,
                                 "this is not the training set of the model "
@@ -106,8 +105,8 @@ static int compress_refit(struct compression *c, struct klr_model **model,
     params.points = row;
     params.n_points = count;
     if (params.time_limit > 0)
-        params.time_limit = fmax(
-            params.time_limit - (klr_seconds() - c->clock.begin), 1e-9);
+        params.time_limit =
+            fmax(params.time_limit - (klr_seconds() - c->clock.begin), 1e-9);
     if (!code)
         code = klr_train(c->problem, &params, model, report, err);
     klr_free(row);

@@ -134,8 +134,8 @@ static int problem_apply_scaling(struct klr_problem *problem,
     struct klr_features x = problem_features(problem);
     struct rows rows = {0};
     size_t *start = klr_alloc(x.n + 1, sizeof *start, err);
-    int code = start ? scale_features(scaling, &x, &rows, start, err)
-                     : KLR_E_MEMORY;
+    int code =
+        start ? scale_features(scaling, &x, &rows, start, err) : KLR_E_MEMORY;
     if (!code) {
         problem_take(problem, &rows, start, scaling);
         return 0;

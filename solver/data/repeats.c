@@ -10,10 +10,10 @@
 /* A position for each example, found by a hash table of positions. */
 struct repeats {
     struct klr_features x; /* of the problem */
-    size_t *position; /* (n) of the examples in their order */
-    size_t *first;    /* (positions) row that was met first */
-    size_t positions; /* so far */
-    size_t *slot;     /* (mask + 1) positions, from 1; 0: free */
+    size_t *position;      /* (n) of the examples in their order */
+    size_t *first;         /* (positions) row that was met first */
+    size_t positions;      /* so far */
+    size_t *slot;          /* (mask + 1) positions, from 1; 0: free */
     size_t mask;
     struct klr_arena arena; /* all that is allocated */
 };

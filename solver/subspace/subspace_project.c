@@ -34,8 +34,9 @@ static int project_choose(struct subspace *s, struct klr_error *err)
     while (!code && more && s->m < s->most && subspace_goes_on(s)) {
         size_t left = s->most - s->m;
         size_t wanted = left < PROJECT_POINTS ? left : PROJECT_POINTS;
-        more = subspace_join(s, wanted, growth_candidates(wanted, PROJECT_LEAST),
-                             &random, err, &code);
+        more =
+            subspace_join(s, wanted, growth_candidates(wanted, PROJECT_LEAST),
+                          &random, err, &code);
     }
     return code;
 }
@@ -58,10 +59,8 @@ static bool project_measure(struct subspace *s, struct projection *out)
 {
     const struct binary_problem *b = s->problem;
     double *u = s->all.u, *difference = s->all.next;
-    struct point_sweep_product p = {.sweep = &s->sweep,
-                                    .precision = KLR_DOUBLE,
-                                    .v = s->v,
-                                    .u = s->du};
+    struct point_sweep_product p = {
+        .sweep = &s->sweep, .precision = KLR_DOUBLE, .v = s->v, .u = s->du};
     if (!operator_apply(b->op, b->set, b->set, s->all.g, 1, KLR_DOUBLE, u) ||
         !point_sweep_run(&p))
         return false;

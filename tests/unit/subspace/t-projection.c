@@ -122,8 +122,7 @@ static void test_projection(const struct sample *s, double gamma, size_t m)
     fill_kernel(s, gamma);
     make_beta(s, beta);
     memcpy(found, beta, sizeof found);
-    struct projection p =
-        project(s, gamma, (long long)m, KLR_CONVERGED, found);
+    struct projection p = project(s, gamma, (long long)m, KLR_CONVERGED, found);
     for (size_t i = 0; i < n; i++) {
         whole[i] = beta[i];
         if (found[i] != 0)
@@ -153,8 +152,7 @@ static void test_all(const struct sample *s)
     for (size_t i = 0; i < n; i++)
         count += beta[i] != 0;
     memcpy(found, beta, sizeof found);
-    struct projection p =
-        project(s, 1, (long long)count, KLR_CONVERGED, found);
+    struct projection p = project(s, 1, (long long)count, KLR_CONVERGED, found);
     ok(p.points == count && p.distance == 0 && isnan(p.square) &&
            !memcmp(beta, found, n * sizeof *beta),
        "as many points as there are coefficients leave all as it is");

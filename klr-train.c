@@ -94,6 +94,14 @@ static const struct klr_option train_table[] = {
      .group = "Solver",
      .help = "ivm, kfd by greedy, klr: a model has the kernels of these rows "
              "of the training set, a number a line, from 1"},
+    {.type = KLR_STRING,
+     .name = "from",
+     .argument = "MODEL",
+     .offset = offsetof(struct cli_train_options, from),
+     .also = "compress reduce",
+     .help = "with --basis M: a smaller model than MODEL, on M of its support "
+             "vectors; klr is trained again on them, other models are "
+             "projected"},
     {.type = KLR_CHOICE,
      .name = "scale",
      .argument = "HOW",
@@ -160,28 +168,6 @@ static const char train_examples[] =
     "  klr-train -s svm -t linear data -  a linear svm on stdout\n";
 
 /* ---- The command line ---- */
-
-/* -wLABEL WEIGHT. */
-static int take_weight(const char *name, const char *value, void *context,
-                       struct klr_error *err)
-{
-    struct cli_train *train = context;
-    struct klr_params *params = &train->params;
-    struct klr_weight weight = {.label = name + 1};
-    char quoted[KLR_QUOTED_SIZE];
-    if (!*weight.label)
-        return klr_fail(err, KLR_E_USAGE,
-                        "option -w: the label stands right behind it: -wLABEL "
-                        "WEIGHT");
-    if (!klr_read_real(value, &weight.weight))
-        return klr_fail(err, KLR_E_USAGE, "option -%.40s: %s is not a number",
-                        name, klr_quote(quoted, value));
-    if (KLR_GROW(params->weight, train->weight_capacity, params->n_weights + 1,
-                 err))
-        return KLR_E_MEMORY;
-    params->weight[params->n_weights++] = weight;
-    return 0;
-}
 
 /* <basename>.model in the current folder, as svm-train names it; of several
  * models each has ".C" behind it; /dev/null takes them all. */
@@ -263,11 +249,12 @@ static int check_log(const struct cli_train *train, const char *given,
 /* Only one file can come from stdin. */
 static int check_stdin(const struct cli_train *train, struct klr_error *err)
 {
-    const char *path[] = {train->options.weights, train->options.folds_file,
-                          train->options.feature_names, train->options.points,
-                          train->data};
-    static const char *const name[] = {"weights", "folds", "names", "points",
-                                       "training set"};
+    const char *path[] = {
+        train->options.weights,       train->options.folds_file,
+        train->options.feature_names, train->options.points,
+        train->options.from,          train->data};
+    static const char *const name[] = {"weights", "folds", "names",
+                                       "points",  "model", "training set"};
     const char *taken = NULL;
     for (size_t i = 0; i < sizeof path / sizeof *path; i++) {
         if (!path[i] || strcmp(path[i], "-") != 0)
@@ -380,6 +367,10 @@ static int read_files(struct cli_train *train,
         file = train->options.feature_names;
         code = klr_names_read(&train->features, file, &err);
     }
+    if (!code && train->options.from) {
+        file = train->options.from;
+        code = cli_train_take_model(train, &err);
+    }
     return code ? cli_fail(program, code == KLR_E_USAGE ? NULL : file, &err)
                 : -1;
 }
@@ -428,14 +419,15 @@ static int check_outputs(const struct cli_train *train,
                                  train->options.folds_file,
                                  train->options.feature_names,
                                  train->options.points,
+                                 train->options.from,
                                  cv_out,
                                  log};
-    if (log && cli_log_check(train, other, 6, &err))
+    if (log && cli_log_check(train, other, 7, &err))
         return cli_fail(program, log, &err);
-    if (cv_out && klr_output_check(cv_out, other, 5, &err))
+    if (cv_out && klr_output_check(cv_out, other, 6, &err))
         return cli_fail(program, cv_out, &err);
     for (size_t t = 0; t < train->models; t++)
-        if (klr_output_check(train->path[t], other, 7, &err))
+        if (klr_output_check(train->path[t], other, 8, &err))
             return cli_fail(program, cli_output_name(train->path[t]), &err);
     return -1;
 }
@@ -453,7 +445,8 @@ static int prepare(struct cli_train *train, const struct cli_program *program,
     if (status >= 0)
         return status;
     if (cli_train_search_check(train, &err) ||
-        klr_params_check(&train->params, &err) ||
+        (train->from ? klr_compress_check(train->from, &train->params, &err)
+                     : klr_params_check(&train->params, &err)) ||
         check_mode(train, operand[1], &err) ||
         check_log(train, operand[1], &err) ||
         name_models(train, operand[1], &err))
@@ -488,10 +481,13 @@ static int check_count(const struct cli_train *train, const char *path,
 /* Every feature has a name, if there are names. */
 static int name_features(struct cli_train *train, struct klr_error *err)
 {
-    size_t count = klr_names_count(train->features);
+    const struct klr_names *names = train->features;
+    if (!names && train->from)
+        names = klr_model_features(train->from);
+    size_t count = klr_names_count(names);
     int dimension = train->problem.dimension;
-    train->problem.features = train->features;
-    if (!train->features || count >= (size_t)dimension)
+    train->problem.features = names;
+    if (!names || count >= (size_t)dimension)
         return 0;
     return klr_fail(err, KLR_E_DATA,
                     "%zu name%s, but the data have a feature %d", count,
@@ -523,7 +519,9 @@ static int read_data(struct cli_train *train, const struct cli_program *program)
         return fail_training(train, program, &err);
     if (cli_train_search_scale(train, &err) ||
         klr_problem_scale(&train->problem, (enum klr_scale)train->options.scale,
-                          &err))
+                          &err) ||
+        (train->from &&
+         klr_problem_scale_as(&train->problem, train->from, &err)))
         return fail_training(train, program, &err);
     train->seconds.read = klr_seconds() - begin;
     if (check_count(train, train->options.folds_file, train->folds.n, "folds",
@@ -533,7 +531,10 @@ static int read_data(struct cli_train *train, const struct cli_program *program)
                     &err))
         return cli_fail(program, train->options.weights, &err);
     if (name_features(train, &err))
-        return cli_fail(program, train->options.feature_names, &err);
+        return cli_fail(program,
+                        train->features ? train->options.feature_names
+                                        : train->options.from,
+                        &err);
     if (cli_train_warn_data(train, program, &err) ||
         cli_train_describe(train, &err))
         return cli_fail(program, NULL, &err);
@@ -593,8 +594,11 @@ static int fit(struct cli_train *train, const struct cli_program *program)
 {
     struct klr_error err;
     double begin = klr_seconds();
-    int code = klr_train(&train->problem, &train->params, train->model,
-                         train->report, &err);
+    int code = train->from
+                   ? klr_compress(train->from, &train->problem, &train->params,
+                                  train->model, train->report, &err)
+                   : klr_train(&train->problem, &train->params, train->model,
+                               train->report, &err);
     int status = conclude(train, program, begin, code, &err);
     if (status == CLI_OK) {
         cli_train_warn(train, program, train->report, train->params.cost.count,
@@ -830,9 +834,10 @@ int main(int argc, char **argv)
         .tables = (const struct klr_option *const[]){klr_train_options,
                                                      train_table, NULL},
         .bases = (void *const[]){&train.params, &train.options},
-        .repeated = take_weight,
+        .repeated = cli_train_take_weight,
         .context = &train,
         .examples = train_examples,
+        .given = &train.given,
         .warnings = &warnings,
     };
     cli_catch_signals();
@@ -842,6 +847,9 @@ int main(int argc, char **argv)
         status = take_command(&train, &program, argv);
     if (status < 0)
         status = cli_finish(&program, run(&train, &program, operand));
+    klr_model_free(train.from);
+    klr_free(train.from_text.text);
+    klr_free(train.given.text);
     for (size_t t = 0; t < KLR_REALS_MOST; t++) {
         klr_model_free(train.model[t]);
         klr_free(train.path[t]);

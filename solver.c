@@ -88,16 +88,17 @@
 
 /* ---- klr in the span of few kernels ---- */
 
-#include "solver/subspace/subspace_sweep.c"  /* K of points and examples */
-#include "solver/subspace/subspace_sample.c" /* a sample, a preconditioner */
-#include "solver/subspace/subspace_newton.c" /* the method, the gap */
-#include "solver/subspace/subspace_share.c"  /* machines with the same points */
-#include "solver/subspace/subspace_grow.c"   /* points by growing */
-#include "solver/subspace/subspace_bound.c"  /* the gap to all points */
-#include "solver/subspace/subspace_loo.c"    /* approximate leave-one-out */
-#include "solver/subspace/subspace_size.c"   /* how many points */
-#include "solver/subspace/subspace_choose.c" /* which of them */
-#include "solver/subspace/subspace.c"        /* all of it */
+#include "solver/subspace/subspace_sweep.c"   /* K of points and examples */
+#include "solver/subspace/subspace_sample.c"  /* a sample, a preconditioner */
+#include "solver/subspace/subspace_newton.c"  /* the method, the gap */
+#include "solver/subspace/subspace_share.c"   /* machines with the same points */
+#include "solver/subspace/subspace_grow.c"    /* points by growing */
+#include "solver/subspace/subspace_bound.c"   /* the gap to all points */
+#include "solver/subspace/subspace_loo.c"     /* approximate leave-one-out */
+#include "solver/subspace/subspace_size.c"    /* how many points */
+#include "solver/subspace/subspace_choose.c"  /* which of them */
+#include "solver/subspace/subspace.c"         /* all of it */
+#include "solver/subspace/subspace_project.c" /* an expansion on few points */
 
 /* ---- Fisher discriminants ---- */
 
@@ -117,6 +118,8 @@
 #include "solver/model/classes.c"       /* classes and their machines */
 #include "solver/model/model.c"         /* the model in memory */
 #include "solver/model/model_weights.c" /* a linear one as its weights */
+#include "solver/model/model_subset.c"  /* with fewer support vectors */
+#include "solver/model/model_options.c" /* the options it was trained with */
 #include "solver/model/model_write.c"   /* to a file */
 #include "solver/model/model_keys.c" /* from a file: lines of keys and values */
 #include "solver/model/model_read.c" /* all of it, checked */
@@ -144,6 +147,11 @@
 #include "solver/validate/thresholds.c"     /* where to cut probabilities */
 #include "solver/validate/fold.c"           /* a fold */
 #include "solver/validate/cross_validate.c" /* every point of a grid */
+
+/* ---- smaller models ---- */
+
+#include "solver/compress/compress.c"       /* a model on few of its vectors */
+#include "solver/compress/compress_refit.c" /* and trained on them again */
 
 /* ---- questions about a problem ---- */
 

@@ -15,6 +15,7 @@
  *             klr_problem_scale, klr_params_init, klr_train, klr_model_save,
  *             klr_model_load, klr_predictor_create, klr_predict
  * Secondary:  klr_params_set, klr_params_check, klr_cross_validate,
+ *             klr_compress,
  *             klr_best_values, klr_metrics_*, klr_kernel_spectrum,
  *             klr_problem_spread, klr_train_forecast
  * Tertiary:   klr_reader_*, klr_label_text, klr_model_*
@@ -518,6 +519,18 @@ struct klr_basis_report {
     double excess_error; /* its standard error */
 };
 
+/* What klr_compress chose. */
+struct klr_projection_report {
+    size_t vectors;  /* support vectors of the model; 0: nothing was chosen */
+    size_t points;   /* of the machine that has most */
+    double square;   /* |f|^2 in the space of the kernel, and ... */
+    double distance; /* ... |f - its projection|^2, of the machine where that is
+                        the largest part; NaN and 0 where nothing is lost */
+    size_t compared; /* examples that both models have answered, or a sample, */
+    size_t changed;  /* and those of them whose answer is another one; 0 where
+                        klr is trained again */
+};
+
 /* The report of a training, over all its binary problems. `primal` and `dual`
  * are sums of the objectives, primal >= dual (LIBSVM prints obj = -dual). `gap`
  * is the largest relative duality gap, (primal - dual) / |primal|, of a binary
@@ -544,6 +557,7 @@ struct klr_report {
     size_t different; /* examples, where those that repeat each other are one:
                          fewer than all if they were solved as one */
     struct klr_basis_report basis;
+    struct klr_projection_report projection; /* of klr_compress */
     double lambda_bound; /* sklr, if asked for: Consolo (36), the largest of
                             its binary problems */
     size_t notes;        /* of which there are the first ones */
@@ -573,6 +587,31 @@ struct klr_report {
 int klr_train(const struct klr_problem *problem, const struct klr_params *,
               struct klr_model **model, struct klr_report *report,
               struct klr_error *err);
+
+/* The options that a model from a file was trained with, as far as it says:
+ * "model=klr kernel=rbf gamma=0.5 cost=10 link=platt w1=5", the last one being
+ * the weight of class 1. `text` is empty at first. KLR_E_MEMORY. */
+int klr_model_options(const struct klr_model *model, struct klr_text *text,
+                      struct klr_error *err);
+/* Scale the features of a problem as the model does, if it does. Errors as
+ * klr_problem_scale. */
+int klr_problem_scale_as(struct klr_problem *problem,
+                         const struct klr_model *model, struct klr_error *err);
+/* A smaller model than `from`, which is from a file, on params->basis support
+ * vectors of it for each machine; docs/ALGORITHMS.md, on compression. Klr is
+ * trained again on them, a model for each C, by params and the problem, which
+ * is the training set of `from`, scaled as it does; other models are projected,
+ * and model[0] is the only one.
+ *
+ * The kernel is that of `from`, params->model must be its. Errors as
+ * klr_compress_check, which looks at parameters alone, and klr_train;
+ * KLR_E_DATA where the problem is not the training set. */
+int klr_compress(const struct klr_model *from,
+                 const struct klr_problem *problem,
+                 const struct klr_params *params, struct klr_model **model,
+                 struct klr_report *report, struct klr_error *err);
+int klr_compress_check(const struct klr_model *from,
+                       const struct klr_params *params, struct klr_error *err);
 
 /* Seconds that a training, or a validation, is about to take: within a factor
  * of some two to four, on the threads of params. */

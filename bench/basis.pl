@@ -9,6 +9,13 @@
 #
 #   KLR_DATA=FOLDER bench/basis.pl [--points 500,auto] [--choice grow,uniform]
 #       [--no-svm] [SET]...
+#
+# With --from trained models are made smaller instead: each of the models, of
+# all examples and on these shares of its support vectors, klr on so many points.
+# In place of passes stands what the projection loses of |f|^2.
+#
+#   KLR_DATA=FOLDER bench/basis.pl --from 10%,20%,1000 [--models klr,svm,kfd]
+#       [SET]...
 use strict;
 use warnings;
 use FindBin ();
@@ -30,8 +37,9 @@ my %setting = (
     twonorm => [ 0.5, 1 ],
     usps => [ 0.0078125, 8 ],
 );
-my %option = (points => '1000,auto', choice => 'grow', svm => 1);
-GetOptions(\%option, qw(points=s choice=s svm!))
+my %option = (points => '1000,auto', choice => 'grow', svm => 1,
+    models => 'klr,svm,kfd');
+GetOptions(\%option, qw(points=s choice=s svm! from=s models=s))
     or die "the head of $0 says how to call it\n";
 die "KLR_DATA is not set: it names the folder of the data sets\n"
     unless defined $ENV{KLR_DATA};
@@ -101,6 +109,42 @@ sub svm
     return;
 }
 
+# A model of all examples, and smaller ones.
+sub compress
+{
+    my ($set, $model) = @_;
+    my ($gamma, $cost) = @{ $setting{$set} };
+    my @all = (qw(klr-train -q --json -j 1));
+    my ($out, $seconds) = timed(@all, '-s', $model, '-g', $gamma, '-c', $cost,
+        $model eq 'svm' ? qw(-b 1) : (), "$dir/$set", "$dir/model");
+    my $vectors = JSON::PP::decode_json($out)->{n_sv};
+    rename "$dir/model", "$dir/all" or die "$dir/all: $!\n";
+    symlink 'all', "$dir/model" or die "$dir/model: $!\n";
+    row($set, "$model $vectors", '', $seconds);
+    unlink "$dir/model" or die "$dir/model: $!\n";
+    for my $points (split /,/, $option{from}) {
+        my $count = $points =~ /^(\d+)%$/ ? int($vectors * $1 / 100) : $points;
+        next if $count >= $vectors;
+        ($out, $seconds) = timed(@all, '--from', "$dir/all", '--basis', $count,
+            "$dir/$set", "$dir/model");
+        my $said = JSON::PP::decode_json($out)->{projection};
+        row($set, "$model $said->{points}", sprintf('%.1f%%',
+            100 * $said->{distance_squared} / $said->{norm_squared}), $seconds);
+        unlink "$dir/model" or die "$dir/model: $!\n";
+    }
+    return;
+}
+
+if (defined $option{from}) {
+    print "| set | model | log loss | accuracy | s | lost | kB |\n",
+        "|---|---|---|---|---|---|---|\n";
+    for my $set (@sets) {
+        die "$set: there is no setting of it\n" unless $setting{$set};
+        prepare($set);
+        compress($set, $_) for split /,/, $option{models};
+    }
+    exit;
+}
 print "| set | model | log loss | accuracy | s | passes | kB |\n",
     "|---|---|---|---|---|---|---|\n";
 for my $set (@sets) {

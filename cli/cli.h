@@ -37,6 +37,8 @@ struct cli_program {
                     struct klr_error *err);
     void *context;
     const char *examples;      /* shown at the end of help, or NULL */
+    struct klr_text *given;    /* gets " name " of each option that is given; to
+                                  be freed; or NULL */
     struct klr_text *warnings; /* keeps those of cli_warn as JSON has them; to
                                   be freed; NULL: they are not kept */
 };

@@ -142,6 +142,17 @@ static int take_values(struct parse *parse, struct match match,
     return code;
 }
 
+static void note_given(const struct parse *parse,
+                       const struct klr_option *option)
+{
+    struct klr_text *given = parse->program->given;
+    if (!given)
+        return;
+    klr_text_put(given, " ");
+    klr_text_put(given, option->name);
+    klr_text_put(given, " ");
+}
+
 static int take_long(struct parse *parse, const char *text)
 {
     size_t length = strcspn(text + 2, "=");
@@ -150,6 +161,7 @@ static int take_long(struct parse *parse, const char *text)
     char shown[KLR_QUOTED_SIZE];
     if (!match.option)
         return fail_unknown(parse, text);
+    note_given(parse, match.option);
     snprintf(shown, sizeof shown, "--%s", match.option->name);
     if (match.option->type != KLR_FLAG)
         return take_values(parse, match, shown, attached);
@@ -164,6 +176,7 @@ static int take_letter(struct parse *parse, const char *text)
     struct match match = find(parse->program, text[1], NULL, 0);
     if (!match.option || (text[2] && match.option->name[0]))
         return fail_unknown(parse, text);
+    note_given(parse, match.option);
     if (match.option->type == KLR_FLAG)
         return klr_option_read(match.option, NULL, match.base, parse->err);
     return take_values(parse, match, text, NULL);

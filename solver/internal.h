@@ -8,7 +8,8 @@
  * A room uses the rooms of its own floor and of those below, by their header
  * alone (make check-floors):
  *
- *   floor 8   validate inspect                  folds, grids; questions
+ *   floor 8   validate compress inspect         folds, grids; small models;
+ *                                               questions
  *   floor 7   train                             all machines of a model
  *   floor 6   model                             files, predictions
  *   floor 5   smo newton variants basis subspace fisher  solvers

@@ -261,6 +261,33 @@ static void summarise_basis(const struct klr_report *report)
     fprintf(stderr, " less, ");
 }
 
+/* What points keep of the model that they are from. */
+static void summarise_projection(const struct klr_report *report)
+{
+    const struct klr_projection_report *p = &report->projection;
+    if (!p->vectors)
+        return;
+    if (p->distance > 0)
+        fprintf(stderr, "all but %.2g%% of |f|^2 kept, ",
+                100 * p->distance / p->square);
+    if (p->compared)
+        fprintf(stderr, "%zu of %zu answer%s changed, ", p->changed,
+                p->compared, klr_plural(p->compared));
+}
+
+/* How training ended; but for klr nothing is trained on points of a model. */
+static void print_end(const struct klr_report *report)
+{
+    bool projected = report->projection.vectors && isnan(report->primal) &&
+                     report->status == KLR_CONVERGED;
+    if (projected)
+        fputs("projected", stderr);
+    else
+        fprintf(stderr, "%s after %lld iteration%s",
+                klr_status_names[report->status], report->iterations,
+                klr_plural((size_t)report->iterations));
+}
+
 void cli_train_summary(const struct cli_train *train,
                        const struct cli_program *program)
 {
@@ -274,16 +301,18 @@ void cli_train_summary(const struct cli_train *train,
                 point_prefix(train, t, prefix));
         if (train->models == 1)
             print_size(train, report);
-        fprintf(stderr, "%s after %lld iteration%s%s%s",
-                klr_status_names[report->status], report->iterations,
-                klr_plural((size_t)report->iterations), end, name);
+        print_end(report);
+        fprintf(stderr, "%s%s", end, name);
         if (isfinite(report->primal))
             fprintf(stderr, "objective %.10g, ", report->primal);
         if (isfinite(report->gap))
             fprintf(stderr, "relative duality gap %.2g, ", report->gap);
         summarise_basis(report);
+        summarise_projection(report);
         fprintf(stderr, "%zu support vector%s", report->n_sv,
                 klr_plural(report->n_sv));
+        if (report->projection.vectors)
+            fprintf(stderr, " of %zu", report->projection.vectors);
         if (!cli_train_unwanted(train->path[t])) {
             fprintf(stderr, "%s%smodel saved to ", end, name);
             cli_print_visibly(stderr, cli_output_name(train->path[t]));
@@ -341,6 +370,17 @@ static void json_basis(const struct klr_basis_report *basis)
     cli_json_real("excess_error", basis->excess_error, "}, ");
 }
 
+static void json_projection(const struct klr_projection_report *p)
+{
+    if (!p->vectors)
+        return;
+    printf("\"projection\": {\"vectors\": %zu, \"points\": %zu, ", p->vectors,
+           p->points);
+    cli_json_real("norm_squared", p->square, ", ");
+    cli_json_real("distance_squared", p->distance, ", ");
+    printf("\"compared\": %zu, \"changed\": %zu}, ", p->compared, p->changed);
+}
+
 /* The keys that training and validation share; the caller closes the brace. */
 static void json_begin(const struct cli_train *train,
                        const struct klr_report *report,
@@ -358,6 +398,7 @@ static void json_begin(const struct cli_train *train,
     cli_json_real("passes", report->passes, ", ");
     cli_json_real("precond_flops", report->precond_flops, ", ");
     json_basis(&report->basis);
+    json_projection(&report->projection);
     printf("\"kernel_evals\": %llu, \"n\": %zu, \"n_different\": %zu, ",
            report->kernel_evals, train->problem.n, report->different);
 }

@@ -14,7 +14,7 @@ struct cli_train_options {
     int check_kernel, quiet, json, sv_indices, keep_sv, metrics, scale, resume,
         stamp, automatic;
     const char *folds_file, *cv_out, *weights, *feature_names, *error_cost,
-        *points, *log, *part;
+        *points, *log, *part, *from;
     long long only_fold; /* 0: all */
 };
 
@@ -35,12 +35,15 @@ struct cli_train {
     struct cli_values weights;                /* of --weights */
     struct klr_names *features;               /* of --feature-names */
     struct cli_values points;                 /* of --points */
+    struct klr_model *from;                   /* of --from, and ... */
+    struct klr_text from_text;                /* ... its options */
     struct {
         double begin, read, train, write;
     } seconds;
     struct cli_progress progress;
-    double cost[2];                           /* of --error-cost */
-    struct klr_text command;                  /* of --stamp */
+    double cost[2];          /* of --error-cost */
+    struct klr_text given;   /* options: see struct cli_program */
+    struct klr_text command; /* of --stamp */
     struct klr_text problem_text, files_text; /* see problem_text.c */
     bool cost_is_given;
     enum klr_feature_kind kind;  /* of the features as read, with --auto */
@@ -97,6 +100,14 @@ bool cli_train_wants_cuts(const struct cli_train *train);
 int cli_train_cuts(const struct cli_train *train,
                    const struct klr_validation *validation,
                    struct klr_error *err);
+
+/* Load the model of --from, and take from it what options leave open. KLR_E_USAGE
+ * where these contradict it. */
+int cli_train_take_model(struct cli_train *train, struct klr_error *err);
+/* -wLABEL WEIGHT, named "wLABEL"; `context` is a struct cli_train. KLR_E_USAGE.
+ */
+int cli_train_take_weight(const char *name, const char *value, void *context,
+                          struct klr_error *err);
 
 /* ---- What is validated, and its log ---- */
 

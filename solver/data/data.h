@@ -75,6 +75,11 @@ static struct klr_scaling *scaling_free(struct klr_scaling *scaling); /* NULL */
 static int scaling_copy(struct klr_scaling **out,
                         const struct klr_scaling *scaling,
                         struct klr_error *err);
+/* The features of a problem become scaled by `scaling`, which is the problem's
+ * own then; not after a failure. KLR_E_DATA, KLR_E_MEMORY. */
+static int problem_apply_scaling(struct klr_problem *problem,
+                                 struct klr_scaling *scaling,
+                                 struct klr_error *err);
 /* x scaled, into `out`, with start (n + 1). KLR_E_DATA with a row, from 1. */
 static int scale_features(const struct klr_scaling *scaling,
                           const struct klr_features *x, struct rows *out,
@@ -82,6 +87,13 @@ static int scale_features(const struct klr_scaling *scaling,
 
 /* The features of a problem; the arrays stay its own. */
 static struct klr_features problem_features(const struct klr_problem *problem);
+
+/* ---- equal rows: see repeats.c ---- */
+
+static uint64_t features_hash(const struct klr_features *x, size_t row);
+/* True if both rows have the same indices and values, bit by bit. */
+static bool features_equal(const struct klr_features *x, size_t row,
+                           const struct klr_features *z, size_t other);
 
 /* ---- sets of positions: see sets.c ---- */
 

@@ -127,28 +127,15 @@ static void problem_take(struct klr_problem *problem, struct rows *rows,
     }
 }
 
-int klr_problem_scale(struct klr_problem *problem, enum klr_scale how,
-                      struct klr_error *err)
+static int problem_apply_scaling(struct klr_problem *problem,
+                                 struct klr_scaling *scaling,
+                                 struct klr_error *err)
 {
     struct klr_features x = problem_features(problem);
     struct rows rows = {0};
-    size_t *start = NULL;
-    struct klr_scaling *scaling = NULL;
-    if (how == KLR_SCALE_NONE)
-        return 0;
-    scaling = klr_zalloc(1, sizeof *scaling, err);
-    start = klr_alloc(x.n + 1, sizeof *start, err);
-    int code = scaling && start ? 0 : KLR_E_MEMORY;
-    if (!code) {
-        *scaling = (struct klr_scaling){
-            .standardize = how == KLR_SCALE_STANDARD,
-            .lower = -1,
-            .upper = 1,
-        };
-        code = scaling_learn(scaling, &x, err);
-    }
-    if (!code)
-        code = scale_features(scaling, &x, &rows, start, err);
+    size_t *start = klr_alloc(x.n + 1, sizeof *start, err);
+    int code =
+        start ? scale_features(scaling, &x, &rows, start, err) : KLR_E_MEMORY;
     if (!code) {
         problem_take(problem, &rows, start, scaling);
         return 0;
@@ -156,6 +143,27 @@ int klr_problem_scale(struct klr_problem *problem, enum klr_scale how,
     klr_free(rows.index);
     klr_free(rows.value);
     klr_free(start);
-    scaling_free(scaling);
+    return code;
+}
+
+int klr_problem_scale(struct klr_problem *problem, enum klr_scale how,
+                      struct klr_error *err)
+{
+    struct klr_features x = problem_features(problem);
+    if (how == KLR_SCALE_NONE)
+        return 0;
+    struct klr_scaling *scaling = klr_zalloc(1, sizeof *scaling, err);
+    if (!scaling)
+        return KLR_E_MEMORY;
+    *scaling = (struct klr_scaling){
+        .standardize = how == KLR_SCALE_STANDARD,
+        .lower = -1,
+        .upper = 1,
+    };
+    int code = scaling_learn(scaling, &x, err);
+    if (!code)
+        code = problem_apply_scaling(problem, scaling, err);
+    if (code)
+        scaling_free(scaling);
     return code;
 }

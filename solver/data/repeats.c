@@ -9,44 +9,41 @@
 
 /* A position for each example, found by a hash table of positions. */
 struct repeats {
-    const struct klr_problem *problem;
-    size_t *position; /* (n) of the examples in their order */
-    size_t *first;    /* (positions) row that was met first */
-    size_t positions; /* so far */
-    size_t *slot;     /* (mask + 1) positions, from 1; 0: free */
+    struct klr_features x; /* of the problem */
+    size_t *position;      /* (n) of the examples in their order */
+    size_t *first;         /* (positions) row that was met first */
+    size_t positions;      /* so far */
+    size_t *slot;          /* (mask + 1) positions, from 1; 0: free */
     size_t mask;
     struct klr_arena arena; /* all that is allocated */
 };
 
-static uint64_t row_hash(const struct klr_problem *problem, size_t row)
+static uint64_t features_hash(const struct klr_features *x, size_t row)
 {
-    size_t from = problem->start[row], count = problem->start[row + 1] - from;
-    uint64_t hash =
-        klr_hash(0, problem->index + from, count * sizeof *problem->index);
-    return klr_hash(hash, problem->value + from,
-                    count * sizeof *problem->value);
+    size_t from = x->start[row], count = x->start[row + 1] - from;
+    uint64_t hash = klr_hash(0, x->index + from, count * sizeof *x->index);
+    return klr_hash(hash, x->value + from, count * sizeof *x->value);
 }
 
-static bool rows_equal(const struct klr_problem *problem, size_t a, size_t b)
+static bool features_equal(const struct klr_features *x, size_t row,
+                           const struct klr_features *z, size_t other)
 {
-    size_t from = problem->start[a], other = problem->start[b];
-    size_t count = problem->start[a + 1] - from;
-    return problem->start[b + 1] - other == count &&
-           !memcmp(problem->index + from, problem->index + other,
-                   count * sizeof *problem->index) &&
-           !memcmp(problem->value + from, problem->value + other,
-                   count * sizeof *problem->value);
+    size_t a = x->start[row], b = z->start[other];
+    size_t count = x->start[row + 1] - a;
+    return z->start[other + 1] - b == count &&
+           !memcmp(x->index + a, z->index + b, count * sizeof *x->index) &&
+           !memcmp(x->value + a, z->value + b, count * sizeof *x->value);
 }
 
 /* The position of the row: a new one, unless one from `begin` on has the same
  * features. */
 static size_t repeats_find(struct repeats *r, size_t row, size_t begin)
 {
-    size_t s = (size_t)row_hash(r->problem, row) & r->mask;
+    size_t s = (size_t)features_hash(&r->x, row) & r->mask;
     for (; r->slot[s]; s = (s + 1) & r->mask) {
         size_t position = r->slot[s] - 1;
         if (position >= begin &&
-            rows_equal(r->problem, r->first[position], row))
+            features_equal(&r->x, r->first[position], &r->x, row))
             return position;
     }
     r->first[r->positions] = row;
@@ -61,7 +58,7 @@ static int repeats_create(struct repeats *r, const struct klr_problem *problem,
     size_t n = problem->n, slots = 64;
     while (slots < 2 * n)
         slots *= 2;
-    *r = (struct repeats){.problem = problem, .mask = slots - 1};
+    *r = (struct repeats){.x = problem_features(problem), .mask = slots - 1};
     if (!KLR_TAKE(arena, r->position, n, 1, err) ||
         !KLR_TAKE(arena, r->first, n + 1, 1, err) ||
         !KLR_TAKE_ZERO(arena, r->slot, slots, 1, err))

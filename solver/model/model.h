@@ -110,6 +110,12 @@ static void model_fold_free(struct klr_model *folded);
 static int model_say(struct klr_model *model, enum model_saying saying,
                      const char *text, struct klr_error *err);
 
+/* *out becomes the same model, one from a file, with other coefficients coef
+ * (columns, n_sv): vectors that have none but 0 are left out. Its gap is not
+ * known then. KLR_E_MEMORY. */
+static int model_subset(struct klr_model **out, const struct klr_model *model,
+                        const double *coef, struct klr_error *err);
+
 /* The support vectors; of a trained model all examples, some of which they are.
  */
 static struct klr_features model_features(const struct klr_model *model);

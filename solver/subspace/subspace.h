@@ -15,4 +15,17 @@ static solve_fn subspace_solve;
 static solve_all_fn subspace_solve_all;
 static choose_fn subspace_choose_points;
 
+/* What is left of an expansion f = sum_i beta_i k_i on few of its kernels. */
+struct projection {
+    size_t points;
+    double square;   /* |f|^2 in the space of the kernel */
+    double distance; /* |f - its projection|^2 */
+};
+
+/* beta (n) becomes the coefficients of the projection of its expansion onto the
+ * span of at most params->basis kernels, chosen among those of beta. It stays
+ * as it is where these are all there are, and where the clock ends that. */
+static int subspace_project(const struct binary_problem *problem, double *beta,
+                            struct projection *out, struct klr_error *err);
+
 #endif

@@ -94,27 +94,32 @@ static void growth_sizes(const struct subspace *s, double *size)
         size[s->member[k]] = 0;
 }
 
-/* At most `wanted`, one at each of as many equal steps of the sum of |g|. */
+/* At most `wanted`, one at each of as many equal steps of the sum of |g|; all
+ * that have a g, where these are no more. */
 static void growth_draw(struct growth *g, size_t wanted, uint64_t *random)
 {
     struct subspace *s = g->s;
     double total = 0, sum = 0;
     double *size = s->du;
+    size_t positive = 0;
     growth_sizes(s, size);
-    for (size_t i = 0; i < s->n; i++)
+    for (size_t i = 0; i < s->n; i++) {
         total += size[i];
+        positive += size[i] > 0;
+    }
+    bool all = positive <= wanted;
     double step = total / (double)wanted;
     double next = ldexp((double)(random_next(random) >> 11), -53) * step;
     g->count = 0;
     for (size_t i = 0; i < s->n && g->count < wanted; i++) {
         sum += size[i];
-        if (!(sum > next) || size[i] == 0)
+        if (size[i] == 0 || !(all || sum > next))
             continue;
         size_t at = s->place[i], k = g->count++;
         g->member[k] = i;
         g->position[k] = at;
         g->range[k] = (struct klr_range){at, at + 1};
-        while (next < sum)
+        while (!all && next < sum)
             next += step;
     }
 }
@@ -323,14 +328,21 @@ static bool grow_fit_all(struct subspace *s, struct klr_error *err, int *code)
     return true;
 }
 
-static bool subspace_double(struct subspace *s, uint64_t *random,
-                            struct klr_error *err, int *code)
+static size_t growth_candidates(size_t wanted, size_t least)
+{
+    size_t candidates = GROW_RATIO * wanted;
+    if (candidates < least)
+        candidates = least;
+    if (candidates > GROW_CANDIDATES)
+        candidates = GROW_CANDIDATES;
+    return candidates > 2 * wanted ? candidates : 2 * wanted;
+}
+
+static bool subspace_join(struct subspace *s, size_t wanted, size_t candidates,
+                          uint64_t *random, struct klr_error *err, int *code)
 {
     struct growth g = {0};
-    size_t m = s->m, wanted = m < s->most - m ? m : s->most - m;
-    size_t least = 2 * wanted, candidates = GROW_RATIO * wanted;
-    if (candidates > GROW_CANDIDATES)
-        candidates = least > GROW_CANDIDATES ? least : GROW_CANDIDATES;
+    size_t m = s->m;
     if (candidates > s->n - m)
         candidates = s->n - m;
     if (candidates == 0)
@@ -346,6 +358,14 @@ static bool subspace_double(struct subspace *s, uint64_t *random,
     if (!*code && s->m > m)
         *code = subspace_span(s, m, err);
     return !*code && s->m - m > wanted / 4;
+}
+
+static bool subspace_double(struct subspace *s, uint64_t *random,
+                            struct klr_error *err, int *code)
+{
+    size_t left = s->most - s->m, wanted = s->m < left ? s->m : left;
+    return subspace_join(s, wanted, growth_candidates(wanted, 0), random, err,
+                         code);
 }
 
 static int subspace_grow(struct subspace *s, struct klr_error *err)

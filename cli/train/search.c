@@ -20,8 +20,7 @@ enum {
     SEARCH_COARSE_ROWS = 500,
     SEARCH_FINE_ROWS = 2000, /* of a sample, about */
     SEARCH_FEW = 300,        /* rows up to which folds tell too little */
-    SEARCH_COARSE_MOVES = 3, /* beyond an edge */
-    SEARCH_FINE_MOVES = 1
+    SEARCH_MOVES = 3         /* beyond an edge, of each stage */
 };
 
 /* The steps of a stage, in gamma and C. */
@@ -183,7 +182,7 @@ static int search_coarsely(struct search *s, struct klr_error *err)
     if (!code)
         code = cli_search_try(s, &gamma, &cost, err);
     return code ? code
-                : cli_search_go_on(s, search_coarse, SEARCH_COARSE_MOVES, err);
+                : cli_search_go_on(s, search_coarse, SEARCH_MOVES, err);
 }
 
 static bool is_over(const struct search *s)
@@ -266,7 +265,7 @@ static int search_finely(struct search *s, struct klr_error *err)
     if (!code && s->any_gamma)
         code = cli_search_try(s, &gamma, &below, err);
     return code ? code
-                : cli_search_go_on(s, search_fine, SEARCH_FINE_MOVES, err);
+                : cli_search_go_on(s, search_fine, SEARCH_MOVES, err);
 }
 
 /* ---- The search ---- */

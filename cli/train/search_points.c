@@ -40,6 +40,13 @@ struct klr_reals cli_search_around(double middle, double step, bool searched)
 
 /* ---- Comparison ---- */
 
+/* True of the points that are compared now: from s->first on those of this
+ * scaling. */
+static bool is_rival(const struct search *s, size_t t)
+{
+    return s->stage[s->point[t].stage].scale == s->stage[s->now].scale;
+}
+
 static double loss_of(enum klr_metric metric, double value)
 {
     bool loss = metric == KLR_METRIC_LOG_LOSS || metric == KLR_METRIC_BRIER ||
@@ -60,19 +67,19 @@ double cli_search_badness(const struct search *s, size_t t)
            exp(search_doubling * doublings / sqrt(rows));
 }
 
-/* Equals are told apart by C, and then come in their order. */
+/* Equals are told apart by C, and then by their order. */
 static bool is_better(const struct search *s, size_t a, size_t b)
 {
     double one = cli_search_badness(s, a), other = cli_search_badness(s, b);
-    return one < other ||
-           (one == other && s->point[a].cost < s->point[b].cost);
+    double c = s->point[a].cost, d = s->point[b].cost;
+    return one < other || (one == other && (c < d || (c == d && a < b)));
 }
 
 static void find_best(struct search *s)
 {
-    s->best = s->first;
-    for (size_t t = s->first + 1; t < s->count; t++)
-        if (is_better(s, t, s->best))
+    s->best = s->count - 1;
+    for (size_t t = s->first; t < s->count; t++)
+        if (is_rival(s, t) && is_better(s, t, s->best))
             s->best = t;
 }
 
@@ -82,7 +89,7 @@ static bool is_known(const struct search *s, double gamma, double cost)
 {
     for (size_t t = s->first; t < s->count; t++)
         if ((s->point[t].gamma == gamma || !s->any_gamma) &&
-            s->point[t].cost == cost)
+            s->point[t].cost == cost && is_rival(s, t))
             return true;
     return false;
 }
@@ -172,6 +179,8 @@ static bool beyond_edge(const struct search *s, double step,
     double low_c = best->cost, high_c = best->cost;
     for (size_t t = s->first; t < s->count; t++) {
         const struct search_point *p = &s->point[t];
+        if (!is_rival(s, t))
+            continue;
         low_g = fmin(low_g, p->gamma);
         high_g = fmax(high_g, p->gamma);
         if (p->gamma == best->gamma || !s->any_gamma) {

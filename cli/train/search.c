@@ -20,7 +20,7 @@ enum {
     SEARCH_COARSE_ROWS = 500,
     SEARCH_FINE_ROWS = 2000, /* of a sample, about */
     SEARCH_FEW = 300,        /* rows up to which folds tell too little */
-    SEARCH_MOVES = 3         /* beyond an edge, of each stage */
+    SEARCH_MOVES = 3         /* of each stage */
 };
 
 /* The steps of a stage, in gamma and C. */
@@ -146,10 +146,11 @@ static int stage_begin(struct search *s, size_t stage, enum klr_scale scale,
     if (!code && scales)
         code = klr_problem_scale(&now->copy, scale, err);
     if (!code)
-        now->unit = s->any_gamma ? klr_problem_unit_gamma(
-                                       now->problem, (enum klr_kernel_type)
-                                                         train->params.kernel)
-                                 : 1;
+        now->unit =
+            s->any_gamma
+                ? klr_problem_unit_gamma(
+                      now->problem, (enum klr_kernel_type)train->params.kernel)
+                : 1;
     return code;
 }
 
@@ -176,13 +177,12 @@ static int search_coarsely(struct search *s, struct klr_error *err)
     const struct klr_params *params = &s->train->params;
     int code = stage_begin(s, SEARCH_COARSE, KLR_SCALE_MINMAX, err);
     double unit = s->stage[s->now].unit;
-    struct klr_reals gamma = s->any_gamma ? three(unit / 32, unit / 4, 2 * unit)
-                                          : params->gamma;
+    struct klr_reals gamma =
+        s->any_gamma ? three(unit / 32, unit / 4, 2 * unit) : params->gamma;
     struct klr_reals cost = s->any_cost ? three(1, 8, 64) : params->cost;
     if (!code)
         code = cli_search_try(s, &gamma, &cost, err);
-    return code ? code
-                : cli_search_go_on(s, search_coarse, SEARCH_MOVES, err);
+    return code ? code : cli_search_go_on(s, search_coarse, SEARCH_MOVES, err);
 }
 
 static bool is_over(const struct search *s)
@@ -202,8 +202,8 @@ static int search_other_scale(struct search *s, struct klr_error *err)
     if (code)
         return code;
     struct klr_reals gamma = klr_reals_of(gamma_of(s, &s->point[middle]));
-    struct klr_reals costs = cli_search_around(cost, search_coarse,
-                                               s->any_cost);
+    struct klr_reals costs =
+        cli_search_around(cost, search_coarse, s->any_cost);
     s->first = s->count;
     code = cli_search_try(s, &gamma, &costs, err);
     if (s->count > s->first &&
@@ -232,13 +232,13 @@ static void compare_with(struct search *s, size_t stage)
 {
     const struct search_stage *now = &s->stage[s->now];
     const struct search_stage *before = &s->stage[stage];
-    bool same = before->problem->n == now->problem->n &&
-                before->folds == now->folds;
+    bool same =
+        before->problem->n == now->problem->n && before->folds == now->folds;
     s->first = same ? before->first : s->count;
 }
 
-/* The best point's neighbours. Good points lie along a ridge on which C falls
- * as gamma grows. */
+/* The best point's neighbours, and those of the best of these, as long as there
+ * is a better one. */
 static int search_finely(struct search *s, struct klr_error *err)
 {
     if (is_over(s) || (!s->any_gamma && !s->any_cost))
@@ -248,24 +248,17 @@ static int search_finely(struct search *s, struct klr_error *err)
     if (code)
         return code;
     compare_with(s, middle.stage);
-    double g = gamma_of(s, &middle);
-    struct klr_reals at = cli_search_around(middle.cost, search_fine,
-                                            s->any_cost);
-    struct klr_reals above = at, below = at, gamma = klr_reals_of(g);
-    if (s->any_cost) {
-        above.value[0] = at.value[1];
-        above.value[1] = at.value[2];
-        above.count = below.count = 2;
+    middle.gamma = gamma_of(s, &middle);
+    size_t best = s->count;
+    for (int i = 0; i < SEARCH_MOVES && !code && !is_over(s); i++) {
+        code = cli_search_neighbours(s, middle.gamma, middle.cost, search_fine,
+                                     err);
+        if (s->best == best)
+            break;
+        best = s->best;
+        middle = s->point[best];
     }
-    code = cli_search_try(s, &gamma, &at, err);
-    gamma = klr_reals_of(cli_search_rounded(g / search_fine));
-    if (!code && s->any_gamma)
-        code = cli_search_try(s, &gamma, &above, err);
-    gamma = klr_reals_of(cli_search_rounded(g * search_fine));
-    if (!code && s->any_gamma)
-        code = cli_search_try(s, &gamma, &below, err);
-    return code ? code
-                : cli_search_go_on(s, search_fine, SEARCH_MOVES, err);
+    return code;
 }
 
 /* ---- The search ---- */

@@ -20,8 +20,8 @@ struct search_stage {
     const struct klr_problem *problem; /* the copy, or the training set */
     enum klr_scale scale;
     long long folds; /* 0: leave-one-out */
-    double unit;     /* klr_problem_unit_gamma where gamma is searched, else 1 */
-    size_t first;    /* its first point */
+    double unit;  /* klr_problem_unit_gamma where gamma is searched, else 1 */
+    size_t first; /* its first point */
 };
 
 struct search_point {
@@ -33,14 +33,14 @@ struct search {
     struct cli_train *train;
     const struct cli_program *program;
     struct search_stage stage[SEARCH_STAGES];
-    size_t now;               /* the stage that points are added to */
-    bool any_gamma, any_cost; /* are searched */
-    enum klr_metric metric;   /* the user's */
+    size_t now;                       /* the stage that points are added to */
+    bool any_gamma, any_cost;         /* are searched */
+    enum klr_metric metric;           /* the user's */
     size_t count, n_points, n_values; /* points, and their capacities */
     struct search_point *point;       /* (count) */
     struct klr_metric_values *values; /* (count) */
-    size_t first, best;    /* of the points that are compared now */
-    double begin, limit;   /* seconds for the search; 0: no limit */
+    size_t first, best;               /* of the points that are compared now */
+    double begin, limit;              /* seconds for the search; 0: no limit */
     enum klr_status ended; /* KLR_CONVERGED: nothing has ended it early */
 };
 
@@ -53,8 +53,9 @@ struct klr_reals cli_search_around(double middle, double step, bool searched);
  * what its share of right answers is short of 1, raised by its C. INFINITY for
  * a metric without a value. */
 double cli_search_badness(const struct search *s, size_t t);
-/* Validate all pairs of a gamma and a cost that are not known among the points
- * from s->first on, and let s->best be the least bad of these. Errors as
+/* Validate all pairs of a gamma and a cost that are not known among the rivals:
+ * the points from s->first on that have the scaling of this stage. Let s->best
+ * be the least bad of these. Errors as
  * klr_cross_validate. */
 int cli_search_try(struct search *s, const struct klr_reals *gamma,
                    const struct klr_reals *cost, struct klr_error *err);
@@ -62,6 +63,11 @@ int cli_search_try(struct search *s, const struct klr_reals *gamma,
  * those a step beyond. Errors as klr_cross_validate. */
 int cli_search_go_on(struct search *s, double step, int moves,
                      struct klr_error *err);
+/* Try (g, c), its neighbours in C, and those in gamma which lie along the ridge
+ * of good points, on which C falls as gamma grows. Errors as
+ * klr_cross_validate. */
+int cli_search_neighbours(struct search *s, double g, double c, double step,
+                          struct klr_error *err);
 
 /* Tell on stderr what will be tried, unless the user wants quiet. */
 void cli_search_tell_plan(const struct search *s);

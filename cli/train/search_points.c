@@ -85,11 +85,23 @@ static void find_best(struct search *s)
 
 /* ---- Validation ---- */
 
+/* Values that are searched have three digits: a step up and down again may miss
+ * the last one. */
+static bool is_same(double a, double b, bool searched)
+{
+    return searched ? fabs(a - b) <= 0.02 * b : a == b;
+}
+
+static bool is_gamma_of(const struct search *s, size_t t, double gamma)
+{
+    return isnan(gamma) || is_same(s->point[t].gamma, gamma, s->any_gamma);
+}
+
 static bool is_known(const struct search *s, double gamma, double cost)
 {
     for (size_t t = s->first; t < s->count; t++)
-        if ((s->point[t].gamma == gamma || !s->any_gamma) &&
-            s->point[t].cost == cost && is_rival(s, t))
+        if (is_rival(s, t) && is_gamma_of(s, t, gamma) &&
+            is_same(s->point[t].cost, cost, s->any_cost))
             return true;
     return false;
 }
@@ -126,8 +138,8 @@ static int add_points(struct search *s, const struct klr_params *params,
             s->ended = status;
             continue;
         }
-        s->point[s->count] = (struct search_point){
-            s->now, one.gamma.value[0], one.cost.value[0]};
+        s->point[s->count] = (struct search_point){s->now, one.gamma.value[0],
+                                                   one.cost.value[0]};
         s->values[s->count++] = validation->values[t];
     }
     if (s->count > s->first)
@@ -167,41 +179,55 @@ int cli_search_try(struct search *s, const struct klr_reals *gamma,
     return code;
 }
 
-/* ---- Beyond an edge ---- */
+/* ---- Around the best point ---- */
 
-/* True if the best point is the first or last at its place, in gamma or C: then
- * *gamma and *cost are what lies beyond. */
-static bool beyond_edge(const struct search *s, double step,
-                        struct klr_reals *gamma, struct klr_reals *cost)
+struct search_extent {
+    double low_gamma, high_gamma, low_cost, high_cost;
+};
+
+/* The least and largest gamma, and cost at the best point's gamma. */
+static struct search_extent extent(const struct search *s)
 {
     const struct search_point *best = &s->point[s->best];
-    double low_g = best->gamma, high_g = best->gamma;
-    double low_c = best->cost, high_c = best->cost;
+    struct search_extent e = {best->gamma, best->gamma, best->cost, best->cost};
     for (size_t t = s->first; t < s->count; t++) {
         const struct search_point *p = &s->point[t];
         if (!is_rival(s, t))
             continue;
-        low_g = fmin(low_g, p->gamma);
-        high_g = fmax(high_g, p->gamma);
-        if (p->gamma == best->gamma || !s->any_gamma) {
-            low_c = fmin(low_c, p->cost);
-            high_c = fmax(high_c, p->cost);
+        e.low_gamma = fmin(e.low_gamma, p->gamma);
+        e.high_gamma = fmax(e.high_gamma, p->gamma);
+        if (is_gamma_of(s, t, best->gamma)) {
+            e.low_cost = fmin(e.low_cost, p->cost);
+            e.high_cost = fmax(e.high_cost, p->cost);
         }
     }
+    return e;
+}
+
+/* The value a step beyond the edge that `value` is at; NaN: at none. */
+static double beyond(double value, double low, double high, double step)
+{
+    return value == low    ? cli_search_rounded(low / step)
+           : value == high ? cli_search_rounded(high * step)
+                           : (double)NAN;
+}
+
+/* True if the best point lies at an edge of costs or gammas: then *gamma and
+ * *cost are what lies beyond. */
+static bool beyond_edge(const struct search *s, double step,
+                        struct klr_reals *gamma, struct klr_reals *cost)
+{
+    const struct search_point *best = &s->point[s->best];
+    struct search_extent e = extent(s);
+    double c = beyond(best->cost, e.low_cost, e.high_cost, step);
+    double g = beyond(best->gamma, e.low_gamma, e.high_gamma, step);
     *gamma = klr_reals_of(best->gamma);
-    *cost = klr_reals_of(best->cost);
-    if (s->any_cost && (best->cost == low_c || best->cost == high_c)) {
-        *cost = klr_reals_of(cli_search_rounded(
-            best->cost == low_c ? low_c / step : high_c * step));
+    *cost = klr_reals_of(c);
+    if (s->any_cost && !isnan(c))
         return true;
-    }
-    if (s->any_gamma && (best->gamma == low_g || best->gamma == high_g)) {
-        *gamma = klr_reals_of(cli_search_rounded(
-            best->gamma == low_g ? low_g / step : high_g * step));
-        *cost = cli_search_around(best->cost, step, s->any_cost);
-        return true;
-    }
-    return false;
+    *gamma = klr_reals_of(g);
+    *cost = cli_search_around(best->cost, step, s->any_cost);
+    return s->any_gamma && !isnan(g);
 }
 
 int cli_search_go_on(struct search *s, double step, int moves,
@@ -214,5 +240,25 @@ int cli_search_go_on(struct search *s, double step, int moves,
          s->ended == KLR_CONVERGED && beyond_edge(s, step, &gamma, &cost);
          i++)
         code = cli_search_try(s, &gamma, &cost, err);
+    return code;
+}
+
+int cli_search_neighbours(struct search *s, double g, double c, double step,
+                          struct klr_error *err)
+{
+    struct klr_reals at = cli_search_around(c, step, s->any_cost);
+    struct klr_reals above = at, below = at, gamma = klr_reals_of(g);
+    if (s->any_cost) {
+        above.value[0] = at.value[1];
+        above.value[1] = at.value[2];
+        above.count = below.count = 2;
+    }
+    int code = cli_search_try(s, &gamma, &at, err);
+    gamma = klr_reals_of(cli_search_rounded(g / step));
+    if (!code && s->any_gamma)
+        code = cli_search_try(s, &gamma, &above, err);
+    gamma = klr_reals_of(cli_search_rounded(g * step));
+    if (!code && s->any_gamma)
+        code = cli_search_try(s, &gamma, &below, err);
     return code;
 }

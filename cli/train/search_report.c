@@ -68,8 +68,7 @@ void cli_search_tell_plan(const struct search *s)
         fprintf(stderr, ", then about %zu by %s on %zu rows", fine_points(s),
                 validation_text(fine, text), cli_search_rows(s, SEARCH_FINE));
     fprintf(stderr, ": some %lld trainings\n",
-            trainings(folds, points + other) +
-                trainings(fine, fine_points(s)));
+            trainings(folds, points + other) + trainings(fine, fine_points(s)));
 }
 
 /* ---- The choice ---- */

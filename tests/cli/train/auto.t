@@ -137,6 +137,29 @@ sub stages
         'no sample where examples have weights');
 }
 
+# Very many rows: the model is on a basis, and so it is said.
+{
+    my $random = uniform(5);
+    put("$dir/most", join '', map { sprintf "%d 1:%.6f\n", $_ % 2,
+        $_ % 2 + 3 * $random->() } 1 .. 90000);
+    my $run = train('--auto --json -c 1 -g 1 most m1');
+    is($run->{exit}, 0, 'very many rows') or diag($run->{err});
+    like($run->{err}, qr/auto: --basis auto, which takes about \d+ minutes? on a thread; klr of all 90000 examples would take about \d+ minutes\n/,
+        'a basis, and why');
+    my $report = decode_json($run->{out});
+    ok($report->{auto}{basis}, 'the report knows of it');
+    cmp_ok($report->{n_sv}, '<', 1000, 'the model is small');
+    my $scale = $report->{auto}{scale};
+    report("--basis auto --scale $scale -c 1 -g 1 most m2");
+    is(get("$dir/m2"), get("$dir/m1"), 'it is that of --basis auto');
+    for my $options ('-j 1', '-j 4', '-m 50') {
+        report("--auto -c 1 -g 1 $options most m2");
+        is(get("$dir/m2"), get("$dir/m1"), "the same with $options");
+    }
+    ok(!report('--auto -c 1 -g 1 many m2')->{auto}{basis},
+        'fewer rows need none');
+}
+
 # Scaling. Both scales are tried, unless the features have one.
 {
     my $report = report('--auto two m');

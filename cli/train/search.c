@@ -18,9 +18,11 @@ enum {
     SEARCH_FOLDS = 3,
     SEARCH_FOLDS_OF_FEW = 5,
     SEARCH_COARSE_ROWS = 500,
-    SEARCH_FINE_ROWS = 2000, /* of a sample, about */
+    SEARCH_FINE_ROWS = 4000, /* of a sample, about */
     SEARCH_FEW = 300,        /* rows up to which folds tell too little */
-    SEARCH_MOVES = 3         /* of each stage */
+    SEARCH_MOVES = 3,        /* beyond an edge */
+    SEARCH_TURNS = 4,        /* to neighbours of the best point */
+    SEARCH_TURNS_OF_FEW = 2
 };
 
 /* The steps of a stage, in gamma and C. */
@@ -82,6 +84,11 @@ bool cli_search_tries_scales(const struct search *s)
 
 /* ---- Rows and folds ---- */
 
+static bool is_few(const struct search *s)
+{
+    return s->train->problem.n <= SEARCH_FEW;
+}
+
 /* True of a stage that the answer depends on. */
 static bool is_fine(const struct search *s, size_t stage)
 {
@@ -116,8 +123,7 @@ static bool has_leave_one_out(const struct klr_params *given)
 long long cli_search_folds(const struct search *s, size_t stage)
 {
     const struct klr_params *params = &s->train->params;
-    if (!s->train->folds_are_left || !is_fine(s, stage) ||
-        s->train->problem.n > SEARCH_FEW)
+    if (!s->train->folds_are_left || !is_fine(s, stage) || !is_few(s))
         return params->folds;
     return has_leave_one_out(params) ? 0 : SEARCH_FOLDS_OF_FEW;
 }
@@ -249,8 +255,9 @@ static int search_finely(struct search *s, struct klr_error *err)
         return code;
     compare_with(s, middle.stage);
     middle.gamma = gamma_of(s, &middle);
+    int turns = is_few(s) ? SEARCH_TURNS_OF_FEW : SEARCH_TURNS;
     size_t best = s->count;
-    for (int i = 0; i < SEARCH_MOVES && !code && !is_over(s); i++) {
+    for (int i = 0; i < turns && !code && !is_over(s); i++) {
         code = cli_search_neighbours(s, middle.gamma, middle.cost, search_fine,
                                      err);
         if (s->best == best)

@@ -125,12 +125,12 @@ sub stages
     is($stages[0], '3 folds on 500 rows, minmax', 'a sample at first');
     is($stages[1], '3 folds on 500 rows, standard', 'then the other scale');
     is($stages[2], "3 folds on 1600 rows, $scale", 'then all rows');
-    put("$dir/more", classes(2, 3600));
+    put("$dir/more", classes(2, 6000));
     $report = report('--auto more m');
     check_best($report, 'more');
     @stages = stages($report);
-    like($stages[2], qr/^3 folds on 2000 rows/, 'or a larger sample');
-    is($report->{n}, 3600, 'the model is of all');
+    like($stages[2], qr/^3 folds on 4000 rows/, 'or a larger sample');
+    is($report->{n}, 6000, 'the model is of all');
     put("$dir/ones", "1\n" x 1600);
     @stages = stages(report('--auto --weights ones many m'));
     is($stages[0], '3 folds on 1600 rows, minmax',

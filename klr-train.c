@@ -30,7 +30,7 @@ static const struct klr_option train_table[] = {
      .offset = offsetof(struct cli_train_options, automatic),
      .also = "tune search automatic",
      .help = "choose scaling, gamma and C, as far as they are not given, by "
-             "validation (3 folds, or -v, or --loo), and train with them"},
+             "validation (--loo and folds, or -v), and train with them"},
     {.type = KLR_STRING,
      .name = "folds-file",
      .argument = "FILE",
@@ -502,6 +502,17 @@ static void tell_rows(unsigned long long rows, void *context)
                       klr_seconds() - train->seconds.begin);
 }
 
+/* What is left to a search, that scales. */
+static int scale_features(struct cli_train *train, struct klr_error *err)
+{
+    int scale = train->options.scale;
+    if (train->from)
+        return klr_problem_scale_as(&train->problem, train->from, err);
+    return scale == CLI_SCALE_AUTO
+               ? 0
+               : klr_problem_scale(&train->problem, (enum klr_scale)scale, err);
+}
+
 static int read_data(struct cli_train *train, const struct cli_program *program)
 {
     struct klr_error err;
@@ -517,11 +528,7 @@ static int read_data(struct cli_train *train, const struct cli_program *program)
     cli_progress_end(&train->progress);
     if (code)
         return fail_training(train, program, &err);
-    if (cli_train_search_scale(train, &err) ||
-        klr_problem_scale(&train->problem, (enum klr_scale)train->options.scale,
-                          &err) ||
-        (train->from &&
-         klr_problem_scale_as(&train->problem, train->from, &err)))
+    if (cli_train_search_scale(train, &err) || scale_features(train, &err))
         return fail_training(train, program, &err);
     train->seconds.read = klr_seconds() - begin;
     if (check_count(train, train->options.folds_file, train->folds.n, "folds",
@@ -536,7 +543,7 @@ static int read_data(struct cli_train *train, const struct cli_program *program)
                                         : train->options.from,
                         &err);
     if (cli_train_warn_data(train, program, &err) ||
-        cli_train_describe(train, &err))
+        (!train->options.automatic && cli_train_describe(train, &err)))
         return cli_fail(program, NULL, &err);
     return -1;
 }

@@ -149,19 +149,16 @@ static int warn_folds(const struct cli_train *train,
 
 /* ---- Time ---- */
 
-enum { TIME_SIZE = 32 };
-
-/* "40 minutes", "3 hours", "2 days". */
-static const char *time_text(double seconds, char text[TIME_SIZE])
+const char *cli_train_time(double seconds, char text[CLI_TIME_SIZE])
 {
     double minutes = ceil(seconds / 60), hours = minutes / 60;
     if (minutes < 90)
-        snprintf(text, TIME_SIZE, "%.0f minute%s", minutes,
+        snprintf(text, CLI_TIME_SIZE, "%.0f minute%s", minutes,
                  klr_plural((size_t)minutes));
     else if (hours < 36)
-        snprintf(text, TIME_SIZE, "%.0f hours", hours);
+        snprintf(text, CLI_TIME_SIZE, "%.0f hours", hours);
     else
-        snprintf(text, TIME_SIZE, "%.0f days", fmin(hours / 24, 1e9));
+        snprintf(text, CLI_TIME_SIZE, "%.0f days", fmin(hours / 24, 1e9));
     return text;
 }
 
@@ -176,8 +173,8 @@ static int warn_time(const struct cli_train *train,
     double work =
         n * n * (1 + (double)params->folds) * (double)klr_params_points(params);
     struct klr_forecast forecast;
-    char all[TIME_SIZE], basis[TIME_SIZE];
-    if (work < short_work)
+    char all[CLI_TIME_SIZE], basis[CLI_TIME_SIZE];
+    if (work < short_work || train->options.automatic)
         return 0;
     int code = klr_train_forecast(&train->problem, params, &forecast, err);
     if (!code && forecast.all > longest && forecast.basis < less * forecast.all)
@@ -185,8 +182,8 @@ static int warn_time(const struct cli_train *train,
                  "%s: klr of all %zu examples takes about %s; --basis auto "
                  "would take about %s",
                  cli_input_name(train->data), train->problem.n,
-                 time_text(forecast.all, all),
-                 time_text(forecast.basis, basis));
+                 cli_train_time(forecast.all, all),
+                 cli_train_time(forecast.basis, basis));
     return code == KLR_E_MEMORY ? code : 0;
 }
 

@@ -1,52 +1,35 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The search of --auto: a coarse grid around a gamma of the features' scale,
- * on a sample where there are many rows, and a finer one around its best point,
- * on all rows. Either goes on beyond an edge as long as the best point lies
- * there. What a user gives is not searched. Points are compared by folds or by
- * leave-one-out, as those of a grid are: without a second validation of the
- * best, since the model that follows is trained in full anyway.
+ * The search of --auto, in three stages: a coarse grid around a gamma of the
+ * features' scale; its best point once more with the features scaled another
+ * way; and a finer grid around the best of both. Samples serve where there are
+ * many rows: a stage has to find a neighbourhood, and the last one no more than
+ * its middle. What a user gives is not searched.
  */
-#include "cli/train/search.h"
+#include "cli/train/search_parts.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "base/system.h"
 
 enum {
     SEARCH_FOLDS = 3,
-    SEARCH_SAMPLE = 500,  /* rows of the coarse stage, about */
-    SEARCH_SAMPLED = 700, /* rows from which on there is a sample */
-    SEARCH_MOVES = 3      /* beyond an edge, of each stage */
+    SEARCH_FOLDS_OF_FEW = 5,
+    SEARCH_COARSE_ROWS = 500,
+    SEARCH_FINE_ROWS = 4000, /* of a sample, about */
+    SEARCH_FEW = 300,        /* rows up to which folds tell too little */
+    SEARCH_MOVES = 3,        /* beyond an edge */
+    SEARCH_TURNS = 4,        /* to neighbours of the best point */
+    SEARCH_TURNS_OF_FEW = 2
 };
 
-/* The steps of the stages, in gamma and C; the second is the root of the
- * first. */
-static const double search_coarse = 8, search_fine = 2.8284271247461903;
+/* The steps of a stage, in gamma and C. */
+static const double search_coarse = 8, search_fine = 2;
 
-struct search_point {
-    double gamma, cost;
-    bool sampled;
-    enum klr_status status;
-};
-
-struct search {
-    struct cli_train *train;
-    const struct cli_program *program;
-    struct klr_problem sample;
-    const struct klr_problem *problem; /* what is validated now */
-    bool any_gamma, any_cost;          /* are searched */
-    double unit;
-    size_t count, n_points, n_values; /* points, and their capacities */
-    struct search_point *point;
-    struct klr_metric_values *values;
-    size_t first, best;    /* of the points of this stage */
-    double begin, limit;   /* seconds for the search; 0: no limit */
-    enum klr_status ended; /* KLR_CONVERGED: nothing has ended it early */
-};
+/* How much better another scaling must be, at one point. */
+static const double search_scale_gain = 0.02;
 
 static bool kernel_is_searched(int kernel)
 {
@@ -73,350 +56,243 @@ int cli_train_search_check(struct cli_train *train, struct klr_error *err)
     if (other)
         return klr_fail(err, KLR_E_USAGE,
                         "options --auto and --%s exclude each other", other);
-    if (!params->folds && !params->loo)
+    train->folds_are_left = !params->folds && !params->loo;
+    if (train->folds_are_left)
         params->folds = SEARCH_FOLDS;
     return 0;
 }
 
 /* Pixels and answers of yes and no have one scale, and sparse features would
- * lose their zeros. Of the others those that have bounds keep them. */
-static enum klr_scale scale_of(enum klr_feature_kind kind)
-{
-    switch (kind) {
-    case KLR_FEATURES_NARROW:
-        return KLR_SCALE_MINMAX;
-    case KLR_FEATURES_GENERAL:
-        return KLR_SCALE_STANDARD;
-    default:
-        return KLR_SCALE_NONE;
-    }
-}
-
+ * lose their zeros. For others both scalings are tried. */
 int cli_train_search_scale(struct cli_train *train, struct klr_error *err)
 {
     if (!train->options.automatic)
         return 0;
     int code = klr_problem_feature_kind(&train->problem, &train->kind, err);
-    if (train->options.scale == CLI_SCALE_AUTO)
-        train->options.scale = train->params.kernel == KLR_PRECOMPUTED
-                                   ? KLR_SCALE_NONE
-                                   : (int)scale_of(train->kind);
+    bool tries = train->params.kernel != KLR_PRECOMPUTED &&
+                 (train->kind == KLR_FEATURES_NARROW ||
+                  train->kind == KLR_FEATURES_GENERAL);
+    if (train->options.scale == CLI_SCALE_AUTO && !tries)
+        train->options.scale = KLR_SCALE_NONE;
     return code;
 }
 
-/* ---- Points ---- */
-
-static struct klr_reals reals(const double *value, size_t count)
+bool cli_search_tries_scales(const struct search *s)
 {
-    struct klr_reals all = klr_reals_of(value[0]);
-    for (all.count = 0; all.count < count; all.count++)
-        all.value[all.count] = value[all.count];
-    return all;
+    return s->train->options.scale == CLI_SCALE_AUTO;
 }
 
-static bool is_known(const struct search *s, double gamma, double cost)
+/* ---- Rows and folds ---- */
+
+static bool is_few(const struct search *s)
 {
-    for (size_t t = s->first; t < s->count; t++)
-        if ((s->point[t].gamma == gamma || !s->any_gamma) &&
-            s->point[t].cost == cost)
-            return true;
-    return false;
+    return s->train->problem.n <= SEARCH_FEW;
 }
 
-/* To three digits, so that what is printed is the value itself. */
-static double rounded(double value)
+/* True of a stage that the answer depends on. */
+static bool is_fine(const struct search *s, size_t stage)
 {
-    char text[32];
-    snprintf(text, sizeof text, "%.3g", value);
-    klr_read_real(text, &value);
-    return value;
+    return stage == SEARCH_FINE || (!s->any_gamma && !s->any_cost);
 }
 
-/* The costs that are still to be tried at one gamma or more. */
-static struct klr_reals unknown_costs(const struct search *s,
-                                      const struct klr_reals *gamma,
-                                      const struct klr_reals *cost)
+/* A sample where there are many more rows than that, and nothing is given for
+ * each. */
+size_t cli_search_rows(const struct search *s, size_t stage)
 {
-    struct klr_reals left = klr_reals_of(0);
-    left.count = 0;
-    for (size_t t = 0; t < cost->count; t++) {
-        bool known = true;
-        for (size_t g = 0; g < gamma->count; g++)
-            known = known && is_known(s, gamma->value[g], cost->value[t]);
-        if (!known)
-            left.value[left.count++] = cost->value[t];
-    }
-    return left;
+    const struct klr_params *params = &s->train->params;
+    size_t n = s->train->problem.n;
+    size_t most = is_fine(s, stage) ? SEARCH_FINE_ROWS : SEARCH_COARSE_ROWS;
+    bool sampled = n > most + 2 * most / 5 && !params->example_weight &&
+                   !params->fold && !params->n_points &&
+                   params->kernel != KLR_PRECOMPUTED;
+    return sampled ? most : n;
 }
 
-static int add_points(struct search *s, const struct klr_params *params,
-                      const struct klr_validation *validation,
-                      struct klr_error *err)
+static bool has_leave_one_out(const struct klr_params *given)
 {
-    size_t need = s->count + validation->count;
-    if (KLR_GROW(s->point, s->n_points, need, err) ||
-        KLR_GROW(s->values, s->n_values, need, err))
-        return KLR_E_MEMORY;
-    for (size_t t = 0; t < validation->count; t++) {
-        struct klr_params one = klr_params_point(params, t);
-        enum klr_status status = validation->report[t].status;
-        if (status >= KLR_TIME_LIMIT) {
-            s->ended = status;
-            continue;
-        }
-        s->point[s->count] =
-            (struct search_point){one.gamma.value[0], one.cost.value[0],
-                                  s->problem == &s->sample, status};
-        s->values[s->count++] = validation->values[t];
-    }
-    enum klr_metric metric = (enum klr_metric)params->metric;
-    if (s->count > s->first)
-        s->best = s->first + klr_best_values(metric, s->values + s->first,
-                                             s->count - s->first);
-    return 0;
+    struct klr_params params = *given;
+    struct klr_error err;
+    params.folds = 0;
+    params.loo = true;
+    return klr_params_check(&params, &err) == 0;
 }
 
-/* The parameters of the comparison: of a grid without an answer. */
-static struct klr_params compared(const struct search *s,
-                                  const struct klr_reals *gamma,
-                                  const struct klr_reals *cost)
+/* The closed form of leave-one-out is optimistic where C is large. It is
+ * therefore left to the fine stage, after folds have found the neighbourhood.
+ */
+long long cli_search_folds(const struct search *s, size_t stage)
 {
-    struct klr_params params = s->train->params;
-    params.gamma = *gamma;
-    params.cost = *cost;
-    params.part = true;
-    if (s->limit > 0)
-        params.time_limit = fmax(s->limit - (klr_seconds() - s->begin), 1e-9);
-    return params;
-}
-
-/* Validate all pairs that are not known yet. */
-static int try_points(struct search *s, const struct klr_reals *gamma,
-                      const struct klr_reals *cost, struct klr_error *err)
-{
-    struct klr_reals costs = unknown_costs(s, gamma, cost);
-    struct klr_validation validation;
-    if (!costs.count || s->ended != KLR_CONVERGED)
-        return 0;
-    struct klr_params params = compared(s, gamma, &costs);
-    int code = klr_cross_validate(s->problem, &params, false, &validation, err);
-    if (!code)
-        code = add_points(s, &params, &validation, err);
-    klr_validation_free(&validation);
-    return code;
+    const struct klr_params *params = &s->train->params;
+    if (!s->train->folds_are_left || !is_fine(s, stage) || !is_few(s))
+        return params->folds;
+    return has_leave_one_out(params) ? 0 : SEARCH_FOLDS_OF_FEW;
 }
 
 /* ---- Stages ---- */
 
-/* Values a step below, at, and above `middle`; it alone where nothing is
- * searched. */
-static struct klr_reals around(double middle, double step, bool searched)
+/* The stage that points are now added to. It has a copy of the rows if it sees
+ * some alone, or scales them in its own way. */
+static int stage_begin(struct search *s, size_t stage, enum klr_scale scale,
+                       struct klr_error *err)
 {
-    const double value[] = {rounded(middle / step), middle,
-                            rounded(middle * step)};
-    return searched ? reals(value, 3) : klr_reals_of(middle);
-}
-
-/* True if the best point of the stage is the first or last at its place, in
- * gamma or C: then *gamma and *cost are what lies beyond. */
-static bool beyond_edge(const struct search *s, double step,
-                        struct klr_reals *gamma, struct klr_reals *cost)
-{
-    const struct search_point *best = &s->point[s->best];
-    double low_g = best->gamma, high_g = best->gamma;
-    double low_c = best->cost, high_c = best->cost;
-    for (size_t t = s->first; t < s->count; t++) {
-        const struct search_point *p = &s->point[t];
-        low_g = fmin(low_g, p->gamma);
-        high_g = fmax(high_g, p->gamma);
-        if (p->gamma == best->gamma || !s->any_gamma) {
-            low_c = fmin(low_c, p->cost);
-            high_c = fmax(high_c, p->cost);
-        }
-    }
-    *gamma = klr_reals_of(best->gamma);
-    *cost = klr_reals_of(best->cost);
-    if (s->any_cost && (best->cost == low_c || best->cost == high_c)) {
-        *cost = klr_reals_of(
-            rounded(best->cost == low_c ? low_c / step : high_c * step));
-        return true;
-    }
-    if (s->any_gamma && (best->gamma == low_g || best->gamma == high_g)) {
-        *gamma = klr_reals_of(
-            rounded(best->gamma == low_g ? low_g / step : high_g * step));
-        *cost = around(best->cost, step, s->any_cost);
-        return true;
-    }
-    return false;
-}
-
-static int go_on(struct search *s, double step, struct klr_error *err)
-{
-    struct klr_reals gamma, cost;
+    struct cli_train *train = s->train;
+    struct search_stage *now = &s->stage[s->now = stage];
+    size_t rows = cli_search_rows(s, stage);
+    bool all = rows == train->problem.n, scales = cli_search_tries_scales(s);
     int code = 0;
-    for (int i = 0;
-         i < SEARCH_MOVES && !code && s->count > s->first &&
-         s->ended == KLR_CONVERGED && beyond_edge(s, step, &gamma, &cost);
-         i++)
-        code = try_points(s, &gamma, &cost, err);
+    now->problem = &train->problem;
+    now->scale = scales ? scale : (enum klr_scale)train->options.scale;
+    now->folds = cli_search_folds(s, stage);
+    now->first = s->count;
+    if (!all || scales) {
+        code = klr_problem_sample(&now->copy, &train->problem, rows,
+                                  train->params.seed, err);
+        now->problem = &now->copy;
+    }
+    if (!code && scales)
+        code = klr_problem_scale(&now->copy, scale, err);
+    if (!code)
+        now->unit =
+            s->any_gamma
+                ? klr_problem_unit_gamma(
+                      now->problem, (enum klr_kernel_type)train->params.kernel)
+                : 1;
     return code;
+}
+
+/* The gamma of a point for the features of this stage. */
+static double gamma_of(const struct search *s, const struct search_point *point)
+{
+    double unit = s->stage[point->stage].unit, now = s->stage[s->now].unit;
+    return s->any_gamma && now != unit
+               ? cli_search_rounded(point->gamma * now / unit)
+               : point->gamma;
+}
+
+static struct klr_reals three(double a, double b, double c)
+{
+    struct klr_reals all = klr_reals_of(cli_search_rounded(a));
+    all.value[1] = cli_search_rounded(b);
+    all.value[2] = cli_search_rounded(c);
+    all.count = 3;
+    return all;
 }
 
 static int search_coarsely(struct search *s, struct klr_error *err)
 {
-    const double scale[] = {1.0 / 32, 1.0 / 4, 2};
-    const double cost[] = {1, 8, 64};
-    double gamma[3];
-    for (size_t i = 0; i < 3; i++)
-        gamma[i] = rounded(scale[i] * s->unit);
     const struct klr_params *params = &s->train->params;
-    struct klr_reals gammas = s->any_gamma ? reals(gamma, 3) : params->gamma;
-    struct klr_reals costs = s->any_cost ? reals(cost, 3) : params->cost;
-    int code = try_points(s, &gammas, &costs, err);
-    return code ? code : go_on(s, search_coarse, err);
+    int code = stage_begin(s, SEARCH_COARSE, KLR_SCALE_MINMAX, err);
+    double unit = s->stage[s->now].unit;
+    struct klr_reals gamma =
+        s->any_gamma ? three(unit / 32, unit / 4, 2 * unit) : params->gamma;
+    struct klr_reals cost = s->any_cost ? three(1, 8, 64) : params->cost;
+    if (!code)
+        code = cli_search_try(s, &gamma, &cost, err);
+    return code ? code : cli_search_go_on(s, search_coarse, SEARCH_MOVES, err);
 }
 
-/* The costs to try below, at and above the gamma of a point: good points lie
- * along a ridge on which C falls as gamma grows. */
-static void ridge(const struct search *s, const struct search_point *middle,
-                  struct klr_reals cost[3])
+static bool is_over(const struct search *s)
 {
-    double c = middle->cost;
-    const double low[] = {rounded(c / search_fine), c};
-    const double high[] = {c, rounded(c * search_fine)};
-    cost[1] = around(c, search_fine, s->any_cost);
-    cost[0] = s->any_cost ? reals(high, 2) : cost[1];
-    cost[2] = s->any_cost ? reals(low, 2) : cost[1];
+    return s->count == 0 || s->ended != KLR_CONVERGED;
 }
 
-/* On all rows. Where the first stage had them too, its points count. */
-static int search_finely(struct search *s, struct klr_error *err)
+/* Try the best point with the other scaling, and go back unless that is much
+ * better. */
+static int search_other_scale(struct search *s, struct klr_error *err)
 {
-    if (s->count == 0 || s->ended != KLR_CONVERGED)
+    if (is_over(s) || !cli_search_tries_scales(s))
         return 0;
-    struct search_point middle = s->point[s->best];
-    double g = middle.gamma;
-    struct klr_reals gamma = klr_reals_of(g), cost[3];
-    ridge(s, &middle, cost);
-    if (s->problem == &s->sample)
-        s->first = s->count;
-    s->problem = &s->train->problem;
-    int code = try_points(s, &gamma, &cost[1], err);
-    gamma = klr_reals_of(rounded(g / search_fine));
-    if (!code && s->any_gamma)
-        code = try_points(s, &gamma, &cost[0], err);
-    gamma = klr_reals_of(rounded(g * search_fine));
-    if (!code && s->any_gamma)
-        code = try_points(s, &gamma, &cost[2], err);
-    return code ? code : go_on(s, search_fine, err);
+    size_t middle = s->best, first = s->first;
+    double cost = s->point[middle].cost, bad = cli_search_badness(s, middle);
+    int code = stage_begin(s, SEARCH_OTHER_SCALE, KLR_SCALE_STANDARD, err);
+    if (code)
+        return code;
+    struct klr_reals gamma = klr_reals_of(gamma_of(s, &s->point[middle]));
+    struct klr_reals costs =
+        cli_search_around(cost, search_coarse, s->any_cost);
+    s->first = s->count;
+    code = cli_search_try(s, &gamma, &costs, err);
+    if (s->count > s->first &&
+        cli_search_badness(s, s->best) < (1 - search_scale_gain) * bad)
+        return code;
+    s->first = first;
+    s->best = middle;
+    return code;
 }
 
-/* ---- What is told ---- */
-
-static void tell_plan(const struct search *s)
-{
-    const struct cli_train *train = s->train;
-    const struct klr_params *params = &train->params;
-    size_t gammas = s->any_gamma ? 3 : params->gamma.count;
-    size_t costs = s->any_cost ? 3 : params->cost.count;
-    size_t more = s->any_gamma ? 7 : 3;
-    if (train->options.quiet)
-        return;
-    fprintf(stderr, "%s: auto: scale %s, features are %s\n", s->program->name,
-            klr_scale_names[train->options.scale],
-            klr_feature_kind_names[train->kind]);
-    fprintf(stderr, "%s: auto: %zu points on %zu of %zu rows", s->program->name,
-            gammas * costs, s->problem->n, train->problem.n);
-    if (s->any_gamma || s->any_cost || s->problem == &s->sample)
-        fprintf(stderr, ", then about %zu on all", more);
-    else
-        more = 0;
-    if (params->loo)
-        fputs(", each by leave-one-out\n", stderr);
-    else
-        fprintf(stderr, ", each by %lld folds: some %lld trainings\n",
-                params->folds,
-                params->folds * (long long)(gammas * costs + more));
-}
-
-static void tell_choice(const struct search *s)
-{
-    const struct search_point *best = &s->point[s->best];
-    enum klr_metric metric = klr_metric_settle(
-        (enum klr_metric)s->train->params.metric, &s->values[s->best]);
-    char gamma[48] = "";
-    if (s->train->options.quiet)
-        return;
-    if (!isnan(best->gamma))
-        snprintf(gamma, sizeof gamma, "gamma = %.6g, ", best->gamma);
-    fprintf(stderr, "%s: auto: %sC = %.6g: %s %.6g, the best of %zu points\n",
-            s->program->name, gamma, best->cost, klr_metric_names[metric],
-            klr_metric_value(metric, &s->values[s->best]), s->count - s->first);
-}
-
-static void put_real(struct klr_text *text, const char *key, double value,
-                     const char *after)
-{
-    char number[KLR_REAL_SIZE] = "null";
-    if (isfinite(value))
-        klr_format_real(number, value);
-    klr_text_putf(text, "\"%s\": %s%s", key, number, after);
-}
-
-/* The search as a member of the JSON object. */
-static int describe(struct search *s, struct klr_error *err)
+/* From now on the training set has the scaling of the best point. */
+static int settle_scale(struct search *s, struct klr_error *err)
 {
     struct cli_train *train = s->train;
-    struct klr_text *text = &train->search_text;
-    enum klr_metric metric = klr_metric_settle(
-        (enum klr_metric)train->params.metric, &s->values[s->best]);
-    klr_text_putf(text,
-                  "\"auto\": {\"scale\": \"%s\", \"features\": \"%s\", "
-                  "\"folds\": %lld, \"loo\": %s, \"sample\": %zu, "
-                  "\"metric\": \"%s\", \"best\": %zu, \"points\": [",
-                  klr_scale_names[train->options.scale],
-                  klr_feature_kind_names[train->kind], train->params.folds,
-                  train->params.loo ? "true" : "false",
-                  s->sample.n ? s->sample.n : train->problem.n,
-                  klr_metric_names[metric], s->best);
-    for (size_t t = 0; t < s->count; t++) {
-        const struct search_point *p = &s->point[t];
-        klr_text_put(text, t ? ", {" : "{");
-        put_real(text, "gamma", p->gamma, ", ");
-        put_real(text, "c", p->cost, ", ");
-        klr_text_putf(text, "\"rows\": %zu, ",
-                      p->sampled ? s->sample.n : train->problem.n);
-        put_real(text, "value", klr_metric_value(metric, &s->values[t]), "}");
+    if (!cli_search_tries_scales(s))
+        return 0;
+    enum klr_scale scale =
+        s->count ? s->stage[s->point[s->best].stage].scale : KLR_SCALE_MINMAX;
+    train->options.scale = (int)scale;
+    return klr_problem_scale(&train->problem, scale, err);
+}
+
+/* Points of another stage count if that validates on the same rows, by the same
+ * folds. */
+static void compare_with(struct search *s, size_t stage)
+{
+    const struct search_stage *now = &s->stage[s->now];
+    const struct search_stage *before = &s->stage[stage];
+    bool same =
+        before->problem->n == now->problem->n && before->folds == now->folds;
+    s->first = same ? before->first : s->count;
+}
+
+/* The best point's neighbours, and those of the best of these, as long as there
+ * is a better one. */
+static int search_finely(struct search *s, struct klr_error *err)
+{
+    if (is_over(s) || (!s->any_gamma && !s->any_cost))
+        return 0;
+    struct search_point middle = s->point[s->best];
+    int code = stage_begin(s, SEARCH_FINE, KLR_SCALE_NONE, err);
+    if (code)
+        return code;
+    compare_with(s, middle.stage);
+    middle.gamma = gamma_of(s, &middle);
+    int turns = is_few(s) ? SEARCH_TURNS_OF_FEW : SEARCH_TURNS;
+    size_t best = s->count;
+    for (int i = 0; i < turns && !code && !is_over(s); i++) {
+        code = cli_search_neighbours(s, middle.gamma, middle.cost, search_fine,
+                                     err);
+        if (s->best == best)
+            break;
+        best = s->best;
+        middle = s->point[best];
     }
-    klr_text_put(text, "]}, ");
-    return text->failed ? klr_fail(err, KLR_E_MEMORY, "out of memory") : 0;
+    return code;
 }
 
 /* ---- The search ---- */
 
-/* Draw the sample where there are many rows, and nothing is given for each. */
-static int begin(struct search *s, struct klr_error *err)
+static struct search begin(struct cli_train *train,
+                           const struct cli_program *program)
 {
-    struct cli_train *train = s->train;
-    struct klr_params *params = &train->params;
-    s->problem = &train->problem;
-    s->begin = klr_seconds();
-    s->limit = 0.8 * params->time_limit; /* training has the rest */
-    s->any_gamma = kernel_is_searched(params->kernel) &&
-                   params->gamma.count == 1 && isnan(params->gamma.value[0]);
-    s->any_cost = !train->cost_is_given;
-    s->unit = s->any_gamma
-                  ? klr_problem_unit_gamma(s->problem,
-                                           (enum klr_kernel_type)params->kernel)
-                  : 1;
-    if (s->problem->n <= SEARCH_SAMPLED || params->example_weight ||
-        params->fold || params->n_points || params->kernel == KLR_PRECOMPUTED)
-        return 0;
-    int code = klr_problem_sample(&s->sample, s->problem, SEARCH_SAMPLE,
-                                  params->seed, err);
+    const struct klr_params *params = &train->params;
+    return (struct search){
+        .train = train,
+        .program = program,
+        .begin = klr_seconds(),
+        .metric = (enum klr_metric)params->metric,
+        .limit = 0.8 * params->time_limit, /* training has the rest */
+        .any_gamma = kernel_is_searched(params->kernel) &&
+                     params->gamma.count == 1 && isnan(params->gamma.value[0]),
+        .any_cost = !train->cost_is_given};
+}
+
+static int search_stages(struct search *s, struct klr_error *err)
+{
+    int code = search_coarsely(s, err);
     if (!code)
-        s->problem = &s->sample;
-    return code;
+        code = search_other_scale(s, err);
+    if (!code)
+        code = settle_scale(s, err);
+    return code ? code : search_finely(s, err);
 }
 
 /* The parameters become those of the best point, and no longer validate. */
@@ -452,26 +328,21 @@ static void warn_ended(const struct search *s)
 int cli_train_search(struct cli_train *train, const struct cli_program *program,
                      struct klr_error *err)
 {
-    struct search s = {.train = train, .program = program};
-    int code = begin(&s, err);
-    if (!code) {
-        tell_plan(&s);
-        code = search_coarsely(&s, err);
-    }
-    if (!code)
-        code = search_finely(&s, err);
+    struct search s = begin(train, program);
+    cli_search_tell_plan(&s);
+    int code = search_stages(&s, err);
     cli_progress_end(&train->progress);
-    if (!code && s.count > 0) {
+    if (!code) {
         warn_ended(&s);
-        tell_choice(&s);
-        code = describe(&s, err);
-    } else if (!code) {
-        warn_ended(&s);
+        cli_search_tell_choice(&s);
+        take_best(&s, klr_seconds() - s.begin);
+        code = cli_search_basis(&s, err);
     }
     if (!code)
-        take_best(&s, klr_seconds() - s.begin);
+        code = cli_search_describe(&s, err);
     train->seconds.train += klr_seconds() - s.begin;
-    klr_problem_free(&s.sample);
+    for (size_t i = 0; i < SEARCH_STAGES; i++)
+        klr_problem_free(&s.stage[i].copy);
     klr_free(s.point);
     klr_free(s.values);
     return code;

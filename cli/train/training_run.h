@@ -45,7 +45,7 @@ struct cli_train {
     struct klr_text given;   /* options: see struct cli_program */
     struct klr_text command; /* of --stamp */
     struct klr_text problem_text, files_text; /* see problem_text.c */
-    bool cost_is_given;
+    bool cost_is_given, folds_are_left; /* the latter to --auto */
     enum klr_feature_kind kind;  /* of the features as read, with --auto */
     struct klr_text search_text; /* see search.h */
 };
@@ -75,6 +75,9 @@ void cli_train_notes(const struct cli_train *train,
 int cli_train_warn_data(const struct cli_train *train,
                         const struct cli_program *program,
                         struct klr_error *err);
+/* "40 minutes", "3 hours", "2 days". */
+enum { CLI_TIME_SIZE = 32 };
+const char *cli_train_time(double seconds, char text[CLI_TIME_SIZE]);
 /* Warn of a doubtful choice of parameters; `answers` are the labels of the
  * metrics. */
 void cli_train_warn_validation(const struct cli_train *train,

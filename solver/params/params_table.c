@@ -89,7 +89,8 @@ const struct klr_option klr_train_options[] = {
      .offset = KLR_PARAM(cost),
      .preset = NAN,
      KLR_ABOVE_0,
-     .help = "cost of the errors (default 1)\n"
+     .help = "cost of the errors (default: " PARAMS_COSTS "): at 1 the "
+             "probabilities of klr stay near the shares of the classes\n"
              "several, 0.1,1,10 or 0.01:1000:x10: a model each,\n"
              "with -v that of the best"},
     {.type = KLR_REALS,

@@ -196,6 +196,36 @@ for my $program (qw(klr-scale klr-train klr-predict)) {
     }
 }
 
+# C where nothing is said, as models record it: "klr, sklr 30; svm 1".
+{
+    my $dir = scratch();
+    my ($list) = help_texts(['klr-train'])->{'--cost'} =~ /\(default: ([^)]*)\)/;
+    my %cost = map { my ($models, $c) = /^(.*) (\S+)$/;
+        map { $_ => $c } split /, /, $models } split /; /, $list;
+    put("$dir/data", join '', map { ($_ % 3) . " 1:0.$_ 2:0." . $_ % 7
+                . "\n" } 1 .. 40);
+    my $coef = 'klr by --regularizer coef';
+    for my $case (['klr', ''], ['klr', '-a smo'], ['klr', '-a smo1'],
+        ['klr', '-a trirls'], ['klr', '-t sigmoid'], ['klr', '--basis 5'],
+        ['klr', '--multiclass softmax'], ['sklr', '-s sklr'],
+        ['sklr', '-s sklr -a smo'], ['sklr', '-s sklr -a smo1'],
+        ['ivm', '-s ivm'], ['lhalf', '-s lhalf'], ['kfd', '-s kfd'],
+        ['kfd', '-s kfd --regularizer coef'], ['kfd', '-s kfd -a greedy'],
+        ['kfd', '-s kfd -a greedy --regularizer kernel'], ['svm', '-s svm'],
+        ['svm', '-s svm --regularizer coef'], [$coef, '--regularizer coef'],
+        [$coef, '-a cg'])
+    {
+        my ($model, $options) = @$case;
+        run([ 'klr-train', '-q', split(' ', $options), 'data', 'model' ],
+            cwd => $dir);
+        my ($c) = get("$dir/model") =~ /^cost (\S+)/m;
+        is($c, $cost{$model}, "$model $options: the default of -c");
+    }
+    my @readme = get('README') =~ /C is (\d+) for klr, sklr and ivm, (\d+) for
+        \ lhalf,\ and\ (\d+)\s+for\ svm,\ kfd\ and\ klr\ by/x;
+    is("@readme", "@cost{qw(klr lhalf svm)}", 'README: the same defaults of -c');
+}
+
 # README has the two of newton.
 {
     my ($clause) = help_texts(['klr-train'])->{'--epsilon'}

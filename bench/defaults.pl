@@ -1,19 +1,19 @@
 #!/usr/bin/env perl
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# How well the default C of a model serves, on the default gamma: for each C
-# what its test log loss is to that of the best point of a grid, by five folds,
-# and its accuracy to that of svm-train by default.
+# How well a default of C serves, with the default gamma: test log loss beside
+# that of the best point of a grid by five folds, and accuracy beside that of
+# svm-train by default.
 #
 #   KLR_DATA=FOLDER bench/defaults.pl [--raw] [-n ROWS] [-s SPLITS] [-v]
-#       [-m "OPTIONS"]... [SET]...
+#       [-m "OPTIONS"]... [-c C,C,...] [--grid "OPTIONS"] [SET]...
 #
 # At most ROWS rows (2000) of a set count; half of them are trained on, drawn
-# SPLITS times (3). Features are scaled to -1 .. 1, or as they are (--raw). -m
-# has the options of a model, such as "-s kfd", and may be repeated. A line for
-# each C, and one for no -c: sets with at least svm-train's accuracy, the mean
-# of what accuracy is above it, the mean of the log loss, that over the grid's,
-# and the geometric mean of the ratios; -v prints each set before.
+# SPLITS times (1). Features are scaled to -1 .. 1, or stay as they are (--raw).
+# -m has the options of a model, and may be repeated; --grid has those of the
+# grid. For each C, and for none: sets with at least svm-train's accuracy, the
+# mean difference of accuracy, the mean log loss, that over the grid's, and the
+# geometric mean of the ratios. -v prints each set before, accuracy and log loss.
 use strict;
 use warnings;
 use FindBin ();
@@ -27,15 +27,16 @@ chdir "$FindBin::Bin/.." or die "$FindBin::Bin/..: $!\n";
 $| = 1;
 $ENV{KLR_DATA}
     or die "KLR_DATA is not set: it names the folder of the data sets\n";
-my ($most, $splits, $raw, $verbose, @models) = (2000, 3);
-my $grid = '-c 2^-3:2^13:x4 -g 2^-11:2^3:x4';
+my ($most, $splits, $raw, $verbose, @models) = (2000, 1);
+my ($costs, $grid) = ('1,3,10,30,100', '-c 2^-3:2^13:x4 -g 2^-11:2^3:x4');
 GetOptions(
-    'n=i' => \$most,
-    's=i' => \$splits,
-    'raw' => \$raw,
-    'v'   => \$verbose,
-    'grid=s' => \$grid,
-    'm=s' => \@models
+    'n=i'    => \$most,
+    's=i'    => \$splits,
+    'raw'    => \$raw,
+    'v'      => \$verbose,
+    'm=s'    => \@models,
+    'c=s'    => \$costs,
+    'grid=s' => \$grid
 ) or exit 2;
 @models = ('-s klr', '-s klr --multiclass softmax') if !@models;
 my @sets = @ARGV ? @ARGV : qw(
@@ -43,7 +44,8 @@ my @sets = @ARGV ? @ARGV : qw(
     glass haberman heart image ionosphere iris letter magic monk2 monk3
     new-thyroid ringnorm segment sonar spambase splice twogauss_gen twonorm usps
     waveform waveform_bin wdbc wine);
-my @costs = qw(1 3 10 30 100 300);
+my @costs = split /,/, $costs;
+my @names = (@costs, 'default', 'grid');
 my $dir = scratch();
 
 sub must
@@ -81,10 +83,10 @@ sub measured
 {
     my (@model) = @_;
     my @train = ('klr-train', '-q', '-j', 1, @model);
-    must(@train, '-c', join(',', @costs), "$dir/train", "$dir/model");
+    must(@train, '-c', $costs, "$dir/train", "$dir/model");
     must(@train, "$dir/train", "$dir/model.default");
     must(@train, '-v', 5, split(' ', $grid), "$dir/train", "$dir/model.grid");
-    return map { [ judged("model.$_") ] } @costs, 'default', 'grid';
+    return map { [ judged("model.$_") ] } @names;
 }
 
 sub svm_accuracy
@@ -117,38 +119,35 @@ sub print_set
 {
     my ($of, $model) = @_;
     printf "%-14s svm %.4f", $of->{set}, $of->{svm};
-    printf "  %s %.4f %.4f", ((@costs, 'default', 'grid')[$_],
-        @{ $of->{$model}[$_] }) for 0 .. $#{ $of->{$model} };
+    printf "  %s %.4f %.4f", $names[$_], @{ $of->{$model}[$_] }
+        for 0 .. $#names;
     print "\n";
     return;
+}
+
+sub mean
+{
+    my $sum = 0;
+    $sum += $_ / @_ for @_;
+    return $sum;
 }
 
 sub print_model
 {
     my ($model, @all) = @_;
-    my $n = @all;
-    printf "%s, %d sets, grid %.4f\n%8s %9s %10s %8s %8s %9s\n", $model, $n,
-        sum_of(map { $_->{$model}[-1][1] } @all) / $n, 'C', 'as svm',
-        'above svm', 'loss', 'ratio', 'geometric';
-    for my $i (0 .. @costs) {
+    my $grid = mean(map { $_->{$model}[-1][1] } @all);
+    printf "%s, %d sets, the grid's log loss %.4f\n%8s %9s %9s %8s %7s %9s\n",
+        $model, scalar @all, $grid, 'C', 'as svm', 'above', 'log loss', 'ratio',
+        'geometric';
+    for my $i (0 .. $#names - 1) {
         my $as = grep { $_->{$model}[$i][0] >= $_->{svm} - 1e-9 } @all;
-        my $above = sum_of(map { $_->{$model}[$i][0] - $_->{svm} } @all) / $n;
-        my $loss = sum_of(map { $_->{$model}[$i][1] } @all);
-        my $grid = sum_of(map { $_->{$model}[-1][1] } @all);
-        my $log = sum_of(map {
+        my $loss = mean(map { $_->{$model}[$i][1] } @all);
+        printf "%8s %9d %9.4f %8.4f %7.3f %9.3f\n", $names[$i], $as,
+            mean(map { $_->{$model}[$i][0] - $_->{svm} } @all), $loss,
+            $loss / $grid, exp mean(map {
             log($_->{$model}[$i][1] / $_->{$model}[-1][1]) } @all);
-        printf "%8s %6d/%-2d %10.4f %8.4f %8.3f %9.3f\n",
-            (@costs, 'default')[$i], $as, $n, $above, $loss / $n, $loss / $grid,
-            exp($log / $n);
     }
     return;
-}
-
-sub sum_of
-{
-    my $sum = 0;
-    $sum += $_ for @_;
-    return $sum;
 }
 
 my @all;

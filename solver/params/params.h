@@ -13,7 +13,7 @@
  * docs/PERFORMANCE.md, "The default of C". */
 #define PARAMS_COST_LOGISTIC         30 /* of klr, sklr, ivm */
 #define PARAMS_COST_HALF             3
-#define PARAMS_COST_KFD              1
+#define PARAMS_COST_KFD              10
 #define PARAMS_COST_SVM              1 /* LIBSVM's */
 #define PARAMS_COST_COEF             1 /* klr: the regularizer coef */
 #define PARAMS_DIGITS(number)        #number

@@ -237,7 +237,7 @@ for my $limit (['--max-iter 4', 'iteration', 'iterations'],
     ['--time-limit 1e-9', 'time', 'time'])
 {
     my ($options, $status, $what) = @$limit;
-    my $run = train("--json -q $options -g 1 heart l");
+    my $run = train("--json -q -c 1 $options -g 1 heart l");
     is($run->{exit}, 0, "$options: exit status");
     is(printed_json($run)->{status}, "${status}_limit", "$options: status");
     my $why = "the limit of $what was reached";
@@ -260,7 +260,7 @@ for my $limit (['--max-iter 4', 'iteration', 'iterations'],
     my @near = grep { $_ <= 1.001e-5 } map {abs} $vectors =~ /^(\S+) 1:/mg;
     is(scalar @near, 0, 'a sparse model: none at the end of the box');
     cmp_ok(printed_json($sparse)->{n_sv}, '<', 150, 'which are many');
-    for my $options ('-t linear large', '--box 0.2 -g 0.05 heart') {
+    for my $options ('-t linear large', '--box 0.2 -c 1 -g 0.05 heart') {
         my ($dropped, $kept) = map {
             printed_json(train("--json -q -s sklr --link sigma $_ $options l"))
         } '', '--keep-bounded';

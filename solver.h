@@ -466,8 +466,7 @@ int klr_params_set(struct klr_params *params, const char *name,
 int klr_params_check(const struct klr_params *params, struct klr_error *err);
 
 /* Replace a cost that is not given by the default of the model, which --help of
- * klr-train lists; parameters that klr_params_check refuses may stay without
- * one. Training and validation do so by themselves. */
+ * klr-train lists. Training and validation do so by themselves. */
 void klr_params_fill(struct klr_params *params);
 
 struct klr_model;

@@ -31,6 +31,12 @@ int klr_params_set(struct klr_params *params, const char *name,
                     klr_quote(quoted, name));
 }
 
+void klr_params_fill(struct klr_params *params)
+{
+    if (params->cost.count == 1 && isnan(params->cost.value[0]))
+        params->cost = klr_reals_of(params_model_costs[params->model]);
+}
+
 static struct klr_kernel params_kernel(const struct klr_params *params,
                                        int dimension)
 {

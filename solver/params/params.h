@@ -7,23 +7,10 @@
 
 #include "solver/internal.h"
 
-/* ---- parameters: see params.c ---- */
+/* By enum klr_model_type, C where -c is not given: see params_table.c. */
+static const double params_model_costs[KLR_MODEL_LHALF + 1];
 
-/* C where -c is not given, for the table of systems and for --help: see
- * docs/PERFORMANCE.md, "The default of C". */
-#define PARAMS_COST_LOGISTIC         30 /* of klr, sklr, ivm */
-#define PARAMS_COST_HALF             3
-#define PARAMS_COST_KFD              10
-#define PARAMS_COST_SVM              1 /* LIBSVM's */
-#define PARAMS_COST_COEF             1 /* klr: the regularizer coef */
-#define PARAMS_DIGITS(number)        #number
-#define PARAMS_COST_OF(name, models) models " " PARAMS_DIGITS(name)
-#define PARAMS_COSTS                                                           \
-    PARAMS_COST_OF(PARAMS_COST_LOGISTIC, "klr, sklr, ivm")                     \
-    PARAMS_COST_OF(PARAMS_COST_HALF, "; lhalf")                                \
-    PARAMS_COST_OF(PARAMS_COST_KFD, "; kfd")                                   \
-    PARAMS_COST_OF(PARAMS_COST_SVM, "; svm")                                   \
-    PARAMS_COST_OF(PARAMS_COST_COEF, "; klr by --regularizer coef")
+/* ---- parameters: see params.c ---- */
 
 /* True where few points, chosen or given, are to have coefficients of klr. */
 static bool params_on_basis(const struct klr_params *params);

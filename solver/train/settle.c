@@ -22,13 +22,6 @@ static int params_default_link(const struct klr_params *params)
     }
 }
 
-void klr_params_fill(struct klr_params *params)
-{
-    const struct system *system = system_of(params, NULL);
-    if (system && params->cost.count == 1 && isnan(params->cost.value[0]))
-        params->cost = klr_reals_of(system->cost);
-}
-
 static struct klr_params params_settle(const struct klr_params *params)
 {
     struct klr_params settled = *params;

@@ -30,7 +30,6 @@ struct system {
     bool fixed16;    /* products of 16-bit entries are of use */
     bool leave_out;  /* leave-one-out has a closed form, of kernels that are
                        positive semidefinite */
-    double cost;     /* C where -c is not given */
     double eps;      /* where -e is not given */
     double grid_eps; /* the same for the points of a grid, or 0: as eps */
     /* One of them: machine by machine, or those of a group together. */

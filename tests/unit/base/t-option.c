@@ -361,7 +361,7 @@ static void names(void)
     near("a-name-that-is-longer-than-any-name-there-is", NULL);
 }
 
-/* -c is filled in by model and regularizer, and only where it is not given. */
+/* -c is filled in by model, and only where it is not given. */
 static void costs(void)
 {
     struct klr_params params;
@@ -369,20 +369,15 @@ static void costs(void)
     params.model = KLR_MODEL_SVM;
     klr_params_fill(&params);
     ok(params.cost.count == 1 && params.cost.value[0] == 1, "svm: LIBSVM's C");
-    params.model = KLR_MODEL_KLR;
+    params.model = KLR_MODEL_LHALF;
     klr_params_fill(&params);
     ok(params.cost.value[0] == 1, "a C that is there stays");
     params.cost = klr_reals_of(NAN);
     klr_params_fill(&params);
+    ok(params.cost.count == 1 && params.cost.value[0] == 3, "lhalf: 3");
+    klr_params_init(&params);
+    klr_params_fill(&params);
     ok(params.cost.count == 1 && params.cost.value[0] == 30, "klr: 30");
-    params.cost = klr_reals_of(NAN);
-    params.solver = KLR_SOLVER_CG;
-    klr_params_fill(&params);
-    ok(params.cost.value[0] == 1, "klr by cg: 1");
-    params.cost = klr_reals_of(NAN);
-    params.solver = KLR_SOLVER_EXACT;
-    klr_params_fill(&params);
-    ok(isnan(params.cost.value[0]), "what is refused has none");
 }
 
 static void parameters(void)

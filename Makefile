@@ -435,6 +435,10 @@ bench-basis: all
 bench-bars: all $(TEST_TOOLS)
 	bench/bars.pl
 
+## bench-defaults: the default C of klr beside others, a grid, and svm-train
+bench-defaults: all
+	bench/defaults.pl
+
 $(BUILD)/lbfgs: bench/papers/lbfgs.c
 	@mkdir -p $(@D)
 	$(SAY) "  CC   $@"
@@ -525,9 +529,11 @@ help:
 
 .PHONY: all lib completions demo check check-run check-asan check-ubsan \
 	check-sanitizers check-threads check-i386 check-valgrind check-oom \
-	check-long check-fuzz fuzz-run same fuzz libfuzzer aflfuzz check-parts check-floors check-symbols \
-	format-check analyze bench bench-passes bench-basis bench-bars papers install \
-	install-lib uninstall uninstall-lib dist clean help
+	check-long check-fuzz fuzz-run same fuzz libfuzzer aflfuzz check-parts \
+	check-floors check-symbols \
+	format-check analyze bench bench-passes bench-basis bench-bars \
+	bench-defaults papers install install-lib uninstall uninstall-lib dist \
+	clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 

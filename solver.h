@@ -365,8 +365,8 @@ struct klr_params {
         gamma;    /* -g; NaN: 1 / number of features; more than one with
                                folds only: a grid */
     double coef0; /* -r */
-    struct klr_reals cost;   /* -c; NaN: 1, see klr_params_fill; more
-                                than one: a path */
+    struct klr_reals cost;   /* -c; NaN: the model's default, see
+                                klr_params_fill; more than one: a path */
     struct klr_reals lambda; /* -l, sklr: shift of the loss; in_unit: over C;
                                 NaN: C / 10; more than one with folds only: a
                                 grid */
@@ -466,8 +466,8 @@ int klr_params_set(struct klr_params *params, const char *name,
 /* 0, or KLR_E_USAGE with a sentence that names the option. */
 int klr_params_check(const struct klr_params *params, struct klr_error *err);
 
-/* Replace a cost that is not given by the default, LIBSVM's 1. Training and
- * validation do so by themselves. */
+/* Replace a cost that is not given by the default of the model, which --help of
+ * klr-train lists. Training and validation do so by themselves. */
 void klr_params_fill(struct klr_params *params);
 
 struct klr_model;

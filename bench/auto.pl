@@ -14,14 +14,15 @@
 use strict;
 use warnings;
 use FindBin ();
-use lib "$FindBin::Bin/../tests/cli/lib";
+use lib "$FindBin::Bin/../tests/cli/lib", $FindBin::Bin;
 use Getopt::Long qw(GetOptions);
 use JSON::PP     ();
 use KLR;
+use Splits;
 
 chdir "$FindBin::Bin/.." or die "$FindBin::Bin/..: $!\n";
 $| = 1;
-my $folder = $ENV{KLR_DATA}
+$ENV{KLR_DATA}
     or die "KLR_DATA is not set: it names the folder of the data sets\n";
 my ($most, $splits) = (10000, 1);
 GetOptions('n=i' => \$most, 's=i' => \$splits) or exit 2;
@@ -30,31 +31,6 @@ my @sets = @ARGV ? @ARGV : qw(
     glass haberman heart image ionosphere segment sonar spambase splice twonorm
     wdbc wine);
 my $dir = scratch();
-
-# Seeded, so that splits are the same everywhere.
-my $state;
-
-sub random
-{
-    $state = ($state * 1103515245 + 12345) % 2147483648;
-    return $state / 2147483648;
-}
-
-sub split_rows
-{
-    my ($set, $seed) = @_;
-    my @rows = split /^/, get("$folder/$set.svm");
-    $state = $seed;
-    for my $i (reverse 1 .. $#rows) {
-        my $j = int(($i + 1) * random());
-        @rows[ $i, $j ] = @rows[ $j, $i ];
-    }
-    splice @rows, $most if @rows > $most;
-    my @train = splice @rows, 0, @rows / 2;
-    put("$dir/train", join '', @train);
-    put("$dir/test",  join '', @rows);
-    return;
-}
 
 # The log loss on the test set and the seconds of processor of a training.
 sub measured
@@ -78,7 +54,7 @@ printf "%-14s %8s %8s %7s %8s %8s %7s\n", 'set', 'auto', 'grid', 'ratio', 's',
 for my $set (@sets) {
     my @sum = (0) x 4;
     for my $seed (1 .. $splits) {
-        split_rows($set, $seed);
+        split_rows($set, $seed, $most, "$dir/train", "$dir/test");
         my @auto = measured('--auto');
         my @grid = measured('--scale', 'minmax', '-v', 5, '-c', '2^-5:2^15:x4',
             '-g', '2^-15:2^3:x4');

@@ -33,9 +33,8 @@ int klr_params_set(struct klr_params *params, const char *name,
 
 void klr_params_fill(struct klr_params *params)
 {
-    const double usual = 1;
     if (params->cost.count == 1 && isnan(params->cost.value[0]))
-        params->cost = klr_reals_of(usual);
+        params->cost = klr_reals_of(params_model_costs[params->model]);
 }
 
 static struct klr_kernel params_kernel(const struct klr_params *params,

@@ -7,6 +7,9 @@
 
 #include "solver/internal.h"
 
+/* By enum klr_model_type, C where -c is not given: see params_table.c. */
+static const double params_model_costs[KLR_MODEL_LHALF + 1];
+
 /* ---- parameters: see params.c ---- */
 
 /* True where few points, chosen or given, are to have coefficients of klr. */

@@ -9,13 +9,28 @@
 #define KLR_PARAM(field) offsetof(struct klr_params, field)
 #define KLR_ABOVE_0      .min = 0, .above_min = true, .max = HUGE_VAL
 
-/* In the order of enum klr_model_type; LIBSVM's -s 0 is C-SVC. */
-const char *const klr_model_names[] = {
-    "klr", "sklr", "svm", "kfd", "ivm", "lhalf", NULL,
-};
-static const char *const params_model_numbers[] = {
-    "", "", "0", "", "", "", NULL,
-};
+/* The models in the order of enum klr_model_type: name, LIBSVM's number, and
+ * the default of C, see docs/PERFORMANCE.md, "The default of C". LIBSVM's -s 0
+ * is C-SVC. */
+#define PARAMS_MODELS(MODEL)                                                   \
+    MODEL("klr", "", 30)                                                       \
+    MODEL("sklr", "", 30)                                                      \
+    MODEL("svm", "0", 1)                                                       \
+    MODEL("kfd", "", 10)                                                       \
+    MODEL("ivm", "", 30)                                                       \
+    MODEL("lhalf", "", 3)
+#define MODEL_NAME(name, number, cost)      name,
+#define MODEL_NUMBER(name, number, cost)    number,
+#define MODEL_COST(name, number, cost)      cost,
+#define MODEL_COST_TEXT(name, number, cost) name " " #cost ", "
+#define MODEL_NAMES                         PARAMS_MODELS(MODEL_NAME)
+#define MODEL_NUMBERS                       PARAMS_MODELS(MODEL_NUMBER)
+#define MODEL_COSTS                         PARAMS_MODELS(MODEL_COST)
+#define MODEL_COSTS_TEXT                    PARAMS_MODELS(MODEL_COST_TEXT)
+
+const char *const klr_model_names[] = {MODEL_NAMES NULL};
+static const char *const params_model_numbers[] = {MODEL_NUMBERS NULL};
+static const double params_model_costs[] = {MODEL_COSTS};
 
 /* In the order of enum klr_solver_type. */
 const char *const klr_solver_names[] = {
@@ -89,7 +104,9 @@ const struct klr_option klr_train_options[] = {
      .offset = KLR_PARAM(cost),
      .preset = NAN,
      KLR_ABOVE_0,
-     .help = "cost of the errors (default 1)\n"
+     .help = "cost of the errors (default: " MODEL_COSTS_TEXT
+             "svm's as in LIBSVM); at 1 the probabilities of klr stay near the "
+             "shares of the classes\n"
              "several, 0.1,1,10 or 0.01:1000:x10: a model each,\n"
              "with -v that of the best"},
     {.type = KLR_REALS,

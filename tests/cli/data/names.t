@@ -100,8 +100,8 @@ sub json_labels
     return delete $json->{labels};
 }
 
-names(qw(klr-train -q -g 0.5 names3 m1));
-numbers(qw(klr-train -q -g 0.5 numbers3 m2));
+names(qw(klr-train -q -c 1 -g 0.5 names3 m1));
+numbers(qw(klr-train -q -c 1 -g 0.5 numbers3 m2));
 my ($judged, $others) = map {
     [ evaluate('klr', "$dir/$_->[0]", "$dir/$_->[1]", 1) ]
 } [qw(names3 m1)], [qw(numbers3 m2)];

@@ -247,7 +247,8 @@ SKIP: {
     my $wine = scaled($dir, 'wine');
     for my $case ([ $heart, 'klr', 1e-6, 0 ], [ $wine, 'klr', 5e-3, 1e-2 ]) {
         my ($data, $model, $bound, $tie) = @$case;
-        trained($data, "$dir/model", -s => $model, -g => 0.125);
+        trained($data, "$dir/model", -s => $model, -g => 0.125,
+            -c => 1);
         same($data =~ s{.*/}{}r, "$dir/model", 1, $bound, $tie, $data);
     }
     for my $data ($heart, $wine) {

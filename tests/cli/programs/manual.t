@@ -196,6 +196,30 @@ for my $program (qw(klr-scale klr-train klr-predict)) {
     }
 }
 
+# C where nothing is said, as models record it, whatever trains them.
+{
+    my $dir = scratch();
+    my ($list) = help_texts(['klr-train'])->{'--cost'} =~ /\(default: ([^)]*)\)/;
+    my %cost = $list =~ /(\w+)\s+([\d.]+)/g;
+    put("$dir/data", join '', map { ($_ % 3) . " 1:0.$_ 2:0." . $_ % 7
+                . "\n" } 1 .. 40);
+    for my $options ('-s klr', '-s klr -a smo', '-s klr -a smo1',
+        '-s klr -a trirls', '-s klr -t sigmoid', '-s klr --basis 5',
+        '-s klr --multiclass softmax', '-s klr --regularizer coef', '-s sklr',
+        '-s sklr -a smo', '-s svm', '-s svm --regularizer coef', '-s kfd',
+        '-s kfd -a greedy', '-s ivm', '-s lhalf')
+    {
+        my ($model) = $options =~ /-s (\w+)/;
+        run([ 'klr-train', '-q', split(' ', $options), 'data', 'model' ],
+            cwd => $dir);
+        my ($c) = get("$dir/model") =~ /^cost (\S+)/m;
+        is($c, $cost{$model}, "$options: the default of -c");
+    }
+    my @readme = get('README') =~ s/\s+/ /gr
+        =~ /C is (\d+) for klr, sklr and ivm, (\d+) for kfd, (\d+) for lhalf/;
+    is("@readme", "@cost{qw(klr kfd lhalf)}", 'README: the same defaults');
+}
+
 # README has the two of newton.
 {
     my ($clause) = help_texts(['klr-train'])->{'--epsilon'}

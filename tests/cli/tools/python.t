@@ -122,8 +122,8 @@ for r in (v, w):
     r['probability'] = lists(r['probability'])
     r['prediction'] = lists(r['prediction'])
 K = [[sum(u * v for u, v in zip(r, s)) for s in X] for r in X]
-some = klr.KLR(kernel='precomputed').fit(K, y, [0] * 35 + [1] * 235)
-rest = klr.KLR(kernel='linear').fit(X[35:], y[35:])
+some = klr.KLR(C=1, kernel='precomputed').fit(K, y, [0] * 35 + [1] * 235)
+rest = klr.KLR(C=1, kernel='linear').fit(X[35:], y[35:])
 large = klr.KLR(C=2, gamma=0.05).fit(X, [2 ** 53 + (v > 0) for v in y])
 grid = klr.cross_validate(klr.KLR(C=[2, 20], gamma=0.05), X, y)
 weighted = klr.KLR(gamma=0.05, class_weight={-1: 3, 1: 0.5}).fit(X, y)
@@ -132,8 +132,8 @@ both = klr.KLR(gamma=0.05, class_weight={-1: 3}).fit(X, y, [2, 1, 1] * 90)
 product = [w * (3 if v < 0 else 1) for w, v in zip([2, 1, 1] * 90, y)]
 even = klr.KLR(gamma=0.05, class_weight='balanced').fit(X, y)
 halves = [1, 0] * 135
-turned = klr.KLR(gamma=0.05, options={'positive': '-1'}).fit(X, y)
-plain = klr.KLR(gamma=0.05).fit(X, y)
+turned = klr.KLR(C=1, gamma=0.05, options={'positive': '-1'}).fit(X, y)
+plain = klr.KLR(C=1, gamma=0.05).fit(X, y)
 square = klr.KLR(kernel='polynomial', degree=2, gamma=0.05, coef0=1).fit(X, y)
 generator = type('Generator', (), {'randint': lambda self, most: 7})()
 drawn = [klr.cross_validate(klr.KLR(gamma=0.05, random_state=s), X, y)['fold']

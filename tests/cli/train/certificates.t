@@ -61,7 +61,7 @@ my $svm = run([ 'klr-train', qw(-q --keep-sv -t 0 -s svm --max-iter 10000),
     $clock, "$dir/model" ]);
 like($svm->{err}, qr/iterations was reached: .*which tells nothing/,
     'svm: stopped at a gap of nearly 1');
-my ($scaled) = told(qw(-t 0 -a smo --scale standard), $clock);
+my ($scaled) = told(qw(-t 0 -a smo -c 1 --scale standard), $clock);
 is($scaled->{status}, 'converged', 'scaled: status');
 cmp_ok($scaled->{objective}, '<', 20 * log 2, 'scaled: objective');
 
@@ -80,7 +80,7 @@ for my $options ('-s ivm', '-a trirls') {
 # What the file has, not what steps summed up to.
 my $far = put("$dir/far", offset_rows(1e6, 20));
 for my $solver (qw(smo newton)) {
-    my ($json) = told(qw(-t 0 -a), $solver, $far);
+    my ($json) = told(qw(-t 0 -c 1 -a), $solver, $far);
     my ($judged) = evaluate('klr', $far, "$dir/model", 1);
     cmp_ok(abs($json->{objective} / $judged->{primal} - 1), '<', 1e-4,
         "$solver at 1e6: the objective of the file");

@@ -86,9 +86,9 @@ for my $model (['klr'], ['svm', '-e', '1e-6'], ['sklr', '--link', 'sigma']) {
 
 # ---- Elimination ----
 
-trained('--multiclass', 'ovo', "$dir/data", "$dir/m");
+trained('-c', 1, '--multiclass', 'ovo', "$dir/data", "$dir/m");
 my $pairs = decisions();
-trained('--multiclass', 'ddag', "$dir/data", "$dir/m");
+trained('-c', 1, '--multiclass', 'ddag', "$dir/data", "$dir/m");
 is(near($pairs, decisions()), 0, 'ddag: the machines of all pairs');
 my (%at, $next);
 $next = 0;
@@ -144,7 +144,7 @@ is(scalar(grep { $answer->[$_][0] == 1 + most(@{ $p[$_] }) } 0 .. $n - 1), $n,
 
 # Classes in another order, and classes that are the same.
 put("$dir/other", rows(sub { 1 + $_[0] * 3 % 5 })); # 1 2 3 4: 4 2 5 3
-trained('--multiclass', 'ddag', "$dir/other", "$dir/m");
+trained('-c', 1, '--multiclass', 'ddag', "$dir/other", "$dir/m");
 my $other = predicted();
 cmp_ok(near([ map { [ @$_[ 3, 1, 4, 2 ] ] } @$other ],
         [ map { [ @$_[1 .. $k] ] } @$answer ]), '<', 1e-4,

@@ -221,12 +221,12 @@ for my $cost (0.125, 8, 1000) {
     }
     put("$dir/gram", $text);
     my $given = trained("$dir/gram", "$dir/model", -s => 'klr', -t => 4,
-        -e => '1e-5');
+        -c => 1, -e => '1e-5');
     my ($judged) = evaluate('klr', "$dir/gram", "$dir/model", 1);
     ok($judged->{model_gap} <= 1e-6,
         "precomputed: gap $judged->{model_gap}");
     my $linear = trained("$dir/even", "$dir/model", -s => 'klr', -t => 0,
-        -e => '1e-5');
+        -c => 1, -e => '1e-5');
     ok($given && $linear && abs($given->{dual} - $linear->{dual})
             <= 1e-6 * abs $linear->{dual}, 'precomputed equals linear');
 }

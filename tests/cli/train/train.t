@@ -237,7 +237,7 @@ for my $limit (['--max-iter 4', 'iteration', 'iterations'],
     ['--time-limit 1e-9', 'time', 'time'])
 {
     my ($options, $status, $what) = @$limit;
-    my $run = train("--json -q $options -g 1 heart l");
+    my $run = train("--json -q -c 1 $options -g 1 heart l");
     is($run->{exit}, 0, "$options: exit status");
     is(printed_json($run)->{status}, "${status}_limit", "$options: status");
     my $why = "the limit of $what was reached";
@@ -260,7 +260,7 @@ for my $limit (['--max-iter 4', 'iteration', 'iterations'],
     my @near = grep { $_ <= 1.001e-5 } map {abs} $vectors =~ /^(\S+) 1:/mg;
     is(scalar @near, 0, 'a sparse model: none at the end of the box');
     cmp_ok(printed_json($sparse)->{n_sv}, '<', 150, 'which are many');
-    for my $options ('-t linear large', '--box 0.2 -g 0.05 heart') {
+    for my $options ('-t linear large', '--box 0.2 -c 1 -g 0.05 heart') {
         my ($dropped, $kept) = map {
             printed_json(train("--json -q -s sklr --link sigma $_ $options l"))
         } '', '--keep-bounded';
@@ -342,7 +342,8 @@ for my $help ('--help', '-h', '-c 5 --help', '-h heart') {
     for my $letter (split //, 'sabtdgrcmehvq') {
         like($help, qr/^  -$letter, --[a-z0-9-]+ /m, "help has -$letter");
     }
-    like($help, qr/^  -c, --cost C .*\(default 1\)$/m, 'and live defaults');
+    like($help, qr/^  -c, --cost C .*\(default: klr 30, sklr 30, svm$/m,
+        'and live defaults');
     is((grep { length > 79 } split /\n/, $help), 0, 'and 79 columns');
 }
 is(train('--version')->{out}, "klr-train 0.1.0\n", '--version');
@@ -445,7 +446,7 @@ sub warns
 }
 my ($scale, $rows) = ('scale the features (--scale), or choose', 30);
 for my $case (['1e3', 'far apart to tell of each other', 'smaller -g'],
-    ['1e-6', 'near each other to be told apart at C = 1', 'larger -g or -c'])
+    ['1e-6', 'near each other to be told apart at C = 30', 'larger -g or -c'])
 {
     my ($size, $how, $choose) = @$case;
     put("$dir/size", join '', map { ($_ % 2 ? '1' : '-1') . ' 1:' . $_ * $size
@@ -464,7 +465,7 @@ for my $option ('', '--scale minmax ') {
     warns("${option}-g 1e9", 'by gamma = 1000000000 examples are too far apart '
         . "to tell of each other: $choose a smaller -g", "$option-g 1e9");
     warns("${option}-g 1e-12", 'by gamma = 1e-12 examples are too near each '
-        . "other to be told apart at C = 1: $choose a larger -g or -c",
+        . "other to be told apart at C = 30: $choose a larger -g or -c",
         "$option-g 1e-12");
 }
 

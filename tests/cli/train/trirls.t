@@ -90,7 +90,7 @@ like($run->{err}, qr/warning: the limit of iterations/, 'but is told');
 is(printed_json($run)->{iterations}, 1, 'and kept');
 
 # Entries of 1e60 are no floats; the squares of 1e180 no doubles.
-my $huge = printed_json(train('-q --json -t 1 -g 1e20 heart model'));
+my $huge = printed_json(train('-q --json -c 1 -t 1 -g 1e20 heart model'));
 cmp_ok($huge->{objective}, '<', 0.6 * 270 * log 2, 'a large kernel');
 $huge = printed_json(train('-q --json -t 1 -g 1e60 heart model'));
 is($huge->{status}, 'precision_limit', 'a kernel that is too large');

@@ -54,7 +54,7 @@ my %kernel = (
 );
 for my $kernel (sort keys %kernel) {
     for my $model ('klr', 'svm') {
-        told("klr-train -q -s $model -t $kernel data model");
+        told("klr-train -q -c 1 -s $model -t $kernel data model");
         my @f = map { (split)[1] } split /\n/,
             told('klr-predict -q --decision test model');
         my @right = decisions($kernel{$kernel}, @rows);
@@ -62,8 +62,9 @@ for my $kernel (sort keys %kernel) {
             0 .. $#right;
         cmp_ok($worst, '<', 1e-5, "$model, $kernel: decision values");
         my ($judged) = evaluate($model, "$dir/data", "$dir/model", 1);
-        my $run = printed_json(run([ 'klr-train', '-q', '--json', -s => $model,
-                -t => split(' ', $kernel), "$dir/data", "$dir/model" ]));
+        my $run = printed_json(run([ 'klr-train', '-q', '--json', -c => 1,
+                -s => $model, -t => split(' ', $kernel), "$dir/data",
+                "$dir/model" ]));
         cmp_ok(abs($run->{objective} - $judged->{primal}), '<',
             1e-6 * abs $judged->{primal},
             "$model, $kernel: the objective, as the judge finds it");

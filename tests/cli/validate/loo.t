@@ -22,7 +22,7 @@ sub train { return run([ 'klr-train', '-q', map { split } @_ ], cwd => $dir) }
 # ---- One point ----
 
 {
-    my $run = train('--loo --cv-out cv heart');
+    my $run = train('--loo -c 1 --cv-out cv heart');
     is("$run->{exit}$run->{err}", '0', '--loo');
     my @lines = ('Cross Validation Accuracy = \S+%', 'Log loss = \S+',
         'Brier score = \S+', 'AUC = \S+');
@@ -33,20 +33,20 @@ sub train { return run([ 'klr-train', '-q', map { split } @_ ], cwd => $dir) }
     is("@$header", 'fold true labels 1 -1', 'predictions: the header');
     is(join(' ', map { $_->[0] } @rows), join(' ', 1 .. 270),
         'each example is a fold');
-    my $json = printed_json(train('--loo --json heart'));
+    my $json = printed_json(train('--loo -c 1 --json heart'));
     my $loss = sum(map { -log($_->[1] > 0 ? $_->[3] : $_->[4]) } @rows) / @rows;
     cmp_ok(abs($loss - $json->{log_loss}), '<', 1e-7,
         'they are what is measured');
     is("$json->{loo} $json->{folds}", '1 270', 'JSON says what it was');
-    my $exact = printed_json(train('--folds-file each --json heart'));
+    my $exact = printed_json(train('--folds-file each -c 1 --json heart'));
     ok(!$exact->{loo}, 'as of folds');
     cmp_ok(abs($json->{log_loss} / $exact->{log_loss} - 1), '<', 0.005,
         'log loss of trainings without each');
     cmp_ok(abs($json->{accuracy} - $exact->{accuracy}), '<', 0.01, 'accuracy');
     my $first = get("$dir/cv");
-    train("--loo -j $_ --cv-out cv heart") && is(get("$dir/cv"), $first,
+    train("--loo -c 1 -j $_ --cv-out cv heart") && is(get("$dir/cv"), $first,
         "the same bytes with -j $_") for 1, 3;
-    train('--loo -m 2 --cv-out cv heart');
+    train('--loo -c 1 -m 2 --cv-out cv heart');
     is(get("$dir/cv"), $first, 'and in little memory');
 }
 

@@ -80,7 +80,7 @@ is(warnings_of("-q -c 0.001,0.01,0.1 $grid"), '', '-q');
 is(warnings_of('-c 0.01,0.1,1 -g 1e-4,1e-3,0.01 -v 3 heart m'),
     $edge . 'gamma = 0.01 is the largest, C = 1 is the largest' . $beyond,
     'two parameters');
-unlike(warnings_of("-s sklr -l 0,1,2 $grid"), qr/lambda/, 'a lambda of 0');
+unlike(warnings_of("-s sklr -c 1 -l 0,1,2 $grid"), qr/lambda/, 'a lambda of 0');
 
 # ---- answers that are one class ----
 

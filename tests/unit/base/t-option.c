@@ -361,17 +361,34 @@ static void names(void)
     near("a-name-that-is-longer-than-any-name-there-is", NULL);
 }
 
+/* -c is filled in by model, and only where it is not given. */
+static void costs(void)
+{
+    struct klr_params params;
+    klr_params_init(&params);
+    params.model = KLR_MODEL_SVM;
+    klr_params_fill(&params);
+    ok(params.cost.count == 1 && params.cost.value[0] == 1, "svm: LIBSVM's C");
+    params.model = KLR_MODEL_LHALF;
+    klr_params_fill(&params);
+    ok(params.cost.value[0] == 1, "a C that is there stays");
+    params.cost = klr_reals_of(NAN);
+    klr_params_fill(&params);
+    ok(params.cost.count == 1 && params.cost.value[0] == 3, "lhalf: 3");
+    klr_params_init(&params);
+    klr_params_fill(&params);
+    ok(params.cost.count == 1 && params.cost.value[0] == 30, "klr: 30");
+}
+
 static void parameters(void)
 {
     struct klr_error err;
     struct klr_params params;
     klr_params_init(&params);
     ok(isnan(params.cost.value[0]), "C is left open");
-    klr_params_fill(&params);
-    ok(params.cost.value[0] == 1 && params.cost.count == 1 &&
-           isnan(params.eps) && params.shrinking == 1 &&
-           params.kernel == KLR_RBF && params.degree == 3 &&
-           isnan(params.gamma.value[0]) && params.model == KLR_MODEL_KLR,
+    ok(isnan(params.eps) && params.shrinking == 1 && params.kernel == KLR_RBF &&
+           params.degree == 3 && isnan(params.gamma.value[0]) &&
+           params.model == KLR_MODEL_KLR,
        "LIBSVM's defaults, and klr");
     ok(klr_params_check(&params, &err) == 0, "defaults pass");
     params.positive = "one";
@@ -414,5 +431,6 @@ int main(void)
     checks();
     names();
     parameters();
+    costs();
     return done_testing();
 }

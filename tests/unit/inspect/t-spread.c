@@ -16,6 +16,7 @@ static struct klr_params options(enum klr_kernel_type kernel)
     struct klr_params params;
     klr_params_init(&params);
     params.kernel = (int)kernel;
+    params.cost = klr_reals_of(1);
     return params;
 }
 

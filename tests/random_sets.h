@@ -79,44 +79,60 @@ static void set_make(struct random_set *s, uint64_t seed)
 
 /* ---- what is tried ---- */
 
-static const struct way {
-    int model, solver, link;
-    bool no_bias;
-} ways[] = {
-    {KLR_MODEL_KLR, KLR_SOLVER_NEWTON, KLR_LINK_SIGMA, false},
-    {KLR_MODEL_KLR, KLR_SOLVER_SMO, KLR_LINK_PLATT, false},
-    {KLR_MODEL_KLR, KLR_SOLVER_SMO1, KLR_LINK_FITTED, true},
-    {KLR_MODEL_KLR, KLR_SOLVER_NEWTON, KLR_LINK_CHECKED, false},
-    {KLR_MODEL_KLR, KLR_SOLVER_TRIRLS, KLR_LINK_PLATT, false},
-    {KLR_MODEL_SKLR, KLR_SOLVER_NEWTON, KLR_LINK_FITTED, false},
-    {KLR_MODEL_SKLR, KLR_SOLVER_NEWTON, KLR_LINK_PLATT, true},
-    {KLR_MODEL_SKLR, KLR_SOLVER_SMO, KLR_LINK_CONSISTENT, false},
-    {KLR_MODEL_SKLR, KLR_SOLVER_NEWTON, KLR_LINK_SHRUNK, false},
-    {KLR_MODEL_SVM, KLR_SOLVER_SMO, KLR_LINK_PLATT, false},
-    {KLR_MODEL_SVM, KLR_SOLVER_SMO, KLR_LINK_FITTED, false},
-    {KLR_MODEL_KFD, KLR_SOLVER_EXACT, KLR_LINK_GAUSSIAN, false},
-    {KLR_MODEL_KFD, KLR_SOLVER_GREEDY, KLR_LINK_GAUSSIAN, false},
-    {KLR_MODEL_KFD, KLR_SOLVER_EXACT, KLR_LINK_FITTED, false},
-    {KLR_MODEL_IVM, KLR_SOLVER_GREEDY, KLR_LINK_CHECKED, false},
-    {KLR_MODEL_LHALF, KLR_SOLVER_THRESHOLD, KLR_LINK_PLATT, false},
+/* A row of the table of systems, with a link that its model has. */
+struct way {
+    const struct system *system;
+    int link;
 };
 
-enum { WAYS = sizeof ways / sizeof *ways };
+enum { WAYS_MOST = SYSTEMS * (KLR_LINK_GAUSSIAN + 1) };
+
+/* Ways to take several classes that were tried with a model and link. */
+static bool way_seen[KLR_MODEL_LHALF + 1][KLR_LINK_GAUSSIAN + 1]
+                    [KLR_SOFTMAX + 1];
+
+static struct klr_params way_start(const struct way *way)
+{
+    struct klr_params params;
+    klr_params_init(&params);
+    params.model = (int)way->system->model;
+    params.solver = (int)way->system->solver;
+    params.link = way->link;
+    if (params.model != KLR_MODEL_LHALF) /* its regularizer has no name */
+        params.regularizer = (int)way->system->regularizer;
+    params.basis = way->system->on_basis ? 4 : 0;
+    return params;
+}
+
+/* How many there are. */
+static size_t ways_of(struct way ways[WAYS_MOST])
+{
+    size_t count = 0;
+    struct klr_error err;
+    for (size_t i = 0; i < SYSTEMS; i++)
+        for (int link = KLR_LINK_NONE; link <= KLR_LINK_GAUSSIAN; link++) {
+            struct way way = {&systems[i], link};
+            struct klr_params params = way_start(&way);
+            if (!klr_params_check(&params, &err))
+                ways[count++] = way;
+        }
+    return count;
+}
 
 static struct klr_params way_params(const struct way *way)
 {
     static const double costs[] = {0.01, 1, 100};
-    struct klr_params params;
-    klr_params_init(&params);
-    params.model = way->model;
-    params.solver = way->solver;
-    params.link = way->link;
-    params.no_bias = way->no_bias;
-    params.kernel = set_below(2) ? KLR_RBF : KLR_LINEAR;
+    static const int kernels[] = {KLR_RBF, KLR_LINEAR, KLR_LAPLACIAN,
+                                  KLR_SIGMOID};
+    struct klr_params params = way_start(way);
+    struct klr_error err;
+    params.kernel = kernels[set_below(way->system->needs_psd ? 3 : 4)];
     params.cost = klr_reals_of(costs[set_below(3)]);
-    params.multiclass = (int[]){KLR_OVO, KLR_OVA, KLR_DDAG}[set_below(3)];
-    if (way->link == KLR_LINK_SIGMA && set_below(2))
-        params.multiclass = KLR_SOFTMAX;
+    params.no_bias =
+        way->system->bias == BIAS_EITHER && set_below(3) == 0 ? 1 : 0;
+    params.multiclass = (int)set_below(KLR_SOFTMAX + 1);
+    if (klr_params_check(&params, &err)) /* a softmax */
+        params.multiclass = KLR_OVO;
     params.balance = set_below(2) == 1;
     if (link_is_fitted(way->link))
         params.calibration = (int)set_below(3);
@@ -124,6 +140,7 @@ static struct klr_params way_params(const struct way *way)
     params.threads = 1;
     params.cache_mb = 16;
     params.max_iter = 300;
+    way_seen[params.model][params.link][params.multiclass] = true;
     return params;
 }
 
@@ -137,9 +154,11 @@ static bool answers_hold(const struct random_set *s, struct klr_model *model)
     struct klr_features x = problem_features(&s->problem);
     const double *labels = klr_model_labels(model);
     size_t k = s->classes;
-    bool good = !klr_predictor_create(&predictor, model, 1, &err) &&
-                !klr_predict(predictor, &x, label, NULL, p, &err);
-    for (size_t i = 0; i < s->problem.n && good; i++) {
+    bool probable = klr_model_has_probabilities(model);
+    bool good =
+        !klr_predictor_create(&predictor, model, 1, &err) &&
+        !klr_predict(predictor, &x, label, NULL, probable ? p : NULL, &err);
+    for (size_t i = 0; i < s->problem.n && good && probable; i++) {
         double sum = 0, most = 0, answer = -1;
         for (size_t c = 0; c < k; c++) {
             double q = p[i * k + c];
@@ -250,27 +269,50 @@ static void test_way(const struct random_set *s, unsigned long long seed,
         good = fits_hold(s, &params);
     klr_model_free(model);
     if (!good)
-        printf("# set %llu, %s by %s, link %s, multiclass %d, C = %g: %s\n",
-               seed, klr_model_names[way->model], klr_solver_names[way->solver],
-               klr_link_names[way->link], params.multiclass,
-               params.cost.value[0], code ? err.message : "");
+        printf("# set %llu, %s by %s, %s, link %s, %s, %s, C = %g: %s\n", seed,
+               klr_model_names[params.model], klr_solver_names[params.solver],
+               klr_regularizer_names[params.regularizer],
+               klr_link_names[params.link],
+               klr_multiclass_names[params.multiclass],
+               klr_kernel_names[params.kernel], params.cost.value[0],
+               code ? err.message : "");
     tap_failed += !good;
 }
 
-/* Sets first .. first + count - 1, by all ways. */
-static void test_random_sets(unsigned long long first, size_t count)
+/* Sets first .. first + count - 1, each by so many of all ways, in turn. */
+static void test_random_sets(unsigned long long first, size_t count,
+                             size_t each)
 {
+    static struct way ways[WAYS_MOST];
     int failed = tap_failed;
+    size_t all = ways_of(ways), next = 0;
     for (unsigned long long seed = first; seed < first + count; seed++) {
         static struct random_set s;
         set_make(&s, seed);
-        for (size_t w = 0; w < WAYS; w++)
-            test_way(&s, seed, &ways[w]);
+        for (size_t w = 0; w < (each < all ? each : all); w++)
+            test_way(&s, seed, &ways[next++ % all]);
     }
     failed = tap_failed - failed;
     tap_failed -= failed;
-    ok(failed == 0, "%zu random sets by %d ways: %d fail", count, (int)WAYS,
+    ok(failed == 0, "%zu random sets by some of %zu ways: %d fail", count, all,
        failed);
+}
+
+/* Every model was tried by each of its links and ways to take classes. */
+static void test_ways_seen(void)
+{
+    static struct way ways[WAYS_MOST];
+    struct klr_error err;
+    size_t all = ways_of(ways), missing = 0;
+    for (size_t w = 0; w < all; w++)
+        for (int m = KLR_OVO; m <= KLR_SOFTMAX; m++) {
+            struct klr_params params = way_start(&ways[w]);
+            params.multiclass = m;
+            missing += !klr_params_check(&params, &err) &&
+                       !way_seen[params.model][params.link][m];
+        }
+    ok(missing == 0, "all models, links and ways with classes: %zu missing",
+       missing);
 }
 
 #endif

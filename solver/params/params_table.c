@@ -428,7 +428,8 @@ const struct klr_option klr_train_options[] = {
      .offset = KLR_PARAM(folds),
      .min = 2,
      .max = INT32_MAX,
-     .also = "fold folds nfolds n-folds kfold k-fold cv crossval cross-validation",
+     .also =
+         "fold folds nfolds n-folds kfold k-fold cv crossval cross-validation",
      .group = "Validation",
      .help = "N-fold stratified cross validation; of one cost, without a "
              "model"},

@@ -8,6 +8,7 @@
 
 int main(void)
 {
-    test_random_sets(1, 60);
+    test_random_sets(1, 60, 40);
+    test_ways_seen();
     return done_testing();
 }

@@ -592,7 +592,7 @@ static int wait_for(pthread_cond_t *condition, pthread_mutex_t *lock)
         return pthread_cond_wait(condition, lock);
     waits++;
     pthread_mutex_unlock(lock);
-    grid_leave(watched, 1, 0, NULL, NULL);
+    grid_leave(watched, 1, 0, false, NULL, NULL);
     pthread_mutex_lock(lock);
     return 0;
 }
@@ -651,7 +651,7 @@ static void test_rows(const struct klr_problem *problem)
            grid.row[0].op.points,
        "the second one is when that is over");
     watched = NULL;
-    grid_leave(&grid, 0, 0, NULL, NULL);
+    grid_leave(&grid, 0, 0, false, NULL, NULL);
     ok(grid.rows_at_work == 0 && grid.folds_done == 2, "and ends");
     grid_free(&grid);
     klr_pool_free(pool);

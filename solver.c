@@ -88,16 +88,16 @@
 
 /* ---- klr in the span of few kernels ---- */
 
-#include "solver/subspace/subspace_sweep.c"   /* K of points and examples */
-#include "solver/subspace/subspace_sample.c"  /* a sample, a preconditioner */
-#include "solver/subspace/subspace_newton.c"  /* the method, the gap */
-#include "solver/subspace/subspace_share.c"   /* machines with the same points */
-#include "solver/subspace/subspace_grow.c"    /* points by growing */
-#include "solver/subspace/subspace_bound.c"   /* the gap to all points */
-#include "solver/subspace/subspace_loo.c"     /* approximate leave-one-out */
-#include "solver/subspace/subspace_size.c"    /* how many points */
-#include "solver/subspace/subspace_choose.c"  /* which of them */
-#include "solver/subspace/subspace.c"         /* all of it */
+#include "solver/subspace/subspace_sweep.c"  /* K of points and examples */
+#include "solver/subspace/subspace_sample.c" /* a sample, a preconditioner */
+#include "solver/subspace/subspace_newton.c" /* the method, the gap */
+#include "solver/subspace/subspace_share.c"  /* machines with the same points */
+#include "solver/subspace/subspace_grow.c"   /* points by growing */
+#include "solver/subspace/subspace_bound.c"  /* the gap to all points */
+#include "solver/subspace/subspace_loo.c"    /* approximate leave-one-out */
+#include "solver/subspace/subspace_size.c"   /* how many points */
+#include "solver/subspace/subspace_choose.c" /* which of them */
+#include "solver/subspace/subspace.c"        /* all of it */
 #include "solver/subspace/subspace_project.c" /* an expansion on few points */
 
 /* ---- Fisher discriminants ---- */
@@ -127,18 +127,18 @@
 
 /* ---- training ---- */
 
-#include "solver/train/systems.c"   /* which solver trains which model */
-#include "solver/train/settle.c"    /* what parameters leave open, checks */
-#include "solver/train/weights.c"   /* of classes and examples */
-#include "solver/train/groups.c"    /* machines that are solved together */
+#include "solver/train/systems.c"       /* which solver trains which model */
+#include "solver/train/settle.c"        /* what parameters leave open, checks */
+#include "solver/train/weights.c"       /* of classes and examples */
+#include "solver/train/groups.c"        /* machines that are solved together */
 #include "solver/train/shared_points.c" /* that all pairs have */
-#include "solver/train/reports.c"   /* what solutions add up to */
-#include "solver/train/calibrate.c" /* links fitted on decision values */
-#include "solver/train/loo.c"       /* approximate leave-one-out */
-#include "solver/train/team.c"      /* threads that share work */
-#include "solver/train/ensemble.c"  /* all machines of a model */
-#include "solver/train/describe.c"  /* what a model says of that */
-#include "solver/train/train.c"     /* a model for each C */
+#include "solver/train/reports.c"       /* what solutions add up to */
+#include "solver/train/calibrate.c"     /* links fitted on decision values */
+#include "solver/train/loo.c"           /* approximate leave-one-out */
+#include "solver/train/team.c"          /* threads that share work */
+#include "solver/train/ensemble.c"      /* all machines of a model */
+#include "solver/train/describe.c"      /* what a model says of that */
+#include "solver/train/train.c"         /* a model for each C */
 
 /* ---- validation ---- */
 

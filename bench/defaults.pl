@@ -93,8 +93,8 @@ sub svm_accuracy
 {
     must('svm-train', '-q', "$dir/train", "$dir/svm");
     my $said = must('svm-predict', "$dir/test", "$dir/svm", "$dir/answers");
-    my ($accuracy) = $said =~ /Accuracy = ([\d.]+)%/ or die $said;
-    return $accuracy / 100;
+    my ($right, $n) = $said =~ m{Accuracy = .* \((\d+)/(\d+)\)} or die $said;
+    return $right / $n;
 }
 
 # $sum{model}[i] is [accuracy, log loss] of C, default or grid, over the splits.

@@ -69,9 +69,9 @@ static int check_same(const struct cli_train *train,
     int code = klr_option_read(option, value, &model, err);
     klr_option_put(option, &train->params, &ours);
     klr_option_put(option, &model, &theirs);
-    if (!code && (!ours.text || !theirs.text))
+    if (!ours.text || !theirs.text)
         code = klr_fail(err, KLR_E_MEMORY, "out of memory");
-    if (!code && strcmp(ours.text, theirs.text) != 0)
+    else if (!code && strcmp(ours.text, theirs.text) != 0)
         code = klr_fail(err, KLR_E_USAGE,
                         "option --%s: the model (--from) has %s, not %s",
                         option->name, theirs.text, ours.text);

@@ -45,7 +45,7 @@ struct cli_train {
     struct klr_text given;   /* options: see struct cli_program */
     struct klr_text command; /* of --stamp */
     struct klr_text problem_text, files_text; /* see problem_text.c */
-    bool cost_is_given, folds_are_left; /* the latter to --auto */
+    bool cost_is_given, folds_are_left;       /* the latter to --auto */
     enum klr_feature_kind kind;  /* of the features as read, with --auto */
     struct klr_text search_text; /* see search.h */
 };
@@ -104,8 +104,8 @@ int cli_train_cuts(const struct cli_train *train,
                    const struct klr_validation *validation,
                    struct klr_error *err);
 
-/* Load the model of --from, and take from it what options leave open. KLR_E_USAGE
- * where these contradict it. */
+/* Load the model of --from, and take from it what options leave open.
+ * KLR_E_USAGE where these contradict it. */
 int cli_train_take_model(struct cli_train *train, struct klr_error *err);
 /* -wLABEL WEIGHT, named "wLABEL"; `context` is a struct cli_train. KLR_E_USAGE.
  */

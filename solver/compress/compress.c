@@ -99,8 +99,8 @@ static bool compress_row(const struct klr_model *model, size_t machine,
     return c == a || c == b;
 }
 
-/* The vectors of a machine, those that have a coefficient; their coefficients go
- * to beta. */
+/* The vectors of a machine, those that have a coefficient, which goes to beta.
+ */
 static struct klr_set compress_take(struct compression *c, size_t machine)
 {
     const struct klr_model *model = c->model;

@@ -149,8 +149,8 @@ static void subspace_evaluate(const struct subspace *s, struct fit *fit);
 static double subspace_search(struct subspace *s, struct fit *fit,
                               const double *du);
 
-/* With room for params->basis points, or all examples, but none yet; for as many
- * machines as share them. Free it in any case. */
+/* With room for params->basis points, or all examples, but none yet; for as
+ * many machines as share them. Free it in any case. */
 static int subspace_create(struct subspace *s,
                            const struct binary_problem *problem,
                            size_t machines, struct klr_error *err);
@@ -188,8 +188,8 @@ static int subspace_grow(struct subspace *s, struct klr_error *err);
 static size_t growth_candidates(size_t wanted, size_t least);
 /* At most `wanted` points join, of about so many candidates, that lower
  * |(1 - Pi) sum_i g_i k_i|^2 most, summed over machines, for their g at all
- * examples; w is 0 on them. False: few did, the others being spanned already; or
- * it was ended. */
+ * examples; w is 0 on them. False: few did, the others being spanned already;
+ * or it was ended. */
 static bool subspace_join(struct subspace *s, size_t wanted, size_t candidates,
                           uint64_t *random, struct klr_error *err, int *code);
 /* The same to twice the points, or s->most. */

@@ -7,7 +7,7 @@
  *   Pi f = sum_k v_k k_k,   v = R^-1 w,   w = B'beta,
  *   |f - Pi f|^2 = (beta - v)'K (beta - v), with v = 0 but on the points,
  *
- * and it bounds every decision value: |(f - Pi f)(x)| <= |f - Pi f| sqrt k(x,x).
+ * and it bounds decision values: |(f - Pi f)(x)| <= |f - Pi f| sqrt k(x, x).
  */
 #include "solver/subspace/subspace_parts.h"
 

@@ -3,8 +3,8 @@
  * Points that all pairs of classes share. Pairs have different examples, and so
  * they cannot choose together; machines of one against the rest can, on all
  * examples, and tell the same classes apart. Each pair takes the points among
- * its examples. The choice is made anew without each fold, and without each part
- * that links are fitted on; all pairs come back to it.
+ * its examples. The choice is made anew without each fold, and without each
+ * part that links are fitted on; all pairs come back to it.
  */
 #include "solver/train/train.h"
 

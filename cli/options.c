@@ -14,7 +14,7 @@
 
 #include "cli/help.h"
 
-enum { MOST_NAMES = 64 };
+enum { MOST_NAMES = 128 };
 
 /* The arguments, and how far they are read. */
 struct parse {

@@ -88,7 +88,7 @@ for my $case (
 
 # ---- some of them: decision values change by |f - its projection| at most ----
 
-for my $options ([qw(-s svm -c 5)], [qw(-s kfd)], [qw(-s sklr -c 5)],
+for my $options ([qw(-s svm -c 5)], [qw(-s kfd -c 1)], [qw(-s sklr -c 5)],
     [qw(-s lhalf -c 50)])
 {
     train('-g', 20, @$options, 'two', 'all');

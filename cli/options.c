@@ -142,15 +142,17 @@ static int take_values(struct parse *parse, struct match match,
     return code;
 }
 
-static void note_given(const struct parse *parse,
-                       const struct klr_option *option)
+static int note_given(const struct parse *parse,
+                      const struct klr_option *option)
 {
     struct klr_text *given = parse->program->given;
     if (!given)
-        return;
+        return 0;
     klr_text_put(given, " ");
     klr_text_put(given, option->name);
     klr_text_put(given, " ");
+    return given->failed ? klr_fail(parse->err, KLR_E_MEMORY, "out of memory")
+                         : 0;
 }
 
 static int take_long(struct parse *parse, const char *text)
@@ -161,7 +163,8 @@ static int take_long(struct parse *parse, const char *text)
     char shown[KLR_QUOTED_SIZE];
     if (!match.option)
         return fail_unknown(parse, text);
-    note_given(parse, match.option);
+    if (note_given(parse, match.option))
+        return KLR_E_MEMORY;
     snprintf(shown, sizeof shown, "--%s", match.option->name);
     if (match.option->type != KLR_FLAG)
         return take_values(parse, match, shown, attached);
@@ -176,7 +179,8 @@ static int take_letter(struct parse *parse, const char *text)
     struct match match = find(parse->program, text[1], NULL, 0);
     if (!match.option || (text[2] && match.option->name[0]))
         return fail_unknown(parse, text);
-    note_given(parse, match.option);
+    if (note_given(parse, match.option))
+        return KLR_E_MEMORY;
     if (match.option->type == KLR_FLAG)
         return klr_option_read(match.option, NULL, match.base, parse->err);
     return take_values(parse, match, text, NULL);

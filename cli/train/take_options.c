@@ -178,9 +178,7 @@ static int check_others(const struct cli_train *train, struct klr_error *err)
 
 int cli_train_take_model(struct cli_train *train, struct klr_error *err)
 {
-    int code = train->given.failed
-                   ? klr_fail(err, KLR_E_MEMORY, "out of memory")
-                   : check_others(train, err);
+    int code = check_others(train, err);
     if (!code)
         code = klr_model_load(&train->from, train->options.from, err);
     if (!code)

@@ -226,6 +226,7 @@ static void group_fill(struct machine_group *group,
 {
     const bool *given = training->given;
     size_t count = 0, n = 0;
+    bool any = false;
     if (training->chosen)
         given = training->chosen + held_out.part * training->partition->n;
     for (size_t j = 0; j < group->classes; j++) {
@@ -235,14 +236,16 @@ static void group_fill(struct machine_group *group,
             for (size_t p = group->range[r].begin; p < group->range[r].end;
                  p++, n++) {
                 group->weight[n] = training->weight[p];
-                if (given)
+                if (given) {
                     group->given[n] = given[p];
+                    any = any || given[p];
+                }
                 for (size_t m = 0; m < group->machines; m++)
                     group->y[m * group->stride + n] = group_sign(group, m, c);
             }
     }
     group->set = set_of(group->range, count);
-    if (training->chosen && n > 0 && !memchr(group->given, true, n))
+    if (training->chosen && n > 0 && !any)
         group->given[0] = true; /* others have the kernels of all there is */
 }
 

@@ -105,6 +105,14 @@ my %case = (
         [ qw(klr-train -q --basis 40 -c), '0.1,1', "$dir/three", 'old' ],
     'klr on a basis that finds its size' =>
         [ qw(klr-train -q -g 9 --basis auto), "$dir/more", 'old' ],
+    'leave-one-out on a basis' =>
+        [ qw(klr-train -q --basis 9 --loo --cv-out loo), "$dir/three" ],
+    'a basis of one against the rest' => [ qw(klr-train -q --basis 9),
+        qw(--multiclass ova), "$dir/three", 'old' ],
+    'a smaller klr' => [ qw(klr-train -q --basis 9 --from), "$dir/klr.three",
+        "$dir/three", 'old' ],
+    'a smaller svm' => [ qw(klr-train -q --basis 5 --from), "$dir/svm.three",
+        "$dir/three", 'old' ],
     'lhalf' => [ qw(klr-train -q -s lhalf), -c => '0.1,1', "$dir/two", 'old' ],
     'trirls' => [ qw(klr-train -q -a trirls), "$dir/two", 'old' ],
     'klr, regularizer coef' =>
@@ -127,7 +135,8 @@ my %case = (
 
 # These do without kept kernel entries that they cannot have.
 my %spares = map { $_ => 1 } 'kfd, greedy, of all kernels', 'klr on a basis',
-    'klr on a basis that finds its size';
+    'klr on a basis that finds its size', 'leave-one-out on a basis',
+    'a basis of one against the rest', 'a smaller klr', 'a smaller svm';
 
 # One run in a fresh folder: exit, out, err, the counts, and what is there
 # after.

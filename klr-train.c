@@ -502,7 +502,7 @@ static void tell_rows(unsigned long long rows, void *context)
                       klr_seconds() - train->seconds.begin);
 }
 
-/* What is left to a search, that scales. */
+/* A search scales what is left to it. */
 static int scale_features(struct cli_train *train, struct klr_error *err)
 {
     int scale = train->options.scale;

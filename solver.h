@@ -519,7 +519,7 @@ struct klr_basis_report {
     double excess_error; /* its standard error */
 };
 
-/* What klr_compress chose. */
+/* The choice of klr_compress. */
 struct klr_projection_report {
     size_t vectors;  /* support vectors of the model; 0: nothing was chosen */
     size_t points;   /* of the machine that has most */
@@ -892,7 +892,7 @@ struct klr_results {
     struct klr_report *report;
 };
 
-/* What a fold adds to a point: the numbers of its metrics, and its report. */
+/* A fold's part of a point: the numbers of its metrics, and its report. */
 struct klr_fold_result {
     double *number; /* (count) as of klr_metrics_numbers */
     size_t count;

@@ -14,7 +14,7 @@ enum {
     SEARCH_STAGES
 };
 
-/* What the points of a stage are validated on, and how. */
+/* The rows and folds that the points of a stage are validated on. */
 struct search_stage {
     struct klr_problem copy; /* of some rows, or all; empty: there is none */
     const struct klr_problem *problem; /* the copy, or the training set */
@@ -71,7 +71,7 @@ int cli_search_neighbours(struct search *s, double g, double c, double step,
 
 /* Tell on stderr what will be tried, unless the user wants quiet. */
 void cli_search_tell_plan(const struct search *s);
-/* The same of what was chosen. */
+/* Likewise what was chosen. */
 void cli_search_tell_choice(const struct search *s);
 /* Write train->search_text, a member of a JSON object and a comma.
  * KLR_E_MEMORY. */

@@ -261,7 +261,7 @@ static void summarise_basis(const struct klr_report *report)
     fprintf(stderr, " less, ");
 }
 
-/* What points keep of the model that they are from. */
+/* How much points keep of the model that they are from. */
 static void summarise_projection(const struct klr_report *report)
 {
     const struct klr_projection_report *p = &report->projection;

@@ -11,11 +11,11 @@
  * and dual are those of the problem restricted to the span; solution->basis has
  * what the objective may be above that of all points. It fills in the shift. */
 static solve_fn subspace_solve;
-/* The same for machines that share their points: params->basis in all. */
+/* Likewise for machines that share their points: params->basis in all. */
 static solve_all_fn subspace_solve_all;
 static choose_fn subspace_choose_points;
 
-/* What is left of an expansion f = sum_i beta_i k_i on few of its kernels. */
+/* The rest of an expansion f = sum_i beta_i k_i on few of its kernels. */
 struct projection {
     size_t points;
     double square;   /* |f|^2 in the space of the kernel */

@@ -164,7 +164,7 @@ static size_t choose_start(const struct subspace *s)
     return few > SUBSPACE_START ? few : SUBSPACE_START;
 }
 
-/* Those, or as many as there are to be. */
+/* So many, or as many as there are to be. */
 static int choose_first(struct subspace *s, struct klr_error *err)
 {
     int choice = s->problem->params->basis_choice;

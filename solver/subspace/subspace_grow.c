@@ -316,7 +316,7 @@ static bool grow_fit(struct subspace *s, struct klr_error *err, int *code)
     return true;
 }
 
-/* The same of each machine. */
+/* Such a fit of each machine. */
 static bool grow_fit_all(struct subspace *s, struct klr_error *err, int *code)
 {
     for (size_t q = 0; q < s->machines; q++) {

@@ -192,7 +192,7 @@ static size_t growth_candidates(size_t wanted, size_t least);
  * or it was ended. */
 static bool subspace_join(struct subspace *s, size_t wanted, size_t candidates,
                           uint64_t *random, struct klr_error *err, int *code);
-/* The same to twice the points, or s->most. */
+/* Likewise to twice the points, or s->most. */
 static bool subspace_double(struct subspace *s, uint64_t *random,
                             struct klr_error *err, int *code);
 /* *size: as many points as all examples would gain less than the tolerance

@@ -41,7 +41,7 @@ struct cli_train {
     double cost[2];                           /* of --error-cost */
     struct klr_text command;                  /* of --stamp */
     struct klr_text problem_text, files_text; /* see problem_text.c */
-    bool cost_is_given, folds_are_left; /* the latter to --auto */
+    bool cost_is_given, folds_are_left;       /* the latter: to --auto */
     enum klr_feature_kind kind;  /* of the features as read, with --auto */
     struct klr_text search_text; /* see search.h */
 };

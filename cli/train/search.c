@@ -17,11 +17,13 @@
 enum {
     SEARCH_FOLDS = 3,
     SEARCH_FOLDS_OF_FEW = 5,
-    SEARCH_COARSE_ROWS = 500,
-    SEARCH_FINE_ROWS = 4000, /* of a sample, about */
-    SEARCH_FEW = 300,        /* rows up to which folds tell too little */
-    SEARCH_MOVES = 3,        /* beyond an edge */
-    SEARCH_TURNS = 4,        /* to neighbours of the best point */
+    SEARCH_COARSE_ROWS = 500, /* of a sample, about, up to 1000 rows 300 */
+    SEARCH_COARSE_ROWS_OF_LESS = 300,
+    SEARCH_LESS = 1000,
+    SEARCH_FINE_ROWS = 4000,
+    SEARCH_FEW = 300, /* rows up to which folds tell too little */
+    SEARCH_MOVES = 3, /* beyond an edge */
+    SEARCH_TURNS = 4, /* to neighbours of the best point */
     SEARCH_TURNS_OF_FEW = 2
 };
 
@@ -101,7 +103,9 @@ size_t cli_search_rows(const struct search *s, size_t stage)
 {
     const struct klr_params *params = &s->train->params;
     size_t n = s->train->problem.n;
-    size_t most = is_fine(s, stage) ? SEARCH_FINE_ROWS : SEARCH_COARSE_ROWS;
+    size_t most = is_fine(s, stage) ? SEARCH_FINE_ROWS
+                  : n > SEARCH_LESS ? SEARCH_COARSE_ROWS
+                                    : SEARCH_COARSE_ROWS_OF_LESS;
     bool sampled = n > most + 2 * most / 5 && !params->example_weight &&
                    !params->fold && !params->n_points &&
                    params->kernel != KLR_PRECOMPUTED;

@@ -125,6 +125,9 @@ sub stages
     is($stages[0], '3 folds on 500 rows, minmax', 'a sample at first');
     is($stages[1], '3 folds on 500 rows, standard', 'then the other scale');
     is($stages[2], "3 folds on 1600 rows, $scale", 'then all rows');
+    put("$dir/less", classes(2, 600));
+    @stages = stages(report('--auto less m'));
+    is($stages[0], '3 folds on 300 rows, minmax', 'a smaller one of less');
     put("$dir/more", classes(2, 6000));
     $report = report('--auto more m');
     check_best($report, 'more');

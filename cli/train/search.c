@@ -127,9 +127,12 @@ static bool has_leave_one_out(const struct klr_params *given)
 long long cli_search_folds(const struct search *s, size_t stage)
 {
     const struct klr_params *params = &s->train->params;
-    if (!s->train->folds_are_left || !is_fine(s, stage) || !is_few(s))
-        return params->folds;
-    return has_leave_one_out(params) ? 0 : SEARCH_FOLDS_OF_FEW;
+    long long folds = params->folds, n = (long long)s->train->problem.n;
+    if (!s->train->folds_are_left)
+        return folds;
+    if (is_fine(s, stage) && is_few(s))
+        folds = has_leave_one_out(params) ? 0 : SEARCH_FOLDS_OF_FEW;
+    return folds < n ? folds : n;
 }
 
 /* ---- Stages ---- */
@@ -173,23 +176,16 @@ static double gamma_of(const struct search *s, const struct search_point *point)
                : point->gamma;
 }
 
-static struct klr_reals three(double a, double b, double c)
-{
-    struct klr_reals all = klr_reals_of(cli_search_rounded(a));
-    all.value[1] = cli_search_rounded(b);
-    all.value[2] = cli_search_rounded(c);
-    all.count = 3;
-    return all;
-}
-
 static int search_coarsely(struct search *s, struct klr_error *err)
 {
     const struct klr_params *params = &s->train->params;
     int code = stage_begin(s, SEARCH_COARSE, KLR_SCALE_MINMAX, err);
-    double unit = s->stage[s->now].unit;
-    struct klr_reals gamma =
-        s->any_gamma ? three(unit / 32, unit / 4, 2 * unit) : params->gamma;
-    struct klr_reals cost = s->any_cost ? three(1, 8, 64) : params->cost;
+    double middle = cli_search_rounded(s->stage[s->now].unit / 4);
+    struct klr_reals gamma = params->gamma, cost = params->cost;
+    if (s->any_gamma)
+        gamma = cli_search_around(middle, search_coarse, true);
+    if (s->any_cost)
+        cost = cli_search_around(8, search_coarse, true);
     if (!code)
         code = cli_search_try(s, &gamma, &cost, err);
     return code ? code : cli_search_go_on(s, search_coarse, SEARCH_MOVES, err);

@@ -163,6 +163,18 @@ sub stages
         'fewer rows need none');
 }
 
+# Fewer rows than folds: as many folds.
+for my $rows (2 .. 6) {
+    put("$dir/few", join '', map { $_ % 2 . ' 1:' . $_ * $_ % 7 . "\n" }
+        1 .. $rows);
+    for my $model (qw(klr svm kfd lhalf)) {
+        my $report = report("--auto -s $model few m");
+        my ($stage) = stages($report);
+        my $folds = $rows < 3 ? $rows : 3;
+        like($stage, qr/^$folds folds on $rows rows/, "$model of $rows rows");
+    }
+}
+
 # Scaling. Both scales are tried, unless the features have one.
 {
     my $report = report('--auto two m');

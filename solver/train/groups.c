@@ -369,6 +369,22 @@ static double *group_shift(const struct machine_group *group,
                : NULL;
 }
 
+static struct binary_problem group_binary(const struct machine_group *group,
+                                          struct training *training,
+                                          size_t machine)
+{
+    return (struct binary_problem){
+        .op = training->op,
+        .set = group->set,
+        .n = group->set.size,
+        .y = group->y + machine * group->stride,
+        .weight = group->weight,
+        .given = group->given,
+        .params = training->params,
+        .clock = &training->clock,
+    };
+}
+
 static int group_solve(struct machine_group *group, struct training *training,
                        struct held_out held_out, struct klr_error *err)
 {
@@ -396,18 +412,9 @@ static int group_solve(struct machine_group *group, struct training *training,
             continue;
         }
         solution[count] = group->solution + m * group->count;
-        binary[count++] = (struct binary_problem){
-            .op = training->op,
-            .set = group->set,
-            .n = group->set.size,
-            .y = group->y + m * group->stride,
-            .weight = group->weight,
-            .given = group->given,
-            .params = training->params,
-            .clock = &training->clock,
-            .whole = held_out.fold == training->partition->folds &&
-                     held_out.part == training->partition->parts,
-        };
+        binary[count] = group_binary(group, training, m);
+        binary[count++].whole = held_out.fold == training->partition->folds &&
+                                held_out.part == training->partition->parts;
     }
     code = group_check_given(group, err);
     if (!code)

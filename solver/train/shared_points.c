@@ -27,22 +27,16 @@ static int shared_points_create(struct training *training,
 /* Machines of the group that tell two classes apart, on the examples it has;
  * returns how many. */
 static size_t shared_problems(const struct machine_group *group,
-                              struct training *training,
-                              const struct klr_params *params,
+                              struct training *training, struct clock *clock,
                               struct binary_problem *binary)
 {
     size_t count = 0;
-    for (size_t m = 0; m < group->machines; m++)
-        if (single_class_sign(group, params, m) == 0)
-            binary[count++] = (struct binary_problem){
-                .op = training->op,
-                .set = group->set,
-                .n = group->set.size,
-                .y = group->y + m * group->stride,
-                .weight = group->weight,
-                .params = params,
-                .clock = &training->clock,
-            };
+    for (size_t m = 0; m < group->machines; m++) {
+        if (single_class_sign(group, training->params, m) != 0)
+            continue;
+        binary[count] = group_binary(group, training, m);
+        binary[count++].clock = clock;
+    }
     return count;
 }
 
@@ -90,7 +84,7 @@ static int shared_points_choose(struct training *training,
     if (!code) {
         group_choose(&group, &all, 0);
         group_fill(&group, &all, held_out);
-        size_t count = shared_problems(&group, training, &params, binary);
+        size_t count = shared_problems(&group, &all, &training->clock, binary);
         if (count > 0)
             code = training->system->choose(binary, count, member, passes, err);
         memset(chosen, 0, n * sizeof *chosen);

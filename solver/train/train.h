@@ -186,6 +186,10 @@ static int group_create(struct machine_group *group,
 static void group_free(struct machine_group *group);
 static void group_choose(struct machine_group *group,
                          const struct training *training, size_t g);
+/* The problem of a machine, on the examples that group_fill gave the group. */
+static struct binary_problem group_binary(const struct machine_group *group,
+                                          struct training *training,
+                                          size_t machine);
 
 /* ---- points that all pairs share: see shared_points.c ---- */
 
@@ -193,7 +197,7 @@ static void group_choose(struct machine_group *group,
 static int shared_points_create(struct training *training,
                                 struct klr_error *err);
 /* Have them chosen, unless they are known, or pairs share none; *passes is what
- * that took. */
+ * that took. Not by several members at once: systems with points work alone. */
 static int shared_points_choose(struct training *training,
                                 struct held_out held_out, double *passes,
                                 struct klr_error *err);

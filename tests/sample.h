@@ -24,6 +24,16 @@ struct sample {
     int index[MOST * FEATURES];
 };
 
+/* The defaults, but for gamma and C. */
+static inline struct klr_params sample_params(double gamma, double cost)
+{
+    struct klr_params params;
+    klr_params_init(&params);
+    params.gamma = klr_reals_of(gamma);
+    params.cost = klr_reals_of(cost);
+    return params;
+}
+
 /* The problem of the n rows that are there. */
 static void sample_close(struct sample *s, size_t n)
 {

@@ -15,11 +15,8 @@ enum { N = 40, WIDE = N + 1 };
 
 static struct klr_params ivm_params(double cost)
 {
-    struct klr_params params;
-    klr_params_init(&params);
+    struct klr_params params = sample_params(0.5, cost);
     params.model = KLR_MODEL_IVM;
-    params.gamma = klr_reals_of(0.5);
-    params.cost.value[0] = cost;
     return params;
 }
 

@@ -11,11 +11,8 @@
 
 static struct klr_params lhalf_params(double cost)
 {
-    struct klr_params params;
-    klr_params_init(&params);
+    struct klr_params params = sample_params(0.5, cost);
     params.model = KLR_MODEL_LHALF;
-    params.gamma = klr_reals_of(0.5);
-    params.cost.value[0] = cost;
     return params;
 }
 

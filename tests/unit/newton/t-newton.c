@@ -67,11 +67,8 @@ static void test_preconditioner(const struct sample *s)
 
 static struct klr_params newton_params(double cost)
 {
-    struct klr_params params;
-    klr_params_init(&params);
+    struct klr_params params = sample_params(0.5, cost);
     params.solver = KLR_SOLVER_NEWTON;
-    params.gamma = klr_reals_of(0.5);
-    params.cost.value[0] = cost;
     return params;
 }
 

@@ -23,11 +23,8 @@ static void sample_classes(struct sample *s, size_t classes)
 
 static struct klr_params softmax_params(double cost)
 {
-    struct klr_params params;
-    klr_params_init(&params);
+    struct klr_params params = sample_params(0.5, cost);
     params.multiclass = KLR_SOFTMAX;
-    params.gamma = klr_reals_of(0.5);
-    params.cost.value[0] = cost;
     return params;
 }
 

@@ -12,11 +12,8 @@
 
 static struct klr_params smo1_params(double cost)
 {
-    struct klr_params params;
-    klr_params_init(&params);
+    struct klr_params params = sample_params(0.5, cost);
     params.solver = KLR_SOLVER_SMO1;
-    params.gamma = klr_reals_of(0.5);
-    params.cost.value[0] = cost;
     return params;
 }
 

@@ -30,7 +30,8 @@ static const struct klr_option train_table[] = {
      .offset = offsetof(struct cli_train_options, automatic),
      .also = "tune search automatic",
      .help = "choose scaling, gamma and C, as far as they are not given, by "
-             "validation (--loo and folds, or -v), and train with them"},
+             "validation (3 folds, of few examples --loo as well; or -v), and "
+             "train with them"},
     {.type = KLR_STRING,
      .name = "folds-file",
      .argument = "FILE",

@@ -15,9 +15,8 @@
  *             klr_problem_scale, klr_params_init, klr_train, klr_model_save,
  *             klr_model_load, klr_predictor_create, klr_predict
  * Secondary:  klr_params_set, klr_params_check, klr_cross_validate,
- *             klr_compress,
  *             klr_best_values, klr_metrics_*, klr_kernel_spectrum,
- *             klr_problem_spread, klr_train_forecast
+ *             klr_problem_spread, klr_train_forecast, klr_compress
  * Tertiary:   klr_reader_*, klr_label_text, klr_model_*
  *
  * Notation (docs/NOTATION.md): n examples x_i with y_i = +1 or -1, Gram matrix
@@ -898,6 +897,8 @@ struct klr_fold_result {
     size_t count;
     struct klr_report report;
 };
+/* Free `count` results in an array of the heap, or NULL. Returns NULL. */
+void *klr_fold_results_free(struct klr_fold_result *results, size_t count);
 
 /* Keeps results gamma by gamma, so that a later validation can go on from them;
  * or those of a single fold, from which validations make gammas. Its functions

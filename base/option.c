@@ -48,6 +48,16 @@ static const char *label_of(const struct klr_option *option,
     return label;
 }
 
+/* ---- Names ---- */
+
+const struct klr_option *klr_option_find(const struct klr_option *table,
+                                         const char *name)
+{
+    while (table->name && strcmp(table->name, name) != 0)
+        table++;
+    return table->name ? table : NULL;
+}
+
 /* ---- Presets ---- */
 
 void klr_options_preset(const struct klr_option *table, void *base)

@@ -65,6 +65,10 @@ struct klr_option {
 /* Set every field that the table (ended by name NULL) describes. */
 void klr_options_preset(const struct klr_option *table, void *base);
 
+/* The option of this name, or NULL. */
+const struct klr_option *klr_option_find(const struct klr_option *table,
+                                         const char *name);
+
 /* 0, or KLR_E_USAGE with a sentence about the first value out of range. */
 int klr_options_check(const struct klr_option *table, const void *base,
                       struct klr_error *err);

@@ -8,7 +8,7 @@
 
 #include "base/memory.h"
 
-static void text_add(struct klr_text *text, const char *more, size_t length)
+void klr_text_put_some(struct klr_text *text, const char *more, size_t length)
 {
     if (text->failed ||
         KLR_GROW(text->text, text->capacity, text->length + length + 1, NULL)) {
@@ -22,7 +22,7 @@ static void text_add(struct klr_text *text, const char *more, size_t length)
 
 void klr_text_put(struct klr_text *text, const char *more)
 {
-    text_add(text, more, strlen(more));
+    klr_text_put_some(text, more, strlen(more));
 }
 
 void klr_text_putf(struct klr_text *text, const char *format, ...)
@@ -34,14 +34,14 @@ void klr_text_putf(struct klr_text *text, const char *format, ...)
 
 void klr_text_put_json(struct klr_text *text, const char *more)
 {
-    text_add(text, "\"", 1);
+    klr_text_put_some(text, "\"", 1);
     for (; *more; more++)
         if ((unsigned char)*more < ' ')
             klr_text_putf(text, "\\u%04x", (unsigned)*more);
         else
             klr_text_putf(text, "%s%c",
                           *more == '"' || *more == '\\' ? "\\" : "", *more);
-    text_add(text, "\"", 1);
+    klr_text_put_some(text, "\"", 1);
 }
 
 void klr_text_put_visible(struct klr_text *text, const char *more)
@@ -60,13 +60,13 @@ void klr_text_put_shell(struct klr_text *text, const char *word)
                                 "abcdefghijklmnopqrstuvwxyz"
                                 "0123456789_-+=./:,@%^";
     bool quoted = !*word || word[strspn(word, plain)];
-    text_add(text, " '", quoted ? 2 : 1);
+    klr_text_put_some(text, " '", quoted ? 2 : 1);
     for (; *word; word++)
         if ((unsigned char)*word < ' ' || *word == 0x7F)
             klr_text_putf(text, "\\x%02X", (unsigned)*word);
         else if (*word == '\'')
             klr_text_put(text, "'\\''");
         else
-            text_add(text, word, 1);
-    text_add(text, "'", quoted);
+            klr_text_put_some(text, word, 1);
+    klr_text_put_some(text, "'", quoted);
 }

@@ -34,6 +34,8 @@ struct klr_text {
 };
 
 void klr_text_put(struct klr_text *text, const char *more);
+/* Its first `length` bytes. */
+void klr_text_put_some(struct klr_text *text, const char *more, size_t length);
 /* At most 511 bytes. */
 void klr_text_putf(struct klr_text *text, const char *format, ...)
     KLR_PRINTF(2, 3);

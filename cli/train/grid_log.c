@@ -378,14 +378,6 @@ static int read_sums(struct cursor *line, struct klr_fold_result *result,
     return 0;
 }
 
-static struct klr_fold_result *fold_free(struct klr_fold_result *results,
-                                         size_t count)
-{
-    for (size_t t = 0; results && t < count; t++)
-        klr_free(results[t].number);
-    return klr_free(results);
-}
-
 /* A line of a fold, which *read tells; one that is not of this grid, or is
  * there already, is left out. */
 static int read_fold(struct cli_log *log, struct cursor line, bool *read,
@@ -559,7 +551,7 @@ struct cli_log *cli_log_close(struct cli_log *log)
     if (log->file)
         fclose(log->file);
     for (size_t f = 0; log->fold && f < log->cells * log->folds; f++)
-        fold_free(log->fold[f], log->costs);
+        klr_fold_results_free(log->fold[f], log->costs);
     klr_free(log->fold);
     klr_free(log->values);
     klr_free(log->error);

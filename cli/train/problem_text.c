@@ -11,26 +11,25 @@
 #include "base/hash.h"
 #include "base/memory.h"
 
-/* Options that change no result of a gamma. */
-static bool is_aside(const char *name)
+bool cli_is_listed(const char *name, const char *const *list)
 {
-    static const char *const aside[] = {"gamma",  "memory",       "threads",
-                                        "metric", "lambda-bound", "time-limit"};
-    for (size_t i = 0; i < sizeof aside / sizeof *aside; i++)
-        if (strcmp(name, aside[i]) == 0)
-            return true;
-    return false;
+    while (*list && strcmp(name, *list) != 0)
+        list++;
+    return *list;
 }
 
-/* Options that are told in any case. */
-static bool is_usual(const char *name)
+/* Of the options that change the results of a gamma those that are told in any
+ * case, and those that are given. */
+static bool is_told(const struct klr_option *option, const void *base)
 {
-    static const char *const usual[] = {"model", "kernel", "cost", "validate",
-                                        "seed"};
-    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
-        if (strcmp(name, usual[i]) == 0)
-            return true;
-    return false;
+    static const char *const aside[] = {"gamma",  "memory",       "threads",
+                                        "metric", "lambda-bound", "time-limit",
+                                        NULL};
+    static const char *const usual[] = {"model",    "kernel", "cost",
+                                        "validate", "seed",   NULL};
+    return !cli_is_listed(option->name, aside) &&
+           (cli_is_listed(option->name, usual) ||
+            klr_option_is_given(option, base));
 }
 
 static void put_option(struct klr_text *text, const struct klr_option *option,
@@ -101,9 +100,7 @@ int cli_train_describe(struct cli_train *train, struct klr_error *err)
                   klr_scale_names[train->options.scale]);
     for (const struct klr_option *option = klr_train_options; option->name;
          option++)
-        if (!is_aside(option->name) &&
-            (is_usual(option->name) ||
-             klr_option_is_given(option, &train->params)))
+        if (is_told(option, &train->params))
             put_option(text, option, &train->params);
     for (size_t i = 0; i < train->params.n_weights; i++)
         put_weight(text, &train->params.weight[i]);

@@ -35,27 +35,12 @@ int cli_train_take_weight(const char *name, const char *value, void *context,
 
 enum { CLI_OPTION_SIZE = 40 };
 
-static bool is_listed(const char *name, const char *const *list)
-{
-    while (*list && strcmp(name, *list) != 0)
-        list++;
-    return *list;
-}
-
 /* On the command line, be it the default. */
 static bool is_given(const struct cli_train *train, const char *name)
 {
     char word[CLI_OPTION_SIZE];
     snprintf(word, sizeof word, " %s ", name);
     return train->given.text && strstr(train->given.text, word);
-}
-
-static const struct klr_option *find_option(const char *name)
-{
-    const struct klr_option *option = klr_train_options;
-    while (option->name && strcmp(option->name, name) != 0)
-        option++;
-    return option->name ? option : NULL;
 }
 
 /* An option that the model fixes: what is given must be the same. */
@@ -90,15 +75,15 @@ static int take_option(struct cli_train *train, const char *name,
         "string-labels", "cost",       "no-bias",     "positive",
         "link",          "calibrate",  "prior",       "prior-correct",
         "balance",       "multiclass", "regularizer", NULL};
-    const struct klr_option *option = find_option(name);
+    const struct klr_option *option = klr_option_find(klr_train_options, name);
     if (!option)
         return weights && name[0] == 'w'
                    ? cli_train_take_weight(name, value, train, err)
                    : 0;
     bool given = is_given(train, name);
-    if (given && is_listed(name, fixed))
+    if (given && cli_is_listed(name, fixed))
         return check_same(train, option, value, err);
-    if (given || !(is_listed(name, fixed) || is_listed(name, problem)))
+    if (given || !(cli_is_listed(name, fixed) || cli_is_listed(name, problem)))
         return 0;
     return klr_option_read(option, value, &train->params, err);
 }
@@ -115,7 +100,7 @@ static int take_options(struct cli_train *train, char *text,
         char *equals = strchr(text, '=');
         if (equals) {
             *equals = '\0';
-            if (!find_option(text)) {
+            if (!klr_option_find(klr_train_options, text)) {
                 *equals = '=';
                 equals = strrchr(text, '=');
                 *equals = '\0';
@@ -135,7 +120,7 @@ static const char *find_other(const struct cli_train *train,
 {
     for (const struct klr_option *option = klr_train_options; option->name;
          option++)
-        if (is_given(train, option->name) && !is_listed(option->name, list))
+        if (is_given(train, option->name) && !cli_is_listed(option->name, list))
             return option->name;
     if (train->params.n_weights)
         return "w";

@@ -104,6 +104,9 @@ int cli_train_cuts(const struct cli_train *train,
                    const struct klr_validation *validation,
                    struct klr_error *err);
 
+/* True if the list, up to a NULL, has the name. */
+bool cli_is_listed(const char *name, const char *const *list);
+
 /* Load the model of --from, and take from it what options leave open.
  * KLR_E_USAGE where these contradict it. */
 int cli_train_take_model(struct cli_train *train, struct klr_error *err);

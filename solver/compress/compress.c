@@ -243,10 +243,10 @@ static int compress_say(const struct compression *c, struct klr_model *model,
     struct klr_text text = {0};
     for (size_t length; said && *said; said += length + (said[length] == ' ')) {
         length = strcspn(said, " ");
-        for (size_t i = 0; strncmp(said, name, strlen(name)) && i < length; i++)
-            klr_text_putf(&text, "%c", said[i]);
-        if (strncmp(said, name, strlen(name)))
-            klr_text_put(&text, " ");
+        if (strncmp(said, name, strlen(name)) == 0)
+            continue;
+        klr_text_put_some(&text, said, length);
+        klr_text_put(&text, " ");
     }
     klr_text_putf(&text, "%s%lld", name, c->params.basis);
     int code = text.failed ? klr_fail(err, KLR_E_MEMORY, "out of memory")

@@ -62,14 +62,6 @@ static double problem_label(const struct compression *c, size_t class)
                : -1;
 }
 
-static bool compress_uses(const struct compression *c, size_t sv)
-{
-    for (size_t row = 0; row < c->model->columns; row++)
-        if (c->coef[row * c->model->n_sv + sv] != 0)
-            return true;
-    return false;
-}
-
 /* The rows of the vectors that are used; *count of them. */
 static int compress_find(const struct compression *c, size_t *row,
                          size_t *count, struct klr_error *err)
@@ -80,7 +72,7 @@ static int compress_find(const struct compression *c, size_t *row,
     int code = row_index_create(&rows, c->problem, err);
     for (size_t class = 0, sv = 0, end = 0; class < model->k; class ++)
         for (end += model->class_sv[class]; sv < end && !code; sv++) {
-            if (!compress_uses(c, sv))
+            if (!model_uses(model, c->coef, sv))
                 continue;
             size_t at = row_index_find(&rows, &z, sv, problem_label(c, class));
             if (at == c->problem->n)

@@ -110,6 +110,9 @@ static void model_fold_free(struct klr_model *folded);
 static int model_say(struct klr_model *model, enum model_saying saying,
                      const char *text, struct klr_error *err);
 
+/* True if vector sv has a coefficient but 0 in coef (columns, n_sv). */
+static bool model_uses(const struct klr_model *model, const double *coef,
+                       size_t sv);
 /* *out becomes the same model, one from a file, with other coefficients coef
  * (columns, n_sv): vectors that have none but 0 are left out. Its gap is not
  * known then. KLR_E_MEMORY. */

@@ -5,8 +5,8 @@
  */
 #include "solver/model/model.h"
 
-static bool vector_is_used(const struct klr_model *model, const double *coef,
-                           size_t sv)
+static bool model_uses(const struct klr_model *model, const double *coef,
+                       size_t sv)
 {
     for (size_t row = 0; row < model->columns; row++)
         if (coef[row * model->n_sv + sv] != 0)
@@ -43,7 +43,7 @@ static void subset_fill(struct klr_model *out, const struct klr_model *model,
     for (size_t c = 0, sv = 0, end = 0; c < model->k; c++)
         for (end += model->class_sv[c]; sv < end; sv++) {
             size_t from = model->start[sv], size = model->start[sv + 1] - from;
-            if (!vector_is_used(model, coef, sv))
+            if (!model_uses(model, coef, sv))
                 continue;
             for (size_t row = 0; row < model->columns; row++)
                 out->coef[row * out->n_sv + n] = coef[row * model->n_sv + sv];
@@ -94,7 +94,7 @@ static int model_subset(struct klr_model **out, const struct klr_model *model,
     subset->columns = model->columns;
     subset->dimension = model->dimension;
     for (size_t sv = 0; sv < model->n_sv; sv++)
-        if (vector_is_used(model, coef, sv)) {
+        if (model_uses(model, coef, sv)) {
             subset->n_sv++;
             features += model->start[sv + 1] - model->start[sv];
         }

@@ -21,10 +21,8 @@ void klr_params_init(struct klr_params *params)
 int klr_params_set(struct klr_params *params, const char *name,
                    const char *text, struct klr_error *err)
 {
-    const struct klr_option *option = klr_train_options;
-    while (option->name && strcmp(option->name, name) != 0)
-        option++;
-    if (option->name)
+    const struct klr_option *option = klr_option_find(klr_train_options, name);
+    if (option)
         return klr_option_read(option, text, params, err);
     char quoted[KLR_QUOTED_SIZE];
     return klr_fail(err, KLR_E_USAGE, "there is no parameter %s",

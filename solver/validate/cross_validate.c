@@ -346,11 +346,11 @@ static void grid_row_free(struct grid *grid, struct grid_row *row)
 
 /* ---- folds of a journal ---- */
 
-static void results_free(struct klr_fold_result *results, size_t count)
+void *klr_fold_results_free(struct klr_fold_result *results, size_t count)
 {
     for (size_t t = 0; results && t < count; t++)
         klr_free(results[t].number);
-    klr_free(results);
+    return klr_free(results);
 }
 
 /* The gamma, lambda and fold are recalled: then *points are made of that. */
@@ -408,7 +408,7 @@ static int grid_keep_fold(struct grid *grid, size_t cell, size_t fold,
     if (!code && solved == costs && !recalled)
         code = journal->keep_fold(gamma, cell % grid->lambdas, fold, results,
                                   journal->context, err);
-    results_free(results, costs);
+    klr_fold_results_free(results, costs);
     fold_points_free(points, costs);
     return code;
 }

@@ -63,37 +63,48 @@ static void make_beta(const struct sample *s, double *beta)
         beta[i] = i % 10 == 3 ? 0 : s->label[i] * pow(10, 2 * uniform() - 1);
 }
 
-/* subspace_project on all rows in their order, by a clock of that status. */
+/* A binary problem of all rows in their order, and what it refers to. */
+struct whole {
+    struct binary_problem binary;
+    struct klr_params params;
+    struct klr_operator op;
+    struct klr_range all;
+    struct clock clock;
+};
+
+static void whole_create(struct whole *w, const struct sample *s, double gamma,
+                         long long points)
+{
+    struct klr_error err;
+    struct klr_features x = problem_features(&s->problem);
+    *w = (struct whole){.params = sample_params(gamma, 1), .all = {0, x.n}};
+    w->params.basis = points;
+    struct klr_kernel k = params_kernel(&w->params, FEATURES);
+    clock_start(&w->clock, 1);
+    if (operator_create(&w->op, &k, &x, NULL, NULL, 0, &err))
+        printf("Bail out! %s\n", err.message);
+    w->binary = (struct binary_problem){.op = &w->op,
+                                        .set = set_of(&w->all, 1),
+                                        .n = x.n,
+                                        .y = s->label,
+                                        .weight = s->label,
+                                        .params = &w->params,
+                                        .clock = &w->clock};
+}
+
+/* subspace_project on them, by a clock of that status. */
 static struct projection project(const struct sample *s, double gamma,
                                  long long points, enum klr_status status,
                                  double *beta)
 {
-    struct klr_params params;
-    struct klr_operator op = {0};
+    static struct whole w;
     struct klr_error err;
-    struct clock clock;
     struct projection out;
-    struct klr_features x = problem_features(&s->problem);
-    struct klr_range all = {0, x.n};
-    klr_params_init(&params);
-    params.gamma = klr_reals_of(gamma);
-    params.basis = points;
-    klr_params_fill(&params);
-    struct klr_kernel k = params_kernel(&params, FEATURES);
-    clock_start(&clock, 1);
-    clock.status = status;
-    if (operator_create(&op, &k, &x, NULL, NULL, 0, &err))
+    whole_create(&w, s, gamma, points);
+    w.clock.status = status;
+    if (subspace_project(&w.binary, beta, &out, &err))
         printf("Bail out! %s\n", err.message);
-    struct binary_problem binary = {.op = &op,
-                                    .set = set_of(&all, 1),
-                                    .n = x.n,
-                                    .y = s->label,
-                                    .weight = s->label,
-                                    .params = &params,
-                                    .clock = &clock};
-    if (subspace_project(&binary, beta, &out, &err))
-        printf("Bail out! %s\n", err.message);
-    operator_free(&op);
+    operator_free(&w.op);
     return out;
 }
 
@@ -181,6 +192,69 @@ static void test_copies(struct sample *s)
        p.points, p.square, p.distance);
 }
 
+/* ---- points that machines share ---- */
+
+enum { MACHINES = 3, FIRST = 4 };
+
+/* The point that lowers the sum of the squares most, of the machines' functions
+ * less their projections onto the first points and it. */
+static size_t best_point(size_t n, double target[MACHINES][MOST],
+                         const size_t *point)
+{
+    size_t all[FIRST + 1], best = n;
+    long double rest[MOST], least = INFINITY;
+    memcpy(all, point, FIRST * sizeof *all);
+    for (size_t c = 0; c < n; c++) {
+        long double sum = 0;
+        bool known = false;
+        for (size_t k = 0; k < FIRST; k++)
+            known = known || point[k] == c;
+        all[FIRST] = c;
+        for (size_t q = 0; q < MACHINES && !known; q++)
+            sum += judge(n, target[q], FIRST + 1, all, rest);
+        if (!known && sum < least) {
+            least = sum;
+            best = c;
+        }
+    }
+    return best;
+}
+
+static void test_shared(const struct sample *s, double gamma)
+{
+    static struct whole w;
+    struct binary_problem problems[MACHINES];
+    double target[MACHINES][MOST];
+    struct subspace sub;
+    struct klr_error err;
+    size_t n = s->problem.n;
+    uint64_t random = 1;
+    int code = 0;
+    fill_kernel(s, gamma);
+    whole_create(&w, s, gamma, 40);
+    for (size_t q = 0; q < MACHINES; q++)
+        problems[q] = w.binary;
+    if (subspace_create(&sub, problems, MACHINES, &err))
+        printf("Bail out! %s\n", err.message);
+    for (sub.m = 0; sub.m < FIRST; sub.m++)
+        sub.member[sub.m] = 3 * sub.m;
+    if (subspace_span(&sub, 0, &err))
+        printf("Bail out! %s\n", err.message);
+    for (size_t q = 0; q < MACHINES; q++) {
+        make_beta(s, target[q]);
+        for (size_t i = 0; i < n; i++)
+            target[q][i] += 1e-3; /* none is 0: all are candidates */
+        memcpy(sub.shared[q].g, target[q], n * sizeof(double));
+    }
+    size_t best = best_point(n, target, sub.member);
+    subspace_join(&sub, 1, n, &random, &err, &code);
+    ok(!code && sub.m == FIRST + 1 && sub.member[FIRST] == best,
+       "gamma %g: the point that lowers the sum most joins: %zu, %zu", gamma,
+       sub.member[FIRST], best);
+    subspace_free(&sub);
+    operator_free(&w.op);
+}
+
 int main(void)
 {
     static struct sample s;
@@ -191,5 +265,9 @@ int main(void)
     test_projection(&s, 2, 100);
     test_all(&s);
     test_copies(&s);
+    for (int turn = 0; turn < 5; turn++) {
+        sample_make(&s, 60);
+        test_shared(&s, turn + 0.5);
+    }
     return done_testing();
 }

@@ -202,6 +202,8 @@ for my $how (qw(ovo ova)) {
 put("$dir/four", clusters(seed => 5, labels => [ 1, 2, 3, 4 ], n => 2500,
         d => 4));
 put("$dir/few", join '', map { "$_\n" } 1 .. 30);
+# Classes 3 and 4 have the features of 1 and 2, and so no kernels of their own.
+put("$dir/twins", join '', map { 1 + $_ % 4 . ' 1:' . $_ % 2 . "\n" } 1 .. 40);
 my $rare = 0;
 put("$dir/alone", join '', grep { !/^4/ || !$rare++ } split /^/,
     get("$dir/four"));
@@ -214,6 +216,11 @@ for my $how (qw(ova ovo)) {
     my $shared = train("$dir/four", 'o', @four, 120);
     is($shared->{n_sv}, 120, '... of 120 points');
     cmp_ok($shared->{'basis.choice_passes'}, '>', 1, '... that were chosen');
+    is(train("$dir/four", 'o', @four, 2)->{n_sv}, 4,
+        '... or at least one of each class')
+        if $how eq 'ovo';
+    is(train("$dir/twins", 'o', @four, 8)->{status}, '"converged"',
+        '... whose kernels may be those of others');
     my $drawn = train("$dir/four", 'o', @four, 120,
         qw(--basis-choice uniform));
     cmp_ok($shared->{objective}, '<', $drawn->{objective},

@@ -119,18 +119,24 @@ my $worst = train(qw(--from all --basis 30 three few))->{projection};
 my $share = $worst->{distance_squared} / $worst->{norm_squared};
 my ($before, $after) = map { [ decide('new', $_, 3) ] } qw(all few);
 my @pairs = ([ 1, 2 ], [ 1, 3 ], [ 2, 3 ]);
+my $largest = 0;
 for my $m (0 .. 2) {
     my ($one, $other) = @{ $pairs[$m] };
     put("$dir/pair", join '', grep {/^[$one$other] /} split /^/,
         get("$dir/three"));
     train(qw(-g 20 -s svm -c 5 -e 1e-10), 'pair', 'all');
     my $alone = train(qw(--from all --basis 30 pair few))->{projection};
+    $largest = max $largest,
+        $alone->{distance_squared} / $alone->{norm_squared};
     my $most = max map { abs($before->[ 3 * $_ + $m ] - $after->[ 3 * $_ + $m ]) }
         0 .. $#$before / 3;
     cmp_ok($most, '<=', sqrt($share * $alone->{norm_squared}) + 1e-6,
         "$one and $other: within the bound");
     cmp_ok($most, '>', 0, '... but not the same');
 }
+
+cmp_ok(abs($share / $largest - 1), '<', 1e-6,
+    'what is told is of the pair that loses most');
 
 # ---- klr is trained again ----
 

@@ -253,12 +253,14 @@ static double single_class_sign(const struct machine_group *group,
                                 const struct klr_params *params, size_t machine)
 {
     const double *y = group->y + machine * group->stride;
+    if (group->set.size == 0)
+        return 1;
     if (params->no_bias)
         return 0;
     for (size_t i = 1; i < group->set.size; i++)
         if (y[i] != y[0])
             return 0;
-    return group->set.size > 0 ? y[0] : 1;
+    return y[0];
 }
 
 /* With one class alone no finite threshold is optimal: the answer is the rule
@@ -352,7 +354,7 @@ static int group_check_given(const struct machine_group *group,
     size_t n = group->set.size, i = 0;
     while (group->given && i < n && !group->given[i])
         i++;
-    return i < n || !group->given
+    return i < n || n == 0 || !group->given
                ? 0
                : klr_fail(err, KLR_E_DATA,
                           "none of the points (--points) is among the %zu "

@@ -163,7 +163,8 @@ static enum klr_precision training_precision(const struct training *training,
 static double group_sign(const struct machine_group *group, size_t machine,
                          size_t c);
 /* The sign that all examples of a machine with a bias have; 0 if they differ,
- * or if there is no bias: then one class has a finite optimum, too. */
+ * or if there is no bias: then one class has a finite optimum, too. 1 where
+ * there are no examples, with which no solver is called. */
 static double single_class_sign(const struct machine_group *group,
                                 const struct klr_params *params,
                                 size_t machine);

@@ -144,4 +144,20 @@ for my $set (1 .. 12) {
 ok($empty > 5 && !@slopes, "of $empty empty models none has a slope")
     or diag "@slopes";
 
+# ---- a fold, or a part of it, without any example of a pair ----
+
+put("$dir/single", "1 1:1\n2 1:2\n3 1:3\n");
+put("$dir/lone", "1 1:1\n1 1:4\n2 1:2\n");
+for my $solver ('-s svm', '-s sklr -a smo1', '-s klr -a smo1', '-s klr',
+    '-s klr --basis 2', '-s ivm', '-s lhalf', '-s svm --regularizer coef')
+{
+    my $pairs = $solver =~ /basis/ ? 'none' : 'platt';
+    for my $data (qw(single lone)) {
+        my $run = run([ qw(klr-train -q -v 2 --no-bias --json --link), $pairs,
+                split(' ', $solver), $data ], cwd => $dir);
+        is($run->{exit}, 0, "$data: $solver without a bias") or diag $run->{err};
+        like($run->{out}, qr/"accuracy": [01]/, '... has an answer for all');
+    }
+}
+
 done_testing();

@@ -94,13 +94,13 @@ static void linear_balance(struct smo_linear *l)
 {
     for (size_t k = 0; k < l->smo->n && l->sum != 0; k++) {
         struct smo_example *e = &l->smo->example[k];
-        double room = smo_room(l->smo, e, l->sum > 0 ? -1 : 1);
-        double t = fmin(fabs(l->sum), room) * (l->sum > 0 ? -1 : 1);
-        if (fabs(t) < room)
-            e->alpha += e->y * t;
+        double way = l->sum > 0 ? -1 : 1, room = smo_room(l->smo, e, way);
+        double t = fmin(fabs(l->sum), room);
+        if (t < room)
+            e->alpha += e->y * way * t;
         else
-            e->alpha = e->y * t > 0 ? e->cost : 0;
-        l->sum += t;
+            e->alpha = e->y * way > 0 ? e->cost : 0;
+        l->sum += way * t;
     }
 }
 

@@ -82,6 +82,20 @@ for my $case ([ 'svm -c 1', 'kernel_evals', 20 ],
     }
 }
 
+# Wherever the descent ends that knows of no constraint: what its sum of the
+# coefficients is short of 0 comes from examples that have room.
+for my $case (map { my $c = $_; map { [ $c, $_ ] } 100, 200, 400, 800 }
+    0.1, 0.5, 2)
+{
+    my ($cost, $most) = @$case;
+    run([ qw(klr-train -q -s svm -t linear --keep-sv -e 1e-9 -c), $cost,
+            '--max-iter', $most, $two, "$dir/model" ]);
+    my ($judged) = evaluate('svm', $two, "$dir/model", $cost);
+    cmp_ok(abs $judged->{sum_beta}, '<', 1e-10 * $cost,
+        "C = $cost, $most steps: the sum is 0");
+    cmp_ok($judged->{excess}, '<=', 1e-15, '... within the bounds');
+}
+
 # A path of C ends where its last C alone does.
 for my $model (qw(klr svm)) {
     my $alone = printed_json(run([ qw(klr-train -q --json -t linear -s), $model,

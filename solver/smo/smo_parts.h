@@ -132,6 +132,12 @@ static const void *smo_whole_row(struct smo *smo, size_t i);
 
 /* ---- loops over a row: see smo_sweep.c ---- */
 
+/* s above `rise` violates where beta can rise; below `fall`, where it can
+ * fall. */
+struct smo_bounds {
+    double rise, fall;
+};
+
 /* Entry k of a row. */
 static inline double smo_entry(const void *row, enum klr_precision precision,
                                size_t k);
@@ -148,6 +154,10 @@ static void smo_subtract(const struct smo *smo, double t, const void *row_i,
  * against 0 and half of eps. *least is the smallest s that can fall. */
 static size_t smo_second(const struct smo *smo, size_t i, const void *row,
                          double *least);
+/* The first example from `begin` on whose s is beyond one of the bounds; end if
+ * there is none. *sides, of enum smo_side, tells which. */
+static size_t smo_violator(const struct smo *smo, size_t begin, size_t end,
+                           const struct smo_bounds *bounds, int *sides);
 /* The largest s that can rise and the smallest that can fall; without bias, the
  * farther one from 0 and its mirror image. */
 static void smo_extremes(const struct smo *smo, double *most, double *least);

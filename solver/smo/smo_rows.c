@@ -5,7 +5,7 @@
  */
 #include "solver/smo/smo_parts.h"
 
-enum { SMO_LANES = SMO_FETCH / 2 };
+enum { SMO_LANES = SMO_FETCH / 2, SMO_RUN = 32 };
 
 static size_t smo_element(const struct smo *smo)
 {
@@ -43,31 +43,45 @@ static const void *smo_whole_row(struct smo *smo, size_t i)
     return klr_cache_row(smo->cache, smo->example[i].local);
 }
 
-/* For each remainder of the index that violator without a cached row which
- * violates most, of those that can rise and of those that can fall. */
+/* Of each lane of examples the one that can rise, and the one that can fall,
+ * which violates most among those without a cached row. A lane has every
+ * SMO_LANES-th run of SMO_RUN examples. */
 struct smo_wanted {
-    double s[2][SMO_LANES];
-    size_t index[2][SMO_LANES]; /* n: none */
+    struct smo_bounds bounds[SMO_LANES];     /* s of the two */
+    size_t rise[SMO_LANES], fall[SMO_LANES]; /* their indices; n: none */
 };
+
+/* Look at examples of one lane. */
+static void smo_look_at(const struct smo *smo, struct smo_wanted *wanted,
+                        size_t lane, size_t begin, size_t end)
+{
+    struct smo_bounds *bounds = &wanted->bounds[lane];
+    int sides;
+    for (size_t k = begin;
+         (k = smo_violator(smo, k, end, bounds, &sides)) < end; k++) {
+        if (klr_cache_holds(smo->cache, smo->example[k].local))
+            continue;
+        if (sides & SMO_CAN_RISE) {
+            bounds->rise = smo->s[k];
+            wanted->rise[lane] = k;
+        }
+        if (sides & SMO_CAN_FALL) {
+            bounds->fall = smo->s[k];
+            wanted->fall[lane] = k;
+        }
+    }
+}
 
 static void smo_look(const struct smo *smo, struct smo_wanted *wanted)
 {
     for (size_t t = 0; t < SMO_LANES; t++) {
-        wanted->s[0][t] = smo->least + smo->eps;
-        wanted->s[1][t] = -(smo->most - smo->eps);
-        wanted->index[0][t] = wanted->index[1][t] = smo->n;
+        wanted->bounds[t].rise = smo->least + smo->eps;
+        wanted->bounds[t].fall = smo->most - smo->eps;
+        wanted->rise[t] = wanted->fall[t] = smo->n;
     }
-    for (size_t k = 0; k < smo->active; k++)
-        for (int fall = 0; fall < 2; fall++) {
-            double s = fall ? -smo->s[k] : smo->s[k];
-            double *best = &wanted->s[fall][k % SMO_LANES];
-            if (s > *best &&
-                (smo->side[k] & (fall ? SMO_CAN_FALL : SMO_CAN_RISE)) &&
-                !klr_cache_holds(smo->cache, smo->example[k].local)) {
-                *best = s;
-                wanted->index[fall][k % SMO_LANES] = k;
-            }
-        }
+    for (size_t k = 0; k < smo->active; k += SMO_RUN)
+        smo_look_at(smo, wanted, k / SMO_RUN % SMO_LANES, k,
+                    k + SMO_RUN < smo->active ? k + SMO_RUN : smo->active);
 }
 
 /* Rows ahead pay if half of them are used; where fewer were of late, every
@@ -92,8 +106,8 @@ static void smo_fetch(struct smo *smo, size_t i)
         struct smo_wanted wanted;
         smo_look(smo, &wanted);
         for (size_t t = 0; t < 2 * SMO_LANES && count + 1 < SMO_FETCH; t++) {
-            size_t k = wanted.index[t % 2][t / 2];
-            if (k == smo->n || k == i || (t % 2 && k == wanted.index[0][t / 2]))
+            size_t k = t % 2 ? wanted.fall[t / 2] : wanted.rise[t / 2];
+            if (k == smo->n || k == i || (t % 2 && k == wanted.rise[t / 2]))
                 continue;
             smo->unused[smo->example[k].local] = 1;
             index[count++] = k;

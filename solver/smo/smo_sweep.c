@@ -40,6 +40,14 @@ static inline double smo_gain(const struct smo_pick *pick, double s,
     return v * v / (q > smo_tiny ? q : smo_tiny);
 }
 
+/* The sides to which an s violates by more than the bounds. */
+static inline int smo_side_beyond(const struct smo_bounds *bounds, double s,
+                                  unsigned char side)
+{
+    return side & ((s > bounds->rise ? SMO_CAN_RISE : 0) |
+                   (s < bounds->fall ? SMO_CAN_FALL : 0));
+}
+
 #if defined __x86_64__
 #include <immintrin.h>
 
@@ -50,6 +58,7 @@ static inline double smo_gain(const struct smo_pick *pick, double s,
     _mm256_cvtepu8_epi64(_mm_cvtsi32_si128(                                    \
         (int)((p)[0] | (p)[1] << 8 | (p)[2] << 16 | (p)[3] << 24)))
 #define MAX(a, b) _mm256_max_pd((a), (b))
+#define ANY(m)    _mm256_movemask_pd((doubles)(m))
 #include "solver/smo/smo_sweep.h"
 
 #define MAX(a, b) _mm_max_pd((a), (b))
@@ -62,6 +71,7 @@ static inline double smo_gain(const struct smo_pick *pick, double s,
 #define TARGET
 #define BYTES    16
 #define SIDES(p) ((integers){(p)[0], (p)[1]})
+#define ANY(m)   ((m)[0] | (m)[1])
 #ifndef MAX
 #define MAX(a, b)                                                              \
     (((integers)(a) & ((a) > (b))) | ((integers)(b) & ~((a) > (b))))
@@ -76,16 +86,20 @@ struct smo_sweep {
                    enum klr_precision precision, const double *s,
                    const double *hessian, const unsigned char *side,
                    double *least);
+    size_t (*violator)(const struct smo_bounds *bounds, size_t count,
+                       const double *s, const unsigned char *side);
 };
 
 static struct smo_sweep smo_sweeps(const struct smo *smo)
 {
 #if defined __x86_64__
     if (smo->cpu >= KLR_CPU_AVX2)
-        return (struct smo_sweep){sweep_update_avx2, sweep_gain_avx2};
+        return (struct smo_sweep){sweep_update_avx2, sweep_gain_avx2,
+                                  sweep_violator_avx2};
 #endif
     (void)smo;
-    return (struct smo_sweep){sweep_update_portable, sweep_gain_portable};
+    return (struct smo_sweep){sweep_update_portable, sweep_gain_portable,
+                              sweep_violator_portable};
 }
 
 static size_t smo_first(const struct smo *smo)
@@ -154,6 +168,16 @@ static size_t smo_second(const struct smo *smo, size_t i, const void *row,
                                   smo->precision, best) == most))
         best++;
     return best < n ? best : smo->n;
+}
+
+static size_t smo_violator(const struct smo *smo, size_t begin, size_t end,
+                           const struct smo_bounds *bounds, int *sides)
+{
+    size_t k =
+        begin + smo_sweeps(smo).violator(bounds, end - begin, smo->s + begin,
+                                         smo->side + begin);
+    *sides = k < end ? smo_side_beyond(bounds, smo->s[k], smo->side[k]) : 0;
+    return k;
 }
 
 static void smo_extremes(const struct smo *smo, double *most, double *least)

@@ -8,6 +8,8 @@
  *   BYTES      of a vector: 16 or 32
  * SIDES(p) the bytes from p on, as a vector with one integer a double
  *   MAX(a, b)  of vectors, element by element
+ *   ANY(m)     not 0 if any integer of a vector, all of whose bits are the same,
+ *              is not 0
  *
  * Elements are independent but for the largest of them, which has no order, and
  * none is fused: so values do not depend on the instruction set.
@@ -140,6 +142,23 @@ TARGET static double NAME(sweep_gain)(const struct smo_pick *pick, size_t count,
                            least);
 }
 
+TARGET static size_t NAME(sweep_violator)(const struct smo_bounds *bounds,
+                                          size_t count, const double *s,
+                                          const unsigned char *side)
+{
+    size_t k = 0;
+    for (; k + LANES_OF <= count; k += LANES_OF) {
+        doubles x = *(const doubles *)(s + k);
+        integers rise = side_mask(side + k, SMO_CAN_RISE) & (x > bounds->rise);
+        integers fall = side_mask(side + k, SMO_CAN_FALL) & (x < bounds->fall);
+        if (ANY(rise | fall))
+            break;
+    }
+    while (k < count && !smo_side_beyond(bounds, s[k], side[k]))
+        k++;
+    return k;
+}
+
 #undef doubles
 #undef integers
 #undef half_vector
@@ -156,3 +175,4 @@ TARGET static double NAME(sweep_gain)(const struct smo_pick *pick, size_t count,
 #undef BYTES
 #undef SIDES
 #undef MAX
+#undef ANY

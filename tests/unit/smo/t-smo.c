@@ -234,6 +234,24 @@ static bool sweep_same(struct sweep_case *c, size_t n, enum klr_cpu cpu,
            same;
 }
 
+/* The next example beyond random bounds, from each, is that of the
+ * definition. */
+static bool violators_same(struct sweep_case *c, size_t n, enum klr_cpu cpu)
+{
+    struct smo smo = {.n = LONG, .cpu = cpu, .s = c->s, .side = c->side};
+    struct smo_bounds bounds = {c->s[0], c->s[1]};
+    bool same = true;
+    for (size_t k = n, next = n; k-- > 0;) {
+        int sides = (c->s[k] > bounds.rise && c->side[k] % 2) +
+                    (c->s[k] < bounds.fall && c->side[k] > 1 ? 2 : 0);
+        int found = -1;
+        next = sides ? k : next;
+        same = smo_violator(&smo, k, n, &bounds, &found) == next && same;
+        same = (next == k ? found == sides : next < n || !found) && same;
+    }
+    return same;
+}
+
 static void test_sweeps(void)
 {
     static const char *const name[] = {"portable", "AVX2"};
@@ -249,6 +267,7 @@ static void test_sweeps(void)
                                          : LONG - 4 + (size_t)(round % 5),
                               cpu, round % 4 < 2 ? KLR_FLOAT : KLR_DOUBLE) &&
                    same;
+            same = violators_same(&c, LONG - (size_t)(round % 5), cpu) && same;
         }
         ok(same, "loops over a row: %s%s", name[cpu],
            cpu <= klr_cpu() ? "" : " # SKIP not here");

@@ -254,6 +254,7 @@ enum klr_regularizer {
     KLR_REGULARIZER_AUTO,
     KLR_REGULARIZER_KERNEL, /* beta'K beta */
     KLR_REGULARIZER_COEF,   /* beta'beta */
+    KLR_REGULARIZER_HALF    /* sum |beta|^(1/2): lhalf */
 };
 /* The rule by which a greedy kfd adds a kernel: smallest objective, or largest
  * dual infeasibility; Mika et al. (2001), section 4.1.1. */

@@ -52,13 +52,14 @@ const char *const klr_calibration_names[] = {
     NULL,
 };
 
-/* In the order of enum klr_regularizer. */
 const char *const klr_metric_names[] = {
     "auto", "accuracy", "balanced", "logloss", "brier",
     "auc",  "f1",       "mcc",      "ece",     NULL,
 };
 
-const char *const klr_regularizer_names[] = {"auto", "kernel", "coef", NULL};
+/* In the order of enum klr_regularizer. */
+const char *const klr_regularizer_names[] = {"auto", "kernel", "coef", "half",
+                                             NULL};
 
 /* In the order of enum klr_kernel_type, whose values are LIBSVM's. */
 static const char *const params_kernel_numbers[] = {
@@ -284,10 +285,10 @@ const struct klr_option klr_train_options[] = {
      .argument = "NAME",
      .offset = KLR_PARAM(regularizer),
      .choices = klr_regularizer_names,
-     .help =
-         "kernel: beta'K beta; coef: beta'beta, convex for any symmetric "
-         "kernel (kfd; klr by newton or cg; svm); auto: coef by cg and for kfd "
-         "by greedy, else kernel (default %s)"},
+     .help = "kernel: beta'K beta; coef: beta'beta, convex for any symmetric "
+             "kernel (kfd; klr by newton or cg; svm); half: sum |beta|^(1/2) "
+             "(lhalf); auto: half for lhalf, coef by cg and for kfd by greedy, "
+             "else kernel (default %s)"},
     {.type = KLR_REAL,
      .letter = 'e',
      .name = "epsilon",

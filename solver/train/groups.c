@@ -24,7 +24,7 @@ static int check_classes(const struct klr_params *params, size_t k,
     if (params->prior_correct && multiclass_of(params, k) == KLR_OVA)
         return klr_fail(err, KLR_E_USAGE,
                         "option --prior-correct: a rest of several classes "
-                        "has no weight; what has: ovo, ddag, softmax");
+                        "has no weight; ovo, ddag and softmax have no rest");
     return 0;
 }
 

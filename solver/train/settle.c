@@ -248,8 +248,8 @@ static int params_check_loo(const struct klr_params *params,
                         "by newton, smo or smo1, has a closed form");
     if (params->multiclass == KLR_SOFTMAX)
         return klr_fail(err, KLR_E_USAGE,
-                        "option --loo: a softmax has no closed form; what has: "
-                        "ovo, ova, ddag");
+                        "option --loo: a softmax has no closed form; ovo, ova "
+                        "and ddag have one");
     if (!klr_kernel_is_psd(&kernel))
         return klr_fail(err, KLR_E_USAGE,
                         "option --loo: the kernel must be positive "

@@ -63,7 +63,7 @@ static const struct system systems[] = {
      .eps = 1e-3, .solve_all = greedy_solve},
     {SYSTEM(KFD, GREEDY, KERNEL), .needs_psd = true, .bias = BIAS_ALWAYS,
      .chooses = true, .eps = 1e-3, .solve_all = greedy_solve},
-    {SYSTEM(LHALF, THRESHOLD, COEF), .bias = BIAS_EITHER, .eps = 1e-3,
+    {SYSTEM(LHALF, THRESHOLD, HALF), .bias = BIAS_EITHER, .eps = 1e-3,
      .solve = lhalf_solve, .bytes = lhalf_bytes},
 };
 
@@ -150,14 +150,17 @@ static int system_met(const struct system *system,
 
 enum { SOLVERS_SIZE = 192 };
 
-/* The solvers of the model that meet the demand: "smo, newton"; or "none". One
- * with another regularizer than the default has the option for it beside it. */
+/* The solvers of the model that meet the demand: "; solvers that do: smo,
+ * newton"; or "". One with another regularizer than the default has the option
+ * for it beside it. */
 static const char *system_solvers(const struct klr_params *params,
-                                  enum demand demand, char text[SOLVERS_SIZE])
+                                  enum demand demand, const char *that_do,
+                                  char text[SOLVERS_SIZE])
 {
     bool listed[KLR_SOLVER_THRESHOLD + 1] = {false};
-    snprintf(text, SOLVERS_SIZE, "none");
-    for (size_t i = 0, used = 0; i < SYSTEMS; i++) {
+    size_t used = 0;
+    *text = '\0';
+    for (size_t i = 0; i < SYSTEMS; i++) {
         const struct system *system = &systems[i];
         bool other = demand > DEMAND_REGULARIZER &&
                      !system_meets(system, DEMAND_REGULARIZER, params);
@@ -172,7 +175,8 @@ static const char *system_solvers(const struct klr_params *params,
             continue;
         listed[system->solver] = true;
         used += (size_t)snprintf(
-            text + used, SOLVERS_SIZE - used, "%s%s%s%s", used ? ", " : "",
+            text + used, SOLVERS_SIZE - used, "%s%s%s%s%s%s",
+            used ? "" : "; solvers ", used ? "" : that_do, used ? ", " : ": ",
             klr_solver_names[system->solver], other ? " --regularizer " : "",
             other ? klr_regularizer_names[system->regularizer] : "");
     }
@@ -188,7 +192,11 @@ static int system_refuse(const struct system *closest, enum demand demand,
     const char *model = params->multiclass == KLR_SOFTMAX
                             ? "a softmax"
                             : klr_model_names[params->model];
-    const char *others = system_solvers(params, demand, text);
+    const char *others = system_solvers(
+        params, demand,
+        demand == DEMAND_KERNEL || demand == DEMAND_BIAS ? "that do not"
+                                                         : "that do",
+        text);
     switch (demand) {
     case DEMAND_SOFTMAX:
         return klr_fail(err, KLR_E_USAGE,
@@ -197,8 +205,7 @@ static int system_refuse(const struct system *closest, enum demand demand,
                         klr_model_names[params->model]);
     case DEMAND_MODEL:
     case DEMAND_SOLVER:
-        return klr_fail(err, KLR_E_USAGE,
-                        "option -a: %s does not train %s; what does: %s",
+        return klr_fail(err, KLR_E_USAGE, "option -a: %s does not train %s%s",
                         klr_solver_names[params->solver], model, others);
     case DEMAND_BASIS:
         return klr_fail(err, KLR_E_USAGE,
@@ -207,32 +214,28 @@ static int system_refuse(const struct system *closest, enum demand demand,
                         model, solver);
     case DEMAND_POINTS:
         return klr_fail(err, KLR_E_USAGE,
-                        "option --points: %s by %s takes no points; what does: "
-                        "%s",
-                        model, solver, others);
+                        "option --points: %s by %s takes no points%s", model,
+                        solver, others);
     case DEMAND_REGULARIZER:
         return klr_fail(err, KLR_E_USAGE,
-                        "option --regularizer: %s by %s has not %s; what has: "
-                        "%s",
+                        "option --regularizer: %s by %s does not take %s%s",
                         model, solver,
                         klr_regularizer_names[params->regularizer], others);
     case DEMAND_KERNEL:
         return klr_fail(err, KLR_E_USAGE,
-                        "option -t: %s needs a positive semidefinite kernel; "
-                        "solvers that take any: %s",
+                        "option -t: %s needs a positive semidefinite kernel%s",
                         solver, others);
     case DEMAND_GAP:
-        return klr_fail(err, KLR_E_USAGE, "option --gap: %s by %s %s: %s",
-                        model, solver,
+        return klr_fail(err, KLR_E_USAGE, "option --gap: %s by %s %s%s", model,
+                        solver,
                         closest->gap == GAP_NONE
-                            ? "does not stop at a gap; what does"
-                            : "has no dual bound with this kernel; what has",
+                            ? "does not stop at a gap"
+                            : "does not have a dual bound with this kernel",
                         others);
     default:
         return klr_fail(err, KLR_E_USAGE,
-                        "option --no-bias: %s always has a bias; what trains "
-                        "without: %s",
-                        solver, others);
+                        "option --no-bias: %s always has a bias%s", solver,
+                        others);
     }
 }
 

@@ -296,8 +296,8 @@ for my $case (
     [ 2, 'option --prior-correct: the link consistent has no constant to'
         . ' correct',
         '-s sklr --link consistent --prior-correct heart' ],
-    [ 2, 'option --prior-correct: a rest of several classes has no weight; what'
-        . ' has: ovo, ddag, softmax',
+    [ 2, 'option --prior-correct: a rest of several classes has no weight;'
+        . ' ovo, ddag and softmax have no rest',
             '--multiclass ova --prior-correct three' ],
 )
 {

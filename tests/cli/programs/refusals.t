@@ -223,37 +223,40 @@ my @values = (
             . 'and several values of -c, -g or -l'],
     ['--sparsest 0.5 -v 2 -c 1,2',
         "option --sparsest: '0.5' is not an integer"],
-    ['-a smo --no-bias', 'option --no-bias: smo always has a bias; what trains '
-        . 'without: newton, smo1, cg --regularizer coef, trirls'],
+    ['-a smo --no-bias', 'option --no-bias: smo always has a bias; solvers '
+        . 'that do not: newton, smo1, cg --regularizer coef, trirls'],
     ['-t sigmoid -a newton', 'option -t: newton needs a positive semidefinite '
-        . 'kernel; solvers that take any: smo, smo1, newton --regularizer coef, '
+        . 'kernel; solvers that do not: smo, smo1, newton --regularizer coef, '
         . 'cg --regularizer coef'],
     ['-t sigmoid -a smo --no-bias',
-        'option --no-bias: smo always has a bias; what '
-        . 'trains without: smo1, newton --regularizer coef, '
+        'option --no-bias: smo always has a bias; solvers '
+        . 'that do not: smo1, newton --regularizer coef, '
         . 'cg --regularizer coef'],
-    ['-a cg --regularizer kernel', 'option --regularizer: klr by cg has not '
-        . 'kernel; what has: newton, smo, smo1, trirls'],
-    ['-s sklr -a trirls', 'option -a: trirls does not train sklr; what does: '
-        . 'newton, smo, smo1'],
-    ['-a trirls --regularizer coef', 'option --regularizer: klr by trirls has '
-        . 'not coef; what has: newton, cg'],
-    ['-t sigmoid --gap 0.1', 'option --gap: klr by smo has no dual bound with '
-        . 'this kernel; what has: newton --regularizer coef, '
+    ['-a cg --regularizer kernel', 'option --regularizer: klr by cg does not '
+        . 'take kernel; solvers that do: newton, smo, smo1, trirls'],
+    ['-s sklr -a trirls', 'option -a: trirls does not train sklr; solvers '
+        . 'that do: newton, smo, smo1'],
+    ['-a trirls --regularizer coef', 'option --regularizer: klr by trirls '
+        . 'does not take coef; solvers that do: newton, cg'],
+    ['-t sigmoid --gap 0.1', 'option --gap: klr by smo does not have a dual '
+        . 'bound with this kernel; solvers that do: newton --regularizer coef, '
         . 'cg --regularizer coef'],
-    ['-s ivm --gap 0.1', 'option --gap: ivm by greedy does not stop at a gap; '
-        . 'what does: none'],
+    ['-s ivm --gap 0.1', 'option --gap: ivm by greedy does not stop at a gap'],
     ['-s kfd -a greedy --gap 0.1', 'option --gap: kfd by greedy does not stop '
-        . 'at a gap; what does: exact --regularizer kernel'],
+        . 'at a gap; solvers that do: exact --regularizer kernel'],
     ['--keep-bounded', 'option --keep-bounded: only an sklr model has a box'],
     ['--lambda-bound',
         'option --lambda-bound: only an sklr model has a lambda'],
-    ['-s svm -a smo1', 'option -a: smo1 does not train svm; what does: smo'],
-    ['-s sklr --regularizer coef', 'option --regularizer: sklr by newton has '
-        . 'not coef; what has: none'],
-    ['-s svm -a cg', 'option -a: cg does not train svm; what does: smo'],
+    ['-s svm -a smo1', 'option -a: smo1 does not train svm; solvers that do: smo'],
+    ['-s sklr --regularizer coef', 'option --regularizer: sklr by newton '
+        . 'does not take coef'],
+    ['-s lhalf --regularizer coef', 'option --regularizer: lhalf by threshold '
+        . 'does not take coef'],
+    ['-s klr --regularizer half', 'option --regularizer: klr by newton does '
+        . 'not take half'],
+    ['-s svm -a cg', 'option -a: cg does not train svm; solvers that do: smo'],
     ['--regularizer coeff', "option --regularizer: 'coeff' is not one of auto, "
-        . "kernel, coef (did you mean 'coef'?)"],
+        . "kernel, coef, half (did you mean 'coef'?)"],
     ['-e 0', 'option -e: must be greater than 0, got 0'],
     ['-e 1e-3x', "option -e: '1e-3x' is not a number"],
     ['-v 2 -t linear -g 1,2',
@@ -287,12 +290,11 @@ my @values = (
         "option -a: 'newtan' is not one of auto, smo, newton, smo1, trirls, "
         . "cg, exact, greedy, threshold (did you mean 'newton'?)"],
     ['-b 2', "option -b: '2' is not one of 0, 1"],
-    ['-s kfd -a newton', 'option -a: newton does not train kfd; what does: '
-        . 'exact, greedy'],
-    ['-s kfd --no-bias', 'option --no-bias: exact always has a bias; what '
-        . 'trains without: none'],
+    ['-s kfd -a newton', 'option -a: newton does not train kfd; solvers '
+        . 'that do: exact, greedy'],
+    ['-s kfd --no-bias', 'option --no-bias: exact always has a bias'],
     ['-s kfd --regularizer kernel -t sigmoid', 'option -t: exact needs a '
-        . 'positive semidefinite kernel; solvers that take any: none'],
+        . 'positive semidefinite kernel'],
     ['-s svm --link sigma', 'option --link: sigma is not a link of svm'],
     ['-s svm --link checked', 'option --link: checked is not a link of svm'],
     ['--link shrunk', 'option --link: shrunk is not a link of klr'],
@@ -304,9 +306,9 @@ my @values = (
     ['-s svm --multiclass softmax', 'option --multiclass: softmax is of klr '
         . 'alone, not of svm'],
     ['--multiclass softmax -a smo', 'option -a: smo does not train a softmax; '
-        . 'what does: newton'],
+        . 'solvers that do: newton'],
     ['--multiclass softmax -t sigmoid', 'option -t: newton needs a positive '
-        . 'semidefinite kernel; solvers that take any: none'],
+        . 'semidefinite kernel'],
     ['--multiclass softmax --link fitted', 'option --link: fitted is not a '
         . 'link of a softmax'],
     ['--calibrate no', "option --calibrate: 'no' is not one of cv, holdout, "

@@ -77,10 +77,9 @@ for my $case (
     [ 'zero', 1, "zero:2:2: '0' is not the number of a row, from 1" ],
     [ 'none', 1, 'none: there are no rows in it' ],
     [ 'no', 1, 'no: cannot open: No such file or directory' ],
-    [ 'points', 2, 'option --points: svm by smo takes no points; what '
-        . 'does: none', '-s', 'svm' ],
-    [ 'points', 2, 'option --points: kfd by exact takes no points; what does: '
-        . 'greedy', qw(-s kfd -a exact) ],
+    [ 'points', 2, 'option --points: svm by smo takes no points', '-s', 'svm' ],
+    [ 'points', 2, 'option --points: kfd by exact takes no points; solvers '
+        . 'that do: greedy', qw(-s kfd -a exact) ],
     [ 'points', 2, 'option --points: nothing is left to choose or to stop by '
         . '--max-basis, --window, --candidates, --selection or -e',
         qw(-s ivm --max-basis 5) ],

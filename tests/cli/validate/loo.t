@@ -148,7 +148,7 @@ for my $case (
     (map { [ 'only klr with the regularizer kernel, by newton, smo or smo1,'
                 . ' has a closed form', $_ ] } '-s svm', '-s sklr', '-s kfd',
         '-s lhalf', '-a trirls', '--regularizer coef'),
-    [ 'a softmax has no closed form; what has: ovo, ova, ddag',
+    [ 'a softmax has no closed form; ovo, ova and ddag have one',
         '--multiclass softmax' ],
     [ 'the kernel must be positive semidefinite', '-a smo -t sigmoid' ],
     [ 'a platt link is fitted on all examples; what is not: sigma, none',

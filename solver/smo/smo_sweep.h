@@ -8,8 +8,7 @@
  *   BYTES      of a vector: 16 or 32
  * SIDES(p) the bytes from p on, as a vector with one integer a double
  *   MAX(a, b)  of vectors, element by element
- *   ANY(m)     not 0 if any integer of a vector, all of whose bits are the same,
- *              is not 0
+ *   ANY(m)     not 0 if any integer of a vector is not; each has equal bits
  *
  * Elements are independent but for the largest of them, which has no order, and
  * none is fused: so values do not depend on the instruction set.

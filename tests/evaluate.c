@@ -36,7 +36,9 @@
  * Formulas: Keerthi (2005), (1.5), (2.8), (3.2), (3.11), section 7; Consolo,
  * (22), (27); Lin & Lin (2003), (1), (2). Every support vector must be a
  * training row of its class; rows that are equal share their class and their
- * kernel values, so it does not matter which of them gets which coefficient.
+ * kernel values, so it does not matter which of them gets which coefficient. One
+ * support vector of several such rows is all of them together, unless the
+ * regularizer is of the coefficients: then it is one of them.
  */
 #include "tests/objectives.h"
 #include "tests/other_objectives.h"
@@ -164,8 +166,10 @@ static void match_free(struct match *match)
     free(match->share);
 }
 
-/* Equal rows of a class share one support vector, if they have but one. */
-static struct match match_rows(const struct data *data, const struct model *m)
+/* Equal rows of a class share one support vector, if they may and have but
+ * one. */
+static struct match match_rows(const struct data *data, const struct model *m,
+                               bool may_share)
 {
     struct match match = {take(data->n, sizeof *match.sv_of),
                           take(data->n, sizeof *match.share)};
@@ -182,7 +186,7 @@ static struct match match_rows(const struct data *data, const struct model *m)
         if (i == data->n || item_compare(&rows[i], &svs[s]) != 0)
             fail("model", "a support vector is no training row of its class");
         bool one =
-            (s == 0 || item_compare(&svs[s - 1], &svs[s]) != 0) &&
+            may_share && (s == 0 || item_compare(&svs[s - 1], &svs[s]) != 0) &&
             (s + 1 == m->n_sv || item_compare(&svs[s], &svs[s + 1]) != 0);
         size_t end = i + 1;
         while (one && end < data->n && item_compare(&rows[i], &rows[end]) == 0)
@@ -340,7 +344,7 @@ static void pair_dual_point(const struct model *m, struct pair *p,
 static void judge(const struct data *data, const struct model *m,
                   const struct loss *loss, real cost, char **weights)
 {
-    struct match match = match_rows(data, m);
+    struct match match = match_rows(data, m, loss->penalty == KERNEL_NORM);
 
     for (size_t a = 0; a < m->k; a++) {
         for (size_t b = a + 1; b < m->k; b++) {
@@ -368,7 +372,7 @@ static void judge_together(const struct data *data, const struct model *m,
                            real cost, char **weights)
 {
     struct together t = together_new(data->n, m);
-    struct match match = match_rows(data, m);
+    struct match match = match_rows(data, m, true);
 
     for (size_t i = 0; i < t.n; i++) {
         t.cost[i] = weighted_cost(cost, data->label[i], weights);

@@ -13,7 +13,7 @@
  * Softmax: P = 1/2 sum_c b_c'K b_c - sum_i C_i log p_i,y(i), and with g_ic =
  * C_i ([c = y(i)] - p_ic) D = -1/2 sum_c g_c'K g_c - sum_i C_i sum_c p_ic log
  * p_ic, where sum_i g_ic = 0; of that point, and of beta where it is g of other
- * probabilities, the larger D counts.
+ * probabilities, each with its sums made 0, the larger D counts.
  */
 #ifndef KLR_TESTS_OTHER_OBJECTIVES_H
 #define KLR_TESTS_OTHER_OBJECTIVES_H
@@ -133,26 +133,61 @@ static real together_product(const struct together *t, const real *v, real *out)
     return sum;
 }
 
-/* D of a point with that sum_c g_c'K g_c; -infinite if it is none. */
-static real together_dual(const struct together *t, const real *g, real form)
+/* p_ic of a dual point. */
+static real together_share(const struct together *t, const real *g, size_t i,
+                           size_t c)
 {
-    real entropies = 0, worst = 0;
+    return (c == t->class[i]) - g[i * t->k + c] / t->cost[i];
+}
 
+/* C_i times the least p_ic, at least 0: row i can give so much to each class. */
+static real together_reserve(const struct together *t, const real *g, size_t i)
+{
+    real least = 1;
+    for (size_t c = 0; c < t->k; c++)
+        least = fminl(least, together_share(t, g, i, c));
+    return t->cost[i] * fmaxl(least, 0);
+}
+
+/* Make the sums of g over the rows of each class 0. All rows give in proportion
+ * to what they have, so that p is no less than 0 for it, and sums over classes
+ * stay as they are. */
+static void together_balance(const struct together *t, real *g)
+{
+    real *reserve = take(t->n, sizeof *reserve), total = 0;
+
+    for (size_t i = 0; i < t->n; i++)
+        total += reserve[i] = together_reserve(t, g, i);
+    for (size_t c = 0; c < t->k && total > 0; c++) {
+        real sum = 0;
+        for (size_t i = 0; i < t->n; i++)
+            sum += g[i * t->k + c];
+        for (size_t i = 0; i < t->n; i++)
+            g[i * t->k + c] -= sum * (reserve[i] / total);
+    }
+    free(reserve);
+}
+
+/* D of a point once its sums are 0; -infinite if that is none. `room` (n, k). */
+static real together_dual(const struct together *t, real *g, real *room)
+{
+    real entropies = 0;
+
+    together_balance(t, g);
     for (size_t c = 0; c < t->k; c++) {
         real sum = 0, size = 0;
         for (size_t i = 0; i < t->n; i++) {
-            bool own = c == t->class[i];
-            real value = g[i * t->k + c];
-            real p = own - value / t->cost[i];
+            real p = together_share(t, g, i, c);
             if (p < 0 || p > 1)
                 return -INFINITY;
             entropies -= p > 0 ? t->cost[i] * p * logl(p) : 0;
-            sum += value;
-            size += fabsl(value);
+            sum += g[i * t->k + c];
+            size += fabsl(g[i * t->k + c]);
         }
-        worst = fmaxl(worst, fabsl(sum) / (size > 0 ? size : 1));
+        if (fabsl(sum) > 1e-12L * size)
+            return -INFINITY;
     }
-    return worst > 1e-12L ? -INFINITY : entropies - form / 2;
+    return entropies - together_product(t, g, room) / 2;
 }
 
 static void together_report(const struct together *t)
@@ -160,7 +195,7 @@ static void together_report(const struct together *t)
     size_t k = t->k;
     real *u = take(t->n * k, sizeof *u), *g = take(t->n * k, sizeof *g);
     real form = together_product(t, t->beta, u), primal = form / 2;
-    real lower = together_dual(t, t->beta, form), zero = 0;
+    real zero = 0;
 
     for (size_t i = 0; i < t->n; i++) {
         real *f = u + i * k, most = -INFINITY, sum = 0;
@@ -176,7 +211,7 @@ static void together_report(const struct together *t)
             g[i * k + c] = t->cost[i] * ((c == t->class[i]) - p);
         }
     }
-    lower = fmaxl(lower, together_dual(t, g, together_product(t, g, u)));
+    real lower = fmaxl(together_dual(t, g, u), together_dual(t, t->beta, u));
     printf("{\"n\":%zu", t->n);
     print_objectives(primal, lower, zero, 0);
     free(u);

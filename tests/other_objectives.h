@@ -168,7 +168,8 @@ static void together_balance(const struct together *t, real *g)
     free(reserve);
 }
 
-/* D of a point once its sums are 0; -infinite if that is none. `room` (n, k). */
+/* D of a point once its sums are 0; -infinite if that is none. `room` has n k
+ * numbers. */
 static real together_dual(const struct together *t, real *g, real *room)
 {
     real entropies = 0;

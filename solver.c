@@ -60,6 +60,8 @@
 #include "solver/smo/smo_shrink.c"  /* examples set aside */
 #include "solver/smo/smo_start.c"   /* where it begins */
 #include "solver/smo/smo_linear.c"  /* or, of a linear kernel, ends */
+#include "solver/smo/smo_step.c"    /* a pair moves along its line */
+#include "solver/smo/smo_gap.c"     /* objectives, and what is handed on */
 #include "solver/smo/smo.c"         /* the method */
 #include "solver/smo/smo_keerthi.c" /* its outer loop, to first order */
 

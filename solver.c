@@ -125,7 +125,8 @@
 #include "solver/model/model_write.c"   /* to a file */
 #include "solver/model/model_keys.c" /* from a file: lines of keys and values */
 #include "solver/model/model_read.c" /* all of it, checked */
-#include "solver/model/predict.c" /* labels, decision values, probabilities */
+#include "solver/model/model_answer.c" /* labels, probabilities */
+#include "solver/model/predict.c" /* from decision values, by products with K */
 
 /* ---- training ---- */
 

@@ -31,9 +31,12 @@
 
 /* ---- K times vectors ---- */
 
-#include "solver/gram/gram_tiles.c" /* parts of K: stored or computed */
-#include "solver/gram/operator.c"   /* products, rows, diagonal */
-#include "solver/gram/columns.c"    /* products with few coefficients */
+#include "solver/gram/gram_tiles.c"      /* parts of K: stored or computed */
+#include "solver/gram/operator_tiles.c"  /* products by tiles */
+#include "solver/gram/operator_linear.c" /* or by features */
+#include "solver/gram/operator.c"        /* K: made ready, its products */
+#include "solver/gram/operator_rows.c"   /* its rows and diagonal */
+#include "solver/gram/columns.c"         /* products with few coefficients */
 
 /* ---- matrices that are factored ---- */
 

@@ -139,7 +139,8 @@
 #include "solver/train/groups.c"        /* machines that are solved together */
 #include "solver/train/shared_points.c" /* that all pairs have */
 #include "solver/train/reports.c"       /* what solutions add up to */
-#include "solver/train/calibrate.c"     /* links fitted on decision values */
+#include "solver/train/link_fit.c"      /* the link of a machine */
+#include "solver/train/calibrate.c"     /* decision values to fit it on */
 #include "solver/train/loo.c"           /* approximate leave-one-out */
 #include "solver/train/team.c"          /* threads that share work */
 #include "solver/train/ensemble.c"      /* all machines of a model */

@@ -153,7 +153,9 @@
 #include "solver/validate/standard_error.c" /* and how far to trust them */
 #include "solver/validate/thresholds.c"     /* where to cut probabilities */
 #include "solver/validate/fold.c"           /* a fold */
-#include "solver/validate/cross_validate.c" /* every point of a grid */
+#include "solver/validate/grid_journal.c"   /* what a grid has known before */
+#include "solver/validate/grid.c"           /* every point of it */
+#include "solver/validate/cross_validate.c" /* the best of them */
 
 /* ---- smaller models ---- */
 

@@ -125,6 +125,13 @@ PRELOADS   = $(patsubst tests/preload/%.c,$(BUILD)/tests/%.so,\
              $(wildcard tests/preload/*.c))
 UNIT_TESTS = $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(filter %.c,$(TESTS)))
 LINE_TESTS = $(filter %.t,$(TESTS))
+# Those that take longest come first, so that no processor waits at the end.
+LONGEST    = $(BUILD)/tests/kernel/t-gram $(addprefix tests/cli/, \
+	tools/plots.t tools/tools.t tools/grids.t tools/csv.t train/memory.t \
+	train/train.t train/auto.t tools/blocks.t programs/library.t \
+	programs/installed.t programs/readme.t)
+IN_ORDER   = $(filter $(LONGEST),$(UNIT_TESTS) $(LINE_TESTS)) \
+	$(filter-out $(LONGEST),$(UNIT_TESTS) $(LINE_TESTS))
 # Under sanitizers tests of the tools, which are not compiled, of documents and
 # of what is installed tell nothing new.
 ifeq ($(origin TESTS),file)
@@ -245,7 +252,7 @@ endif
 check-run: $(UNIT_TESTS) $(if $(LINE_TESTS),$(PROGRAMS) $(TEST_TOOLS)) \
 		$(if $(filter %/library.t %/python.t,$(TESTS)),lib) \
 		$(if $(filter %/installed.t,$(TESTS)),completions)
-	$(RUN_TESTS) $(UNIT_TESTS) $(LINE_TESTS)
+	$(RUN_TESTS) $(IN_ORDER)
 
 ## check-asan: the tests of programs under the address sanitizer
 check-asan:

@@ -260,8 +260,8 @@ static bool plan_majorises(const struct newton_plan *plan, double gap)
 }
 
 /* How the next step is made. The preconditioner gets more rank where the last
- * step took many of conjugate gradients, and every few steps where the gap falls
- * slowly. */
+ * step took many of conjugate gradients, and every few steps where the gap
+ * falls slowly. */
 static void newton_plan(struct newton *nt, int step)
 {
     struct newton_plan *plan = &nt->plan;

@@ -41,9 +41,10 @@ endif
 
 # What the sources need whatever CFLAGS is. No contraction: a number must not
 # depend on how the compiler fused its operations. Files beyond 2 GB where long
-# has 32 bits.
+# has 32 bits. Code that may lie anywhere: one object serves the programs and the
+# library, whose functions call each other directly all the same.
 LANGUAGE = -std=c11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -I. \
-	-ffp-contract=off -pthread
+	-ffp-contract=off -pthread -fPIC -fno-semantic-interposition
 COMPILE  = $(CC) $(LANGUAGE) $(WARNINGS) $(CFLAGS) $(CPPFLAGS)
 
 ASAN  = -O1 -g1 -fsanitize=address -fno-omit-frame-pointer
@@ -101,12 +102,12 @@ OBJECTS = $(UNITS:%.c=$(BUILD)/%.o) $(COMMON:%.c=$(BUILD)/%.o)
 # statics does not meet solver.o again.
 ARCHIVE = $(BUILD)/klr.a
 
-# The library is the units without what programs share, in code that may lie
-# anywhere. Its ABI has the number SOVERSION.
+# The library is the units without what programs share. Its ABI has the number
+# SOVERSION.
 VERSION   := $(shell sed -n 's/^.define KLR_VERSION "\(.*\)"/\1/p' solver.h)
 SOVERSION  = 1
 LIBRARY    = $(BUILD)/lib/libklr.so.$(SOVERSION)
-LIBOBJECTS = $(UNITS:%.c=$(BUILD)/lib/%.o)
+LIBOBJECTS = $(UNITS:%.c=$(BUILD)/%.o)
 HEADERS    = solver.h kernel.h $(addprefix base/,error.h memory.h numbers.h \
 	option.h text.h threads.h files/input.h files/output.h)
 
@@ -124,6 +125,13 @@ PRELOADS   = $(patsubst tests/preload/%.c,$(BUILD)/tests/%.so,\
              $(wildcard tests/preload/*.c))
 UNIT_TESTS = $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(filter %.c,$(TESTS)))
 LINE_TESTS = $(filter %.t,$(TESTS))
+# Those that take longest come first, so that no processor waits at the end.
+LONGEST    = $(BUILD)/tests/kernel/t-gram $(addprefix tests/cli/, \
+	tools/plots.t tools/tools.t tools/grids.t tools/csv.t train/memory.t \
+	train/train.t train/auto.t tools/blocks.t programs/library.t \
+	programs/installed.t programs/readme.t)
+IN_ORDER   = $(filter $(LONGEST),$(UNIT_TESTS) $(LINE_TESTS)) \
+	$(filter-out $(LONGEST),$(UNIT_TESTS) $(LINE_TESTS))
 # Under sanitizers tests of the tools, which are not compiled, of documents and
 # of what is installed tell nothing new.
 ifeq ($(origin TESTS),file)
@@ -162,17 +170,14 @@ $(ARCHIVE): $(OBJECTS)
 ## lib: libklr.a and libklr.so, which programs link: docs/LIBRARY.md
 lib: $(BUILD)/lib/libklr.a $(BUILD)/lib/libklr.so
 
-$(LIBOBJECTS): $(BUILD)/lib/%.o: %.c
-	@mkdir -p $(@D)
-	$(SAY) "  CC   $@"
-	$(Q)$(COMPILE) -fPIC -MMD -MP -c -o $@ $<
-
 $(BUILD)/lib/libklr.a: $(LIBOBJECTS)
+	@mkdir -p $(@D)
 	@rm -f $@
 	$(SAY) "  AR   $@"
 	$(Q)$(AR) rcs $@ $^
 
 $(LIBRARY): $(LIBOBJECTS) libklr.map
+	@mkdir -p $(@D)
 	$(SAY) "  LINK $@"
 	$(Q)$(COMPILE) -shared -Wl,-soname,$(@F) -Wl,--version-script=libklr.map \
 		-Wl,-z,defs $(LDFLAGS) -o $@ $(LIBOBJECTS) $(LDLIBS)
@@ -234,7 +239,7 @@ $(TEST_TOOLS): $(BUILD)/tests/%: tests/%.c
 $(BUILD)/tests/%.so: tests/preload/%.c
 	@mkdir -p $(@D)
 	$(SAY) "  CC   $@"
-	$(Q)$(COMPILE) -fPIC -shared -MMD -MP -o $@ $< -ldl
+	$(Q)$(COMPILE) -shared -MMD -MP -o $@ $< -ldl
 
 ## check: all tests in a few minutes; TESTS="tests/cli/train/train.t ..." runs some
 check: check-run
@@ -247,7 +252,7 @@ endif
 check-run: $(UNIT_TESTS) $(if $(LINE_TESTS),$(PROGRAMS) $(TEST_TOOLS)) \
 		$(if $(filter %/library.t %/python.t,$(TESTS)),lib) \
 		$(if $(filter %/installed.t,$(TESTS)),completions)
-	$(RUN_TESTS) $(UNIT_TESTS) $(LINE_TESTS)
+	$(RUN_TESTS) $(IN_ORDER)
 
 ## check-asan: the tests of programs under the address sanitizer
 check-asan:

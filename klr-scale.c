@@ -16,7 +16,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/memory.h"
 #include "base/numbers.h"
 #include "base/system.h"
 #include "cli/cli.h"
@@ -29,23 +28,6 @@ struct scale_options {
     int standardize, exact, unlabelled, string_labels, quiet;
 };
 
-/* How a column of the scaling is written. */
-struct column_text {
-    char name[16]; /* "index:" */
-    size_t length;
-    size_t zero; /* where what is written for 0 begins in `zeros` */
-    /* Columns before this one that write something for 0, that cannot. */
-    size_t nonzeros, beyond;
-};
-
-/* A label and how it is written; few labels come again and again. */
-struct label_text {
-    double label;
-    int length;
-    char text[KLR_REAL_SIZE];
-};
-enum { LABELS = 64 };
-
 struct scale {
     struct scale_options options;
     const char *data; /* the data set */
@@ -53,14 +35,9 @@ struct scale {
     double label_limit[2];
     int label_limits; /* values of -y so far */
     struct cli_scaling scaling;
-    struct klr_output *ranges; /* of -s; else NULL */
-    size_t rows;               /* written */
-    struct column_text *text;  /* (columns + 1); the last is an end */
-    char *zeros;               /* what is written for 0, column after column */
-    size_t zeros_length, zeros_capacity;
-    struct label_text label[LABELS];
-    size_t nonzeros_read, nonzeros_written;
-    bool has_qid;
+    struct klr_output *ranges;    /* of -s; else NULL */
+    size_t rows;                  /* written */
+    struct cli_scaled_rows lines; /* as they are written */
     struct cli_progress progress;
     double begin; /* of the run, in seconds */
 };
@@ -136,224 +113,7 @@ static const char scale_examples[] =
     "  klr-scale -r ranges test > test.scaled    as the training set\n"
     "  klr-scale -l 0 counts > counts.scaled     zeros stay zeros\n";
 
-/* ---- Numbers as text ---- */
-
-static int format_feature(const struct scale *scale, char text[KLR_REAL_SIZE],
-                          double v)
-{
-    return scale->options.exact ? klr_format_real(text, v)
-                                : klr_format_six(text, v);
-}
-
-/* "%.17g", as svm-scale writes labels. */
-static const struct label_text *format_label(struct scale *scale, double label)
-{
-    uint64_t bits;
-    memcpy(&bits, &label, sizeof bits);
-    struct label_text *text =
-        &scale->label[(bits * 0x9E3779B97F4A7C15) >> 58]; /* of 64 */
-    if (text->length == 0 || memcmp(&text->label, &label, sizeof label) != 0) {
-        text->label = label;
-        text->length =
-            scale->options.exact
-                ? klr_format_real(text->text, label)
-                : snprintf(text->text, sizeof text->text, "%.17g", label);
-    }
-    return text;
-}
-
-/* ---- The second pass ---- */
-
-/* The value v of column i, scaled. */
-static int map_feature(const struct scale *scale, size_t i, double v,
-                       double *scaled, struct klr_error *err)
-{
-    const struct klr_scaling *features = &scale->scaling.features;
-    return klr_scaling_map(features, &features->column[i], v, scaled, err);
-}
-
-/* Append what column i writes for 0, which is scaled to `zero`. */
-static int prepare_zero(struct scale *scale, size_t i, double zero,
-                        struct klr_error *err)
-{
-    const struct column_text *text = &scale->text[i];
-    char number[KLR_REAL_SIZE];
-    int length = format_feature(scale, number, zero);
-    size_t need = scale->zeros_length + text->length + (size_t)length + 1;
-    if (KLR_GROW(scale->zeros, scale->zeros_capacity, need, err))
-        return KLR_E_MEMORY;
-    char *zeros = scale->zeros + scale->zeros_length;
-    memcpy(zeros, text->name, text->length);
-    memcpy(zeros + text->length, number, (size_t)length);
-    zeros[text->length + (size_t)length] = ' ';
-    scale->zeros_length = need;
-    return 0;
-}
-
-/* Write down for every column its name and what stands for a 0. */
-static int prepare_columns(struct scale *scale, struct klr_error *err)
-{
-    size_t columns = scale->scaling.features.columns;
-    size_t nonzeros = 0, beyond = 0;
-    struct column_text *text = klr_alloc(columns + 1, sizeof *text, err);
-    if (!text)
-        return KLR_E_MEMORY;
-    scale->text = text;
-    for (size_t i = 0; i < columns; i++) {
-        text[i].length = (size_t)sprintf(
-            text[i].name, "%d:", scale->scaling.features.column[i].index);
-        text[i].zero = scale->zeros_length;
-        text[i].nonzeros = nonzeros;
-        text[i].beyond = beyond;
-        double zero;
-        if (map_feature(scale, i, 0, &zero, NULL))
-            beyond++;
-        else if (zero != 0 && prepare_zero(scale, i, zero, err))
-            return KLR_E_MEMORY;
-        nonzeros += scale->zeros_length > text[i].zero;
-    }
-    text[columns].zero = scale->zeros_length;
-    text[columns].nonzeros = nonzeros;
-    text[columns].beyond = beyond;
-    return 0;
-}
-
-/* Columns begin <= i < end, which the row lacks. */
-static int put_zeros(struct scale *scale, struct klr_output *out, size_t begin,
-                     size_t end, struct klr_error *err)
-{
-    const struct column_text *from = &scale->text[begin];
-    const struct column_text *to = &scale->text[end];
-    double zero;
-    int code = 0;
-    if (from->beyond != to->beyond)
-        while (!(code = map_feature(scale, begin, 0, &zero, err)))
-            begin++;
-    if (code || from->zero == to->zero)
-        return code;
-    klr_put(out, scale->zeros + from->zero, to->zero - from->zero);
-    scale->nonzeros_written += to->nonzeros - from->nonzeros;
-    return 0;
-}
-
-/* The value v of column i. */
-static int put_feature(struct scale *scale, struct klr_output *out, size_t i,
-                       double v, struct klr_error *err)
-{
-    const struct column_text *name = &scale->text[i];
-    char text[sizeof name->name + KLR_REAL_SIZE];
-    double scaled;
-    int code = map_feature(scale, i, v, &scaled, err);
-    if (code || scaled == 0)
-        return code;
-    memcpy(text, name->name, sizeof name->name);
-    size_t length = name->length;
-    length += (size_t)format_feature(scale, text + length, scaled);
-    text[length++] = ' ';
-    klr_put(out, text, length);
-    scale->nonzeros_written++;
-    return 0;
-}
-
-/* A feature that the range file lacks is watched: whether it changes. */
-static int put_features(struct scale *scale, struct klr_output *out,
-                        const struct klr_row *row, struct klr_error *err)
-{
-    size_t next = 0; /* column */
-    for (size_t i = 0; i < row->count; i++) {
-        double v = row->value[i];
-        struct klr_scaling_feature *feature =
-            klr_scaling_feature(&scale->scaling.features, row->index[i], err);
-        if (!feature)
-            return KLR_E_MEMORY;
-        if (!feature->known)
-            klr_scaling_see(feature, v, false);
-        if (feature->column == 0)
-            continue;
-        int code = put_zeros(scale, out, next, feature->column - 1, err);
-        next = feature->column;
-        if (!code)
-            code = put_feature(scale, out, next - 1, v, err);
-        if (code)
-            return code;
-    }
-    scale->nonzeros_read += row->count;
-    return put_zeros(scale, out, next, scale->scaling.features.columns, err);
-}
-
-/* Names stay as they are. */
-static int put_label(struct scale *scale, struct klr_output *out,
-                     const struct klr_row *row, struct klr_error *err)
-{
-    double label = row->label;
-    if (scale->scaling.has_y)
-        label = klr_limits_map(scale->scaling.y, label);
-    if (!isfinite(label))
-        return klr_fail(err, KLR_E_DATA, "the label %g is scaled out of range",
-                        row->label);
-    if (scale->options.string_labels) {
-        klr_put(out, row->label_text, row->label_length);
-    } else {
-        const struct label_text *text = format_label(scale, label);
-        klr_put(out, text->text, (size_t)text->length);
-    }
-    klr_put(out, " ", 1);
-    return 0;
-}
-
-/* Its errors name the line. */
-static int put_row(struct scale *scale, struct klr_output *out,
-                   const struct klr_row *row, struct klr_error *err)
-{
-    int code = row->has_label ? put_label(scale, out, row, err) : 0;
-    if (!code)
-        code = put_features(scale, out, row, err);
-    scale->has_qid |= row->has_qid;
-    if (code == KLR_E_DATA)
-        err->line = row->line.number;
-    klr_put(out, "\n", 1);
-    return code;
-}
-
-/* In the first pass; `context` is a struct scale. */
-static void tell_read(unsigned long long rows, void *context)
-{
-    struct scale *scale = context;
-    cli_progress_rows(&scale->progress, "rows read", rows,
-                      klr_seconds() - scale->begin);
-}
-
-/* In the second pass. */
-static void tell_written(struct scale *scale)
-{
-    cli_progress_rows(&scale->progress, "rows scaled", scale->rows,
-                      klr_seconds() - scale->begin);
-}
-
-/* All rows; what is written leaves before waiting for more to read. */
-static int put_rows(struct scale *scale, struct klr_reader *reader,
-                    struct klr_output *out, struct klr_error *err)
-{
-    struct klr_row row;
-    int got;
-    scale->file = scale->data;
-    while ((got = klr_reader_next(reader, &row, err)) == 1) {
-        int code = put_row(scale, out, &row, err);
-        if (code)
-            return code;
-        scale->rows++;
-        tell_written(scale);
-        if (klr_reader_would_block(reader) && klr_output_flush(out, err)) {
-            scale->file = "stdout";
-            return KLR_E_IO;
-        }
-    }
-    if (got == 0 && scale->rows == 0)
-        return klr_fail(err, KLR_E_DATA, "no examples");
-    return -got;
-}
-
-/* ---- The program ---- */
+/* ---- Options ---- */
 
 /* -y LOWER UPPER, one after the other. */
 static int take_label_limit(const char *name, const char *value, void *context,
@@ -443,45 +203,6 @@ static int settle_options(struct scale *scale, struct klr_error *err)
     return code;
 }
 
-/* Features of the data that the range file lacks, as it does those that never
- * changed when it was made; here they do. */
-static void warn_unknown(struct scale *scale, const struct cli_program *program)
-{
-    int first = 0;
-    size_t unknown =
-        klr_scaling_unknown(&scale->scaling.features, scale->rows, &first);
-    if (unknown)
-        cli_warn(program,
-                 "features left out because %s lacks them: %zu, the first is "
-                 "%d",
-                 cli_input_name(scale->options.restore), unknown, first);
-}
-
-/* Zeros that are scaled, where they make the file more than twice as long. */
-static void warn_zeros(const struct scale *scale,
-                       const struct cli_program *program)
-{
-    bool standardize = scale->scaling.features.standardize;
-    size_t before = scale->nonzeros_read, after = scale->nonzeros_written;
-    if (after > before && after - before > before)
-        cli_warn(program,
-                 "zeros are scaled too: %zu value%s before, %zu after; with "
-                 "-l 0%s zeros stay zeros where no feature is negative",
-                 before, klr_plural(before), after,
-                 standardize ? " in place of --standardize" : "");
-}
-
-static void warn(struct scale *scale, const struct cli_program *program)
-{
-    if (scale->options.quiet)
-        return;
-    if (scale->has_qid)
-        cli_warn(program, "query ids (qid:) are left out");
-    if (scale->options.restore)
-        warn_unknown(scale, program);
-    warn_zeros(scale, program);
-}
-
 /* No output is what is read: its end would never come. */
 static int check_outputs(struct scale *scale, struct klr_error *err)
 {
@@ -498,6 +219,16 @@ static int check_outputs(struct scale *scale, struct klr_error *err)
     return code;
 }
 
+/* ---- The first pass: ranges ---- */
+
+/* In the first pass; `context` is a struct scale. */
+static void tell_read(unsigned long long rows, void *context)
+{
+    struct scale *scale = context;
+    cli_progress_rows(&scale->progress, "rows read", rows,
+                      klr_seconds() - scale->begin);
+}
+
 static int write_ranges(struct scale *scale, struct klr_error *err)
 {
     scale->file = scale->options.save;
@@ -506,15 +237,6 @@ static int write_ranges(struct scale *scale, struct klr_error *err)
         return code;
     cli_ranges_write(&scale->scaling, scale->ranges);
     return klr_output_finish(scale->ranges, err);
-}
-
-/* The new range file takes the place of the old one. */
-static int keep_ranges(struct scale *scale, struct klr_error *err)
-{
-    struct klr_output *ranges = scale->ranges;
-    scale->file = scale->options.save;
-    scale->ranges = NULL;
-    return klr_output_commit(ranges, err);
 }
 
 /* The ranges, from their file or from the data, which may have to be saved. */
@@ -537,6 +259,47 @@ static int find_ranges(struct scale *scale, struct klr_reader *reader,
     return code || !options->save ? code : write_ranges(scale, err);
 }
 
+/* The new range file takes the place of the old one. */
+static int keep_ranges(struct scale *scale, struct klr_error *err)
+{
+    struct klr_output *ranges = scale->ranges;
+    scale->file = scale->options.save;
+    scale->ranges = NULL;
+    return klr_output_commit(ranges, err);
+}
+
+/* ---- The second pass: rows ---- */
+
+/* In the second pass. */
+static void tell_written(struct scale *scale)
+{
+    cli_progress_rows(&scale->progress, "rows scaled", scale->rows,
+                      klr_seconds() - scale->begin);
+}
+
+/* All rows; what is written leaves before waiting for more to read. */
+static int put_rows(struct scale *scale, struct klr_reader *reader,
+                    struct klr_output *out, struct klr_error *err)
+{
+    struct klr_row row;
+    int got;
+    scale->file = scale->data;
+    while ((got = klr_reader_next(reader, &row, err)) == 1) {
+        int code = cli_scaled_rows_put(&scale->lines, out, &row, err);
+        if (code)
+            return code;
+        scale->rows++;
+        tell_written(scale);
+        if (klr_reader_would_block(reader) && klr_output_flush(out, err)) {
+            scale->file = "stdout";
+            return KLR_E_IO;
+        }
+    }
+    if (got == 0 && scale->rows == 0)
+        return klr_fail(err, KLR_E_DATA, "no examples");
+    return -got;
+}
+
 /* Else rows appear between the progress, or a program that reads them may show
  * its own. */
 static bool writes_to_file(void)
@@ -553,10 +316,15 @@ static int write_scaled(struct scale *scale, struct klr_reader *reader,
         cli_progress_end(&scale->progress);
         scale->progress.quiet = true;
     }
+    scale->lines = (struct cli_scaled_rows){
+        .scaling = &scale->scaling,
+        .exact = scale->options.exact,
+        .string_labels = scale->options.string_labels,
+    };
     scale->file = "stdout";
     int code = klr_output_open(&out, "-", err);
     if (!code)
-        code = prepare_columns(scale, err);
+        code = cli_scaled_rows_prepare(&scale->lines, err);
     if (!code)
         code = put_rows(scale, reader, out, err);
     if (code) {
@@ -565,6 +333,48 @@ static int write_scaled(struct scale *scale, struct klr_reader *reader,
     }
     scale->file = "stdout";
     return klr_output_commit(out, err);
+}
+
+/* ---- The program ---- */
+
+/* Features of the data that the range file lacks, as it does those that never
+ * changed when it was made; here they do. */
+static void warn_unknown(struct scale *scale, const struct cli_program *program)
+{
+    int first = 0;
+    size_t unknown =
+        klr_scaling_unknown(&scale->scaling.features, scale->rows, &first);
+    if (unknown)
+        cli_warn(program,
+                 "features left out because %s lacks them: %zu, the first is "
+                 "%d",
+                 cli_input_name(scale->options.restore), unknown, first);
+}
+
+/* Zeros that are scaled, where they make the file more than twice as long. */
+static void warn_zeros(const struct scale *scale,
+                       const struct cli_program *program)
+{
+    bool standardize = scale->scaling.features.standardize;
+    size_t before = scale->lines.nonzeros_read,
+           after = scale->lines.nonzeros_written;
+    if (after > before && after - before > before)
+        cli_warn(program,
+                 "zeros are scaled too: %zu value%s before, %zu after; with "
+                 "-l 0%s zeros stay zeros where no feature is negative",
+                 before, klr_plural(before), after,
+                 standardize ? " in place of --standardize" : "");
+}
+
+static void warn(struct scale *scale, const struct cli_program *program)
+{
+    if (scale->options.quiet)
+        return;
+    if (scale->lines.has_qid)
+        cli_warn(program, "query ids (qid:) are left out");
+    if (scale->options.restore)
+        warn_unknown(scale, program);
+    warn_zeros(scale, program);
 }
 
 static int run(struct scale *scale, struct klr_error *err)
@@ -595,8 +405,7 @@ static void scale_free(struct scale *scale)
 {
     klr_output_abandon(scale->ranges);
     klr_scaling_free(&scale->scaling.features);
-    klr_free(scale->text);
-    klr_free(scale->zeros);
+    cli_scaled_rows_free(&scale->lines);
 }
 
 int main(int argc, char **argv)

@@ -2,8 +2,17 @@
  *
  * The solver: one translation unit, room by room, from the ground up; the plan
  * is solver/internal.h. Each part also parses on its own (make check-parts).
+ *
+ * A test that includes it for the statics of a room stops on SOLVER_FLOOR, and
+ * takes what is above from the archive, where it has been compiled already.
  */
 #include "solver/internal.h"
+
+#ifndef SOLVER_FLOOR
+#define SOLVER_FLOOR 8
+#elif defined(__GNUC__) /* nobody above uses all statics */
+#pragma GCC diagnostic ignored "-Wunused-function"
+#endif
 
 /* ---- examples in ---- */
 
@@ -31,9 +40,12 @@
 
 /* ---- K times vectors ---- */
 
-#include "solver/gram/gram_tiles.c" /* parts of K: stored or computed */
-#include "solver/gram/operator.c"   /* products, rows, diagonal */
-#include "solver/gram/columns.c"    /* products with few coefficients */
+#include "solver/gram/gram_tiles.c"      /* parts of K: stored or computed */
+#include "solver/gram/operator_tiles.c"  /* products by tiles */
+#include "solver/gram/operator_linear.c" /* or by features */
+#include "solver/gram/operator.c"        /* K: made ready, its products */
+#include "solver/gram/operator_rows.c"   /* its rows and diagonal */
+#include "solver/gram/columns.c"         /* products with few coefficients */
 
 /* ---- matrices that are factored ---- */
 
@@ -52,6 +64,8 @@
 #include "solver/solve/certificate.c"    /* points judged as they are saved */
 #include "solver/solve/lambda_bound.c"   /* limits of lambda */
 
+#if SOLVER_FLOOR >= 5
+
 /* ---- decomposition of the dual ---- */
 
 #include "solver/smo/smo_line.c"    /* the step along a line */
@@ -60,6 +74,8 @@
 #include "solver/smo/smo_shrink.c"  /* examples set aside */
 #include "solver/smo/smo_start.c"   /* where it begins */
 #include "solver/smo/smo_linear.c"  /* or, of a linear kernel, ends */
+#include "solver/smo/smo_step.c"    /* a pair moves along its line */
+#include "solver/smo/smo_gap.c"     /* objectives, and what is handed on */
 #include "solver/smo/smo.c"         /* the method */
 #include "solver/smo/smo_keerthi.c" /* its outer loop, to first order */
 
@@ -113,6 +129,10 @@
 #include "solver/fisher/fisher_choose.c"     /* which of them do */
 #include "solver/fisher/fisher_greedy.c"     /* and the method */
 
+#endif
+
+#if SOLVER_FLOOR >= 6
+
 /* ---- models out ---- */
 
 #include "solver/model/classes.c"       /* classes and their machines */
@@ -123,7 +143,12 @@
 #include "solver/model/model_write.c"   /* to a file */
 #include "solver/model/model_keys.c" /* from a file: lines of keys and values */
 #include "solver/model/model_read.c" /* all of it, checked */
-#include "solver/model/predict.c" /* labels, decision values, probabilities */
+#include "solver/model/model_answer.c" /* labels, probabilities */
+#include "solver/model/predict.c" /* from decision values, by products with K */
+
+#endif
+
+#if SOLVER_FLOOR >= 7
 
 /* ---- training ---- */
 
@@ -133,12 +158,17 @@
 #include "solver/train/groups.c"        /* machines that are solved together */
 #include "solver/train/shared_points.c" /* that all pairs have */
 #include "solver/train/reports.c"       /* what solutions add up to */
-#include "solver/train/calibrate.c"     /* links fitted on decision values */
+#include "solver/train/link_fit.c"      /* the link of a machine */
+#include "solver/train/calibrate.c"     /* decision values to fit it on */
 #include "solver/train/loo.c"           /* approximate leave-one-out */
 #include "solver/train/team.c"          /* threads that share work */
 #include "solver/train/ensemble.c"      /* all machines of a model */
 #include "solver/train/describe.c"      /* what a model says of that */
 #include "solver/train/train.c"         /* a model for each C */
+
+#endif
+
+#if SOLVER_FLOOR >= 8
 
 /* ---- validation ---- */
 
@@ -146,7 +176,9 @@
 #include "solver/validate/standard_error.c" /* and how far to trust them */
 #include "solver/validate/thresholds.c"     /* where to cut probabilities */
 #include "solver/validate/fold.c"           /* a fold */
-#include "solver/validate/cross_validate.c" /* every point of a grid */
+#include "solver/validate/grid_journal.c"   /* what a grid has known before */
+#include "solver/validate/grid.c"           /* every point of it */
+#include "solver/validate/cross_validate.c" /* the best of them */
 
 /* ---- smaller models ---- */
 
@@ -160,3 +192,5 @@
 #include "solver/inspect/feature_kind.c"  /* how to scale features? */
 #include "solver/inspect/spectrum.c"      /* is K positive semidefinite? */
 #include "solver/inspect/struct_places.c" /* where do structs have what? */
+
+#endif

@@ -16,7 +16,13 @@
 #endif
 #include "solver/gram/gram_tiles.c"
 
+#include "solver/gram/operator_tiles.c"
+
+#include "solver/gram/operator_linear.c"
+
 #include "solver/gram/operator.c"
+
+#include "solver/gram/operator_rows.c"
 
 #include <stdio.h>
 

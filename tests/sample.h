@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A small problem, its solution by the solvers' own interface, and what the
- * definitions say of that solution. To be included after solver.c.
+ * A small problem, its solution, and what the definitions say of that solution.
+ * To be included after solver.c, up to the room of models at least.
  */
 #ifndef KLR_TESTS_SAMPLE_H
 #define KLR_TESTS_SAMPLE_H
@@ -172,43 +172,45 @@ static inline struct truth evaluate(const struct sample *s, const double *beta,
 /* All examples in one fold. */
 static const struct fold_plan deal_none = {.folds = 1, .parts = 1};
 
-/* Train by the internal interface with tiles in `budget` bytes; beta in the
- * order of the rows. */
-static struct solution solve_within(const struct sample *s,
-                                    const struct klr_params *given,
-                                    size_t budget, double *beta)
+/* Train a model of two classes, without a link; beta (n) in the order of the
+ * rows. */
+static inline struct solution
+solve(const struct sample *s, const struct klr_params *given, double *beta)
 {
-    const struct klr_params settled = params_settle(given), *params = &settled;
-    struct partition partition;
-    struct klr_operator op = {0};
-    struct training training = {0};
-    struct machine_group group = {0};
+    struct klr_params params = *given;
+    struct klr_model *model = NULL;
+    struct klr_report report = {0};
     struct klr_error err = {0};
-    struct klr_kernel kernel = params_kernel(params, FEATURES);
-    struct klr_features x = problem_features(&s->problem);
-    if (partition_create(&partition, &s->problem, NULL, deal_none, &err) ||
-        operator_create(&op, &kernel, &x, partition.order, NULL, budget,
-                        &err) ||
-        training_create(&training, &op, params, &partition, &err) ||
-        group_create(&group, &training, &err))
+    params.link = KLR_LINK_NONE;
+    params.calibration = KLR_CALIBRATION_CV;
+    memset(beta, 0, s->problem.n * sizeof *beta);
+    if (klr_train(&s->problem, &params, &model, &report, &err)) {
         printf("Bail out! %s\n", err.message);
-    group_choose(&group, &training, 0);
-    if (group_solve(&group, &training, (struct held_out){1, 1}, &err))
-        printf("Bail out! %s\n", err.message);
-    for (size_t p = 0; p < s->problem.n; p++)
-        beta[partition.order[p]] = group.beta[p];
-    struct solution solution = group.solution[0];
-    group_free(&group);
-    training_free(&training);
-    operator_free(&op);
-    partition_free(&partition);
+        exit(1);
+    }
+    for (size_t i = 0; i < model->n_sv; i++)
+        beta[model->sv_row[i]] = model->coef[i];
+    struct solution solution = {
+        .rho = model->rho[0],
+        .primal = report.primal,
+        .dual = report.dual,
+        .iterations = report.iterations,
+        .status = report.machines,
+        .lambda_bound = report.lambda_bound,
+        .basis = report.basis,
+    };
+    klr_model_free(model);
     return solution;
 }
 
-static struct solution solve(const struct sample *s,
-                             const struct klr_params *params, double *beta)
+/* The same with so little memory that no tile of K is kept. */
+static inline struct solution solve_untiled(const struct sample *s,
+                                            const struct klr_params *given,
+                                            double *beta)
 {
-    return solve_within(s, params, 0, beta);
+    struct klr_params params = *given;
+    params.cache_mb = 1e-6;
+    return solve(s, &params, beta);
 }
 
 /* output (n): decision values of the rows in fold f of a partition of two

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A run of klr-train, and what is told of it: see cli/train/training_run.c.
+ * A run of klr-train: its steps, and what is told of it.
  */
 #ifndef KLR_CLI_TRAIN_H
 #define KLR_CLI_TRAIN_H
@@ -49,6 +49,39 @@ struct cli_train {
     enum klr_feature_kind kind;  /* of the features as read, with --auto */
     struct klr_text search_text; /* see search.h */
 };
+
+/* ---- The steps: -1 to go on, or the exit status ---- */
+
+/* Refuse all that can be refused without the data: see prepare_run.c. */
+int cli_train_prepare(struct cli_train *train,
+                      const struct cli_program *program,
+                      const char *const *operand);
+/* Read the training set: see read_data.c. */
+int cli_train_read_data(struct cli_train *train,
+                        const struct cli_program *program);
+
+/* ---- The last step: the exit status ---- */
+
+/* Train and write the models: see fit_models.c. */
+int cli_train_fit(struct cli_train *train, const struct cli_program *program);
+/* And print them as JSON if that is asked for. */
+int cli_train_fit_and_report(struct cli_train *train,
+                             const struct cli_program *program);
+/* Validate, with the log if there is to be one, and train the best of several
+ * points: see validate_points.c. */
+int cli_train_validate(struct cli_train *train,
+                       const struct cli_program *program);
+/* After every run: its time, the end of its progress, its failure. */
+int cli_train_conclude(struct cli_train *train,
+                       const struct cli_program *program, double begin,
+                       int code, const struct klr_error *err);
+/* As cli_fail: errors of the data name the file; those of the options do not.
+ */
+int cli_train_fail(const struct cli_train *train,
+                   const struct cli_program *program,
+                   const struct klr_error *err);
+
+/* ---- What is told of it: see run_report.c ---- */
 
 /* True if a model of this name is not kept (/dev/null): only its report
  * counts. */

@@ -253,12 +253,13 @@ static double ivm_held_fall(struct ivm *ivm, size_t m)
     return (before - now) / now;
 }
 
-/* The relative fall of H over the window; while the held-out loss falls by
- * much, it is at least the fall of that. */
-static void ivm_measure(struct ivm *ivm)
+/* The violation becomes the relative fall of H over the last rounds, as many as
+ * a window has; or that of the loss of examples held out, as long as this is
+ * larger, and more than a little. */
+static void ivm_measure_fall(struct ivm *ivm)
 {
-    const double much = 2e-3;
-    size_t m = ivm->h.rank - ivm->h.unpenalised;
+    const double little = 2e-3;
+    size_t m = ivm->h.rank - ivm->h.unpenalised; /* points */
     size_t window = (size_t)ivm->problem->params->window;
     window = window > 0 ? window : 1;
     ivm->past[m] = ivm->progress.objective;
@@ -268,7 +269,7 @@ static void ivm_measure(struct ivm *ivm)
             ? INFINITY
             : (ivm->past[m - window] - ivm->past[m]) / fabs(ivm->past[m]);
     double fall = ivm->held_total > 0 ? ivm_held_fall(ivm, m) : 0;
-    if (fall > much)
+    if (fall > little)
         ivm->progress.violation = fmax(ivm->progress.violation, fall);
 }
 
@@ -328,7 +329,7 @@ static int ivm_rounds(struct ivm *ivm, enum klr_status *status,
         if (*status != KLR_CONVERGED)
             break;
         bool well = ivm_admit(ivm, best) && ivm_fit(ivm);
-        ivm_measure(ivm);
+        ivm_measure_fall(ivm);
         *status =
             well ? ivm_clock(ivm)
                  : gravest(KLR_PRECISION_LIMIT, ivm->problem->clock->status);
@@ -365,11 +366,11 @@ static int ivm_take_all(struct ivm *ivm, enum klr_status *status,
             well = ivm_admit(ivm, ivm_widest(ivm));
             *status = ivm_clock(ivm);
         }
-        ivm_measure(ivm);
+        ivm_measure_fall(ivm);
     }
     if (!ivm_fit(ivm) || !well)
         *status = gravest(*status, KLR_PRECISION_LIMIT);
-    ivm_measure(ivm);
+    ivm_measure_fall(ivm);
     return 0;
 }
 
@@ -406,7 +407,7 @@ static int ivm_start(struct ivm *ivm, double c, struct klr_error *err)
         ivm->f[i] = ivm->h.unpenalised ? ivm->w[0] : 0;
         ivm->progress.objective += ivm_loss(ivm, i, ivm->f[i]);
     }
-    ivm_measure(ivm);
+    ivm_measure_fall(ivm);
     ivm_gradient(ivm);
     ivm_factor(ivm);
     return 0;

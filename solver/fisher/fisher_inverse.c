@@ -36,11 +36,23 @@ static void fisher_scale(const struct fisher *f, size_t count, double *const *x)
             x[c][i] *= f->s[i];
 }
 
-/* x = p(u) x, u = (2 M^-1 - I)^2, from the head of this file; out serves as
- * workspace, which has room for it where R = |a|^2. */
+/* y = (2 M^-1 - I) y, where z is workspace. */
+static void fisher_reflect(struct fisher *f, size_t count, double *const *y,
+                           double *const *z)
+{
+    for (size_t c = 0; c < count; c++)
+        memcpy(z[c], y[c], f->n * sizeof *y[c]);
+    fisher_divide(f, count, z);
+    for (size_t c = 0; c < count; c++)
+        for (size_t i = 0; i < f->n; i++)
+            y[c][i] = 2 * z[c][i] - y[c][i];
+}
+
+/* x = p(u) x by Horner's rule, with p and u = (2 M^-1 - I)^2 from the head of
+ * this file. f->out is workspace, which has room for it where R = |a|^2. */
 static void fisher_correct(struct fisher *f, size_t count, double *const *x)
 {
-    static const double p[] = {32, -80, 98};
+    static const double p[] = {32, -80, 98}; /* of u^2, u and 1 */
     double *y[FISHER_MACHINES], *z[FISHER_MACHINES];
     size_t n = f->n;
     for (size_t c = 0; c < count; c++) {
@@ -49,14 +61,8 @@ static void fisher_correct(struct fisher *f, size_t count, double *const *x)
         memset(y[c], 0, n * sizeof *y[c]);
     }
     for (size_t k = 0; k < sizeof p / sizeof *p; k++) {
-        for (int turn = 0; turn < (k > 0 ? 2 : 0); turn++) {
-            for (size_t c = 0; c < count; c++)
-                memcpy(z[c], y[c], n * sizeof *y[c]);
-            fisher_divide(f, count, z);
-            for (size_t c = 0; c < count; c++)
-                for (size_t i = 0; i < n; i++)
-                    y[c][i] = 2 * z[c][i] - y[c][i];
-        }
+        for (int half = 0; half < 2 && k > 0; half++)
+            fisher_reflect(f, count, y, z);
         for (size_t c = 0; c < count; c++)
             for (size_t i = 0; i < n; i++)
                 y[c][i] += p[k] * x[c][i];

@@ -23,7 +23,7 @@ static size_t pair_index(size_t k, size_t a, size_t b);
 /* The classes of the pair with that index. */
 static void pair_classes(size_t k, size_t index, size_t *a, size_t *b);
 
-/* ---- models: see model.c, predict.c ---- */
+/* ---- models: see model.c, model_answer.c ---- */
 
 enum { MODEL_FORMAT = 1 }; /* version of our own section of the file */
 

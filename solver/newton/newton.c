@@ -162,7 +162,7 @@ static bool newton_line_search(struct newton *nt)
         }
     }
     nt->fall = start - nt->primal;
-    nt->length = best;
+    nt->plan.length = best;
     if (best == 0)
         return false;
     for (size_t i = 0; i < nt->size; i++) {
@@ -185,73 +185,96 @@ static bool newton_is_possible(const struct newton *nt)
 static void newton_keep(struct newton *nt)
 {
     if (nt->coarsest_reliable != KLR_DOUBLE || !newton_is_possible(nt) ||
-        !(nt->primal < nt->best_primal))
+        !(nt->primal < nt->best.primal))
         return;
-    memcpy(nt->best_beta, nt->beta, nt->size * sizeof *nt->best_beta);
-    memcpy(nt->best_u, nt->u, nt->size * sizeof *nt->best_u);
-    newton_copy(nt, nt->rho_of_best, nt->rho);
-    nt->best_primal = nt->primal;
+    struct newton_point *best = &nt->best;
+    memcpy(best->beta, nt->beta, nt->size * sizeof *best->beta);
+    memcpy(best->u, nt->u, nt->size * sizeof *best->u);
+    newton_copy(nt, best->rho, nt->rho);
+    best->primal = nt->primal;
 }
 
 static void newton_keep_zero(struct newton *nt)
 {
-    memset(nt->best_beta, 0, nt->size * sizeof *nt->best_beta);
-    memset(nt->best_u, 0, nt->size * sizeof *nt->best_u);
-    newton_copy(nt, nt->rho_of_best, nt->rho);
-    nt->best_primal =
-        newton_value(nt, nt->best_beta, nt->best_u, nt->rho_of_best);
+    struct newton_point *best = &nt->best;
+    memset(best->beta, 0, nt->size * sizeof *best->beta);
+    memset(best->u, 0, nt->size * sizeof *best->u);
+    newton_copy(nt, best->rho, nt->rho);
+    best->primal = newton_value(nt, best->beta, best->u, best->rho);
 }
 
 static void newton_return(struct newton *nt)
 {
-    memcpy(nt->beta, nt->best_beta, nt->size * sizeof *nt->beta);
-    memcpy(nt->u, nt->best_u, nt->size * sizeof *nt->u);
-    newton_copy(nt, nt->rho, nt->rho_of_best);
-    nt->primal = nt->best_primal;
+    memcpy(nt->beta, nt->best.beta, nt->size * sizeof *nt->beta);
+    memcpy(nt->u, nt->best.u, nt->size * sizeof *nt->u);
+    newton_copy(nt, nt->rho, nt->best.rho);
+    nt->primal = nt->best.primal;
     newton_look(nt, false);
 }
 
 /* Where steps did not arrive, the best point stands for the last one. */
 static enum klr_status newton_end(struct newton *nt, enum klr_status status)
 {
-    bool least = newton_is_possible(nt) && nt->primal <= nt->best_primal;
+    bool least = newton_is_possible(nt) && nt->primal <= nt->best.primal;
     if (status != KLR_CONVERGED && !least)
         newton_return(nt);
     return status;
 }
 
-/* How the next step is made.
- *   Rank of the preconditioner: more where the last step took many of conjugate
- * gradients, and every few steps where the gap falls slowly.
- *   Accuracy of conjugate gradients: more every few steps, and if the gap was
- * below 0.1 and falls slowly. Where it falls fast, at most what makes this step
- * the last one, since the gap falls by its square; just that where the gap is
- * small. More from a subset's solution that spoke for all: the residual is
- * mostly that of the other examples, and soon gone.
- *   Weights: those of newton_functions.majorise where the gap is 1 or more, as
- * after D = 0, while it is halved each time, and again after a step without
- * them that had to be cut short. */
-static void newton_plan(struct newton *nt, int step)
+/* The plan at new costs: on the way along a path rougher steps will do. */
+static struct newton_plan plan_start(const struct newton_plan *last,
+                                     bool on_the_way)
+{
+    return (struct newton_plan){.before = INFINITY,
+                                .length = 1,
+                                .accuracy = on_the_way ? 0.3 : 0.1,
+                                .from_subset = last->from_subset};
+}
+
+/* The accuracy of conjugate gradients. It rises every few steps, and if the gap
+ * was below 0.1 and falls slowly. Where the gap falls fast, it is at most what
+ * makes this step the last one, since the gap falls by its square; just that
+ * where the gap is small. From a subset's solution that spoke for all it is
+ * higher: the residual is mostly that of the other examples, and soon gone. */
+static double plan_accuracy(struct newton_plan *plan, double gap, double target,
+                            bool late)
 {
     const double small = 1e-4;
+    bool slow = gap > 0.1 * plan->before;
+    double last = sqrt(0.1 * target / fabs(gap));
+    if (late || (slow && plan->before < 0.1))
+        plan->accuracy = fmax(0.1 * plan->accuracy, 1e-8);
+    double accuracy = plan->accuracy;
+    if (!slow)
+        accuracy = fabs(gap) < small ? last : fmax(accuracy, last);
+    return plan->from_subset ? 0.3 * accuracy : accuracy;
+}
+
+/* True if the weights are to be those of newton_functions.majorise: where the
+ * gap is 1 or more, as after D = 0, while it is halved each time, and again
+ * after a step without them that had to be cut short. */
+static bool plan_majorises(const struct newton_plan *plan, double gap)
+{
+    return gap >= 1 && (gap <= 0.5 * plan->before ||
+                        (!plan->majorised && plan->length < 1));
+}
+
+/* How the next step is made. The preconditioner gets more rank where the last
+ * step took many of conjugate gradients, and every few steps where the gap
+ * falls slowly. */
+static void newton_plan(struct newton *nt, int step)
+{
+    struct newton_plan *plan = &nt->plan;
     struct direction *d = &nt->direction;
-    double gap = nt->progress.violation, before = nt->before;
-    double last = sqrt(0.1 * nt->progress.target / fabs(gap));
-    bool late = step % NEWTON_PATIENCE == 0, slow = gap > 0.1 * before;
-    nt->before = gap;
+    double gap = nt->progress.violation;
+    bool late = step % NEWTON_PATIENCE == 0, slow = gap > 0.1 * plan->before;
     if (d->steps > NEWTON_LONG || (late && slow))
         direction_raise(d);
-    if (late || (slow && before < 0.1))
-        nt->accuracy = fmax(0.1 * nt->accuracy, 1e-8);
-    d->accuracy = nt->accuracy;
-    if (!slow)
-        d->accuracy = fabs(gap) < small ? last : fmax(d->accuracy, last);
-    if (nt->started_from_subset)
-        d->accuracy *= 0.3;
-    nt->started_from_subset = false;
-    nt->majorised = gap >= 1 && nt->functions->majorise &&
-                    (gap <= 0.5 * before || (!nt->majorised && nt->length < 1));
-    if (nt->majorised)
+    d->accuracy = plan_accuracy(plan, gap, nt->progress.target, late);
+    plan->majorised = nt->functions->majorise && plan_majorises(plan, gap);
+    plan->from_subset = false;
+    plan->before = gap;
+    if (plan->majorised)
         nt->functions->majorise(nt);
 }
 
@@ -261,13 +284,10 @@ static void newton_plan(struct newton *nt, int step)
 static enum klr_status newton_descend(struct newton *nt)
 {
     struct direction *d = &nt->direction;
-    nt->accuracy = nt->progress.target > nt->eps ? 0.3 : 0.1;
-    nt->progress.violation = nt->before = INFINITY;
+    nt->plan = plan_start(&nt->plan, nt->progress.target > nt->eps);
+    nt->progress.violation = INFINITY;
     nt->coarsest_reliable = KLR_FIXED16;
     nt->fall = NAN;
-    nt->settled = 0;
-    nt->majorised = false;
-    nt->length = 1;
     newton_keep_zero(nt);
     for (int step = 1;; step++) {
         if (!newton_look(nt, step == 1))
@@ -284,9 +304,9 @@ static enum klr_status newton_descend(struct newton *nt)
             return newton_end(nt, status);
         if (!d->indefinite && newton_line_search(nt))
             continue;
-        if (d->precision == KLR_DOUBLE && nt->accuracy <= 1e-6)
+        if (d->precision == KLR_DOUBLE && nt->plan.accuracy <= 1e-6)
             return newton_end(nt, KLR_PRECISION_LIMIT);
-        nt->accuracy = fmin(nt->accuracy, 1e-2) * 1e-2;
+        nt->plan.accuracy = fmin(nt->plan.accuracy, 1e-2) * 1e-2;
         d->precision += d->precision != KLR_DOUBLE;
         d->indefinite = false;
     }
@@ -456,8 +476,8 @@ static int newton_create(struct newton *nt,
     nt->direction.solver = nt;
     double **const vector[] = {
         &nt->cost, &nt->beta, &nt->u, &nt->g,  &nt->kg,        &nt->s,
-        &nt->e,    &nt->q,    &nt->x, &nt->kx, &nt->best_beta, &nt->best_u};
-    double **const rho[] = {&nt->rho, &nt->rho_g, &nt->rho_x, &nt->rho_of_best};
+        &nt->e,    &nt->q,    &nt->x, &nt->kx, &nt->best.beta, &nt->best.u};
+    double **const rho[] = {&nt->rho, &nt->rho_g, &nt->rho_x, &nt->best.rho};
     int code = klr_take_vectors(&nt->arena, size, vector,
                                 sizeof vector / sizeof *vector, err);
     for (size_t a = 0; a < NEWTON_KNOWN && !code; a++) {

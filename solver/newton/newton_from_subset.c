@@ -340,7 +340,7 @@ static int subset_start(struct newton *nt, const struct place *to, bool *served,
         code = subset_rounds(&subset, nt, to, &ratio, err);
     }
     *served = ratio < far || nt->unproven;
-    nt->started_from_subset = nt->beta_is_dual = ratio < subset_near;
+    nt->plan.from_subset = nt->beta_is_dual = ratio < subset_near;
     if (!*served)
         subset_leave(nt);
     subset_free(&subset);

@@ -88,7 +88,7 @@ static bool newton_settled(struct newton *nt)
     if (!(fabs(newton_gap(nt)) <= target))
         return false;
     return !nt->direction.functions || target > nt->eps ||
-           newton_dual_is_good(nt) || ++nt->settled > NEWTON_MORE;
+           newton_dual_is_good(nt) || ++nt->plan.settled > NEWTON_MORE;
 }
 
 /* sum_i x_i^2 K_ii */

@@ -25,6 +25,23 @@ struct known {
     enum klr_precision precision;
 };
 
+/* (beta, rho) and what follows from it. */
+struct newton_point {
+    double *beta, *u; /* (n, columns); u = K beta */
+    double *rho;      /* (columns) */
+    double primal;    /* P(beta, rho) */
+};
+
+/* How the next step is made, by what the steps before it have come to. */
+struct newton_plan {
+    double before;    /* the gap before the last step */
+    double length;    /* of the last step, 1 to the Newton point */
+    double accuracy;  /* of steps, unless one will be the last */
+    bool majorised;   /* the last step was made with s of parabolas */
+    bool from_subset; /* beta is a subset's, which spoke for all */
+    int settled;      /* steps since the gap was reached: for g */
+};
+
 struct newton;
 
 /* The functions that depend on the loss. */
@@ -56,33 +73,26 @@ struct newton {
     enum klr_precision precision;         /* of u and q */
     enum klr_precision coarsest_reliable; /* coarser ones do not do any more */
     struct direction direction;
-    struct klr_arena arena;     /* of all vectors below, (n, columns) each */
-    double *cost;               /* (n) C_i of this step of the path */
-    double *beta, *u;           /* the point, u = K beta */
-    double *g, *kg;             /* the dual point, K g */
-    double *s, *e, *q;          /* sqrt W, see newton_step.c; beta - g; K e */
-    double *x, *kx;             /* a point on the line of the search, and K x */
-    double *best_beta, *best_u; /* where P was smallest at these costs */
+    struct klr_arena arena; /* of all vectors below, (n, columns) each */
+    double *cost;           /* (n) C_i of this step of the path */
+    double *beta, *u;       /* the point, u = K beta */
+    double *g, *kg;         /* the dual point, K g */
+    double *s, *e, *q;      /* sqrt W, see newton_step.c; beta - g; K e */
+    double *x, *kx;         /* a point on the line of the search, and K x */
     struct known known[NEWTON_KNOWN]; /* the latest first */
     size_t known_count;
-    double best_primal;     /* that P */
     double *rho;            /* (columns), as those below; optimal for u */
     double *rho_g, *rho_x;  /* optimal for K g and K x */
-    double *rho_of_best;    /* there */
     double primal;          /* P(beta, rho) */
     double primal_g, dual;  /* P(g, rho_g) and D(g) */
     double bound;           /* the last D at these costs; NaN: there is none */
     double conjugate;       /* the part of -D without K */
     bool dual_is_evaluated; /* q, kg and P(g) are known */
     bool beta_is_dual;      /* at a new C, g tells less than beta */
-    bool started_from_subset; /* beta is a subset's, which spoke for all */
-    bool unproven;            /* beta is a subset's, and time ended before u */
-    double before;            /* the gap before the last step */
-    double fall;              /* of P in the last step */
-    double length;            /* of it, 1 to the Newton point */
-    bool majorised;           /* the last step was made with such s */
-    double accuracy;          /* of steps, unless one will be the last */
-    int settled;              /* steps since the gap was reached: for g */
+    bool unproven;          /* beta is a subset's, and time ended before u */
+    double fall;            /* of P in the last step */
+    struct newton_point best; /* where P was smallest at these costs */
+    struct newton_plan plan;
     struct klr_progress progress;
     const struct softmax *softmax; /* of several columns: see softmax.c */
 };

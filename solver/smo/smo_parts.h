@@ -162,7 +162,7 @@ static size_t smo_violator(const struct smo *smo, size_t begin, size_t end,
  * farther one from 0 and its mirror image. */
 static void smo_extremes(const struct smo *smo, double *most, double *least);
 
-/* ---- the step: see smo.c ---- */
+/* ---- the step: see smo_step.c ---- */
 
 /* The ends of alpha. */
 static double smo_lower(const struct smo *smo, const struct smo_example *e);
@@ -184,6 +184,30 @@ static double smo_accuracy(const struct smo *smo);
  * leaves no step to make, or the clock ended a row. */
 static bool smo_step(struct smo *smo, size_t *next, size_t j,
                      const void *row_i);
+/* (K beta)_i; 0 of no example. */
+static double smo_product(const struct smo *smo, size_t i);
+
+/* ---- objectives, gap, solution: see smo_gap.c ---- */
+
+/* Objectives as they stand, by s of the examples in work; for those set aside s
+ * is as it was when they were. */
+struct smo_values {
+    double primal, dual;
+};
+static struct smo_values smo_objectives(const struct smo *smo);
+
+/* The relative gap; `solver` is a struct smo. */
+static double smo_gap(void *solver);
+/* True if a gap is asked for, and reached: Keerthi (3.13). */
+static bool smo_gap_reached(struct smo *smo);
+/* The violation to stop at. */
+static double smo_tolerance(const struct klr_params *params);
+/* The solution for C = c; errors as point_finish. */
+static int smo_finish(struct smo *smo, double c, enum klr_status status,
+                      struct solution *solution, struct klr_error *err);
+
+/* ---- the loop: see smo.c ---- */
+
 /* Why to stop, if there is a reason. */
 static enum klr_status smo_clock(struct smo *smo);
 

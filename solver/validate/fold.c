@@ -157,8 +157,8 @@ static void held_out_keep(struct klr_held_out *held_out, size_t row,
                held_out->classes * sizeof *probability);
 }
 
-/* Count the answers for one example, whose decision values (count, machines)
- * are given. */
+/* Answer an example by the model of each C, given its decision values
+ * (count, machines), and add the answers to the metrics of the points. */
 static int fold_answer(struct fold *v, const struct klr_problem *problem,
                        size_t row, const double *decision,
                        struct klr_error *err)

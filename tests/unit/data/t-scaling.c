@@ -3,6 +3,7 @@
  * Scaling: what is learnt against the definitions in long double, problems that
  * are scaled in memory, and models that keep a scaling through a file.
  */
+#define SOLVER_FLOOR 6
 #include "solver.c"
 
 #include <unistd.h>

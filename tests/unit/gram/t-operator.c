@@ -51,7 +51,13 @@ static int yield(void)
     _Generic((at), atomic_size_t *                                             \
              : store_task, atomic_bool *                                       \
              : store_flag)(at, value, order)
+#include "solver/gram/operator_tiles.c"
+
+#include "solver/gram/operator_linear.c"
+
 #include "solver/gram/operator.c"
+
+#include "solver/gram/operator_rows.c"
 
 #include "solver/gram/columns.c"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Kernels against sums in quadruple precision over the raw features: accuracy
+ * Kernels against sums in extended precision over the raw features: accuracy
  * for every entry whatever the scale, and bits that depend on nothing but the
  * two examples.
  */
@@ -13,7 +13,9 @@
 #include "tests/kinds.h"
 #include "tests/tap.h"
 
-#ifdef __SIZEOF_FLOAT128__
+/* Sums with 64 bits at least, where the code under test has 53: their rounding
+ * is a two thousandth of its own. */
+#if LDBL_MANT_DIG < 64 && defined(__SIZEOF_FLOAT128__)
 typedef __float128 wide;
 #else
 typedef long double wide;

@@ -3,6 +3,7 @@
  * Models go to files and come back bit for bit; LIBSVM's part of a file is
  * LIBSVM's; features come verbatim from the training file.
  */
+#define SOLVER_FLOOR 6
 #include "solver.c"
 
 #include <fcntl.h>

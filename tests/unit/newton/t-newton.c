@@ -3,6 +3,7 @@
  * The Newton method and its preconditioner, against evaluations written out
  * from the definitions.
  */
+#define SOLVER_FLOOR 6
 #include "solver.c"
 
 #include "tests/sample.h"
@@ -168,8 +169,8 @@ static bool plan(struct newton *nt, double gap, double before)
 {
     nt->progress.target = 1e-6;
     nt->progress.violation = gap;
-    nt->before = before;
-    nt->accuracy = 0.1;
+    nt->plan.before = before;
+    nt->plan.accuracy = 0.1;
     logistic_gradient(nt);
     memcpy(nt->x, nt->s, sizeof(double) * MOST);
     newton_plan(nt, 1);
@@ -183,25 +184,26 @@ static void test_plan(struct newton *nt)
     bool unknown = plan(nt, 1, INFINITY); /* D = 0 */
     ok(far && unknown && !slow && !near,
        "weights of long steps far from the optimum, while these gain");
-    nt->majorised = true;
-    nt->length = 1;
+    nt->plan.majorised = true;
+    nt->plan.length = 1;
     bool plain = plan(nt, 2, 3), whole = plan(nt, 2, 3);
-    nt->length = 0.5;
+    nt->plan.length = 0.5;
     bool cut = plan(nt, 2, 3), gained = !plan(nt, 2, 3);
     ok(!plain && !whole && cut && gained,
        "and again after a step without them that was cut short");
-    nt->started_from_subset = true;
+    nt->plan.from_subset = true;
     plan(nt, 1, INFINITY);
-    ok(fabs(*accuracy - 0.03) < 1e-15 && nt->accuracy == 0.1 &&
-           !nt->started_from_subset,
+    ok(fabs(*accuracy - 0.03) < 1e-15 && nt->plan.accuracy == 0.1 &&
+           !nt->plan.from_subset,
        "one step from what a subset tells is more accurate: %g", *accuracy);
     plan(nt, 3e-6, 1);
-    ok(*accuracy > nt->accuracy && *accuracy * *accuracy * 3e-6 < 1e-6,
+    ok(*accuracy > nt->plan.accuracy && *accuracy * *accuracy * 3e-6 < 1e-6,
        "what may be the last step is left at %.2g", *accuracy);
     plan(nt, 1e-3, 1);
-    ok(*accuracy == nt->accuracy && nt->accuracy == 0.1, "another is not");
+    ok(*accuracy == nt->plan.accuracy && nt->plan.accuracy == 0.1,
+       "another is not");
     plan(nt, 3e-6, 1e-5);
-    ok(*accuracy == nt->accuracy && nt->accuracy < 0.1,
+    ok(*accuracy == nt->plan.accuracy && nt->plan.accuracy < 0.1,
        "after one that gained little, more is asked for");
 }
 
@@ -211,7 +213,7 @@ static void test_return(struct newton *nt)
 {
     double beta = 0, u = 0;
     newton_refresh(nt);
-    nt->best_primal = INFINITY;
+    nt->best.primal = INFINITY;
     nt->coarsest_reliable = KLR_DOUBLE;
     newton_keep(nt);
     double primal = nt->primal, rho = nt->rho[0];
@@ -504,10 +506,10 @@ static void test_span(const struct sample *s)
 static void test_variants(const struct sample *s)
 {
     struct klr_params params = newton_params(10);
-    double beta[MOST], kept[MOST];
+    double beta[MOST], untiled[MOST];
     solve(s, &params, beta);
-    solve_within(s, &params, (size_t)1 << 30, kept);
-    ok(memcmp(beta, kept, s->problem.n * sizeof *beta) == 0,
+    solve_untiled(s, &params, untiled);
+    ok(memcmp(beta, untiled, s->problem.n * sizeof *beta) == 0,
        "the same bits with tiles kept");
 }
 

@@ -165,8 +165,8 @@ static void start_look(struct newton *nt, struct start *start)
 {
     long long before = nt->progress.iterations;
     nt->progress.target = nt->eps;
-    nt->progress.violation = nt->before = INFINITY;
-    nt->accuracy = 0.1;
+    nt->progress.violation = nt->plan.before = INFINITY;
+    nt->plan.accuracy = 0.1;
     newton_look(nt, true);
     start->products = nt->progress.iterations - before;
     newton_plan(nt, 1);

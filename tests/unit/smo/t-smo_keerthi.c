@@ -4,6 +4,7 @@
  * solutions against the definitions, the duality gap as a stop, and the bound
  * on lambda.
  */
+#define SOLVER_FLOOR 6
 #include "solver.c"
 
 #include "tests/sample.h"

@@ -4,6 +4,7 @@
  * K g = beta, by elimination in long double, must be feasible, and its dual
  * objective that of beta.
  */
+#define SOLVER_FLOOR 6
 #include "solver.c"
 
 #include "tests/eliminate.h"

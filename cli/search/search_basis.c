@@ -4,7 +4,7 @@
  * would take long. It is the same for any number of threads and any memory,
  * since the forecast is one for a single thread and a fixed memory.
  */
-#include "cli/train/search_parts.h"
+#include "cli/search/search_parts.h"
 
 #include <stdio.h>
 

@@ -6,7 +6,7 @@
  * many rows: a stage has to find a neighbourhood, and the last one no more than
  * its middle. What a user gives is not searched.
  */
-#include "cli/train/search_parts.h"
+#include "cli/search/search_parts.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The parameters that --auto chooses: see cli/train/search.c.
+ * The parameters that --auto chooses: see cli/search/search.c.
  */
 #ifndef KLR_CLI_SEARCH_H
 #define KLR_CLI_SEARCH_H

@@ -2,7 +2,7 @@
  *
  * What a search tells: its plan, its choice, and all of it as JSON.
  */
-#include "cli/train/search_parts.h"
+#include "cli/search/search_parts.h"
 
 #include <math.h>
 #include <stdio.h>

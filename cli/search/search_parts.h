@@ -5,7 +5,7 @@
 #ifndef KLR_CLI_SEARCH_PARTS_H
 #define KLR_CLI_SEARCH_PARTS_H
 
-#include "cli/train/search.h"
+#include "cli/search/search.h"
 
 enum {
     SEARCH_COARSE,      /* few points, far apart */

@@ -8,7 +8,7 @@
  * take one that fits too closely. A larger C therefore has to pay: each
  * doubling must lower the loss by 5 % / sqrt(rows).
  */
-#include "cli/train/search_parts.h"
+#include "cli/search/search_parts.h"
 
 #include <math.h>
 #include <stdio.h>

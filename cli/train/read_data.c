@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The training set of klr-train: read, scaled, its features named, and compared
+ * with the files that tell something of each example.
+ */
+#include "cli/train/training_run.h"
+
+#include "base/numbers.h"
+#include "base/system.h"
+#include "cli/search/search.h"
+
+/* A file, if there is one, has as many values as there are examples. */
+static int check_count(const struct cli_train *train, const char *path,
+                       size_t count, const char *what, struct klr_error *err)
+{
+    if (!path || count == train->problem.n)
+        return 0;
+    return klr_fail(err, KLR_E_DATA,
+                    "%s of %zu example%s, but the data have %zu", what, count,
+                    klr_plural(count), train->problem.n);
+}
+
+/* Every feature has a name, if there are names. */
+static int name_features(struct cli_train *train, struct klr_error *err)
+{
+    const struct klr_names *names = train->features;
+    if (!names && train->from)
+        names = klr_model_features(train->from);
+    size_t count = klr_names_count(names);
+    int dimension = train->problem.dimension;
+    train->problem.features = names;
+    if (!names || count >= (size_t)dimension)
+        return 0;
+    return klr_fail(err, KLR_E_DATA,
+                    "%zu name%s, but the data have a feature %d", count,
+                    klr_plural(count), dimension);
+}
+
+/* While the data are read; `context` is a struct cli_train. */
+static void tell_rows(unsigned long long rows, void *context)
+{
+    struct cli_train *train = context;
+    cli_progress_rows(&train->progress, "rows read", rows,
+                      klr_seconds() - train->seconds.begin);
+}
+
+/* A search scales what is left to it. */
+static int scale_features(struct cli_train *train, struct klr_error *err)
+{
+    int scale = train->options.scale;
+    if (train->from)
+        return klr_problem_scale_as(&train->problem, train->from, err);
+    return scale == CLI_SCALE_AUTO
+               ? 0
+               : klr_problem_scale(&train->problem, (enum klr_scale)scale, err);
+}
+
+int cli_train_read_data(struct cli_train *train,
+                        const struct cli_program *program)
+{
+    struct klr_error err;
+    double begin = train->seconds.begin = klr_seconds();
+    int scale = train->options.scale, flags = 0;
+    if (train->models && (scale == KLR_SCALE_NONE || scale == CLI_SCALE_AUTO))
+        flags |= KLR_READ_KEEP;
+    if (train->params.string_labels)
+        flags |= KLR_READ_NAMES;
+    int code =
+        klr_problem_read_told(&train->problem, train->data, flags,
+                              train->params.threads, tell_rows, train, &err);
+    cli_progress_end(&train->progress);
+    if (code)
+        return cli_train_fail(train, program, &err);
+    if (cli_train_search_scale(train, &err) || scale_features(train, &err))
+        return cli_train_fail(train, program, &err);
+    train->seconds.read = klr_seconds() - begin;
+    if (check_count(train, train->options.folds_file, train->folds.n, "folds",
+                    &err))
+        return cli_fail(program, train->options.folds_file, &err);
+    if (check_count(train, train->options.weights, train->weights.n, "weights",
+                    &err))
+        return cli_fail(program, train->options.weights, &err);
+    if (name_features(train, &err))
+        return cli_fail(program,
+                        train->features ? train->options.feature_names
+                                        : train->options.from,
+                        &err);
+    if (cli_train_warn_data(train, program, &err) ||
+        (!train->options.automatic && cli_train_describe(train, &err)))
+        return cli_fail(program, NULL, &err);
+    return -1;
+}

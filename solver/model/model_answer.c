@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What a model answers to a row, from the decision values of its machines: a
+ * label; class probabilities, by coupling, by elimination or, where machines
+ * are classes, from all of them; or votes, where there are no links.
+ */
+#include "solver/model/model.h"
+
+static void add_products(enum klr_multiclass multiclass, size_t k, size_t c,
+                         size_t n, const double *product, double *decision)
+{
+    size_t machines = machine_count(multiclass, k);
+    if (machine_columns(multiclass, k) == machines) {
+        for (size_t i = 0; i < n * machines; i++)
+            decision[i] += product[i];
+        return;
+    }
+    for (size_t i = 0; i < n; i++, product += k - 1, decision += machines)
+        for (size_t row = 0; row + 1 < k; row++) {
+            size_t pair =
+                row < c ? pair_index(k, row, c) : pair_index(k, c, row + 1);
+            decision[pair] += product[row];
+        }
+}
+
+/* Probabilities or votes (k), pairwise probabilities (k, k), and what
+ * answer_eliminate needs. */
+static size_t model_answer_work(size_t k)
+{
+    return 2 * (k + k * k) + (k + 1) * (k + 2);
+}
+
+/* r_ab (k, k): the probability of class a against class b; without
+ * probabilities 1 for the one that wins, at a decision value of 0 the second,
+ * and 0 for the other. */
+static void answer_pairs(const struct klr_model *model, const double *decision,
+                         double *r)
+{
+    size_t k = model->k;
+    for (size_t a = 0, pair = 0; a < k; a++)
+        for (size_t b = a + 1; b < k; b++, pair++) {
+            double f = decision[pair], z = f > 0 ? HUGE_VAL : -HUGE_VAL;
+            if (model->link)
+                z = link_log_odds(&model->link[pair], f);
+            r[a * k + b] = sigmoid(z);
+            r[b * k + a] = sigmoid(-z);
+        }
+}
+
+static void answer_votes(size_t k, const double *r, double *votes)
+{
+    for (size_t a = 0; a < k; a++) {
+        votes[a] = 0;
+        for (size_t b = 0; b < k; b++)
+            if (b != a)
+                votes[a] += r[a * k + b];
+    }
+}
+
+/* The graph of Platt, Cristianini & Shawe-Taylor (2000): the first and the last
+ * of the classes left are compared, and one of them is eliminated. The class
+ * that is left gets 1, the others 0. */
+static void answer_graph(size_t k, const double *r, double *left)
+{
+    size_t a = 0, b = k - 1;
+    memset(left, 0, k * sizeof *left);
+    while (a < b)
+        if (r[a * k + b] > 0)
+            b--;
+        else
+            a++;
+    left[a] = 1;
+}
+
+/* r between the classes with p < 0, which are left, into pair; how many. */
+static size_t pairs_left(size_t k, const double *r, const double *p,
+                         double *pair)
+{
+    size_t m = 0;
+    for (size_t a = 0; a < k; a++) {
+        for (size_t b = 0; b < k && p[a] < 0; b++)
+            if (p[b] < 0)
+                *pair++ = r[a * k + b];
+        m += p[a] < 0;
+    }
+    return m;
+}
+
+/* Elimination whose answer does not depend on the order of the classes: the
+ * least probable class of those left goes first, with the share that coupling
+ * gives it of their probability. So no class that goes is more probable than
+ * the last one, and that is decided by the pairs of the last classes. Classes
+ * that rounding alone tells apart go together. (Probabilities along the paths
+ * of the graph would reach class c by binomial(k - 1, c) of them, and machines
+ * that know nothing answer by the order.) `work` has k^2 + k
+ * elements, and what couple_pairwise needs. */
+static void answer_eliminate(size_t k, const double *r, double *p, double *work)
+{
+    const double tie = 1 + 1e-9;
+    double *pair = work, *q = pair + k * k, mass = 1;
+    for (size_t c = 0; c < k; c++)
+        p[c] = -1;
+    for (size_t m; (m = pairs_left(k, r, p, pair)) > 0;) {
+        double least = 1, kept = 0;
+        couple_pairwise(m, pair, q, q + k);
+        for (size_t i = 0; i < m; i++)
+            least = fmin(least, q[i]);
+        for (size_t c = 0, i = 0; c < k; c++) {
+            if (p[c] >= 0)
+                continue;
+            if (q[i] <= least * tie)
+                p[c] = mass * q[i];
+            else
+                kept += q[i];
+            i++;
+        }
+        mass *= kept;
+    }
+    normalise(k, p);
+}
+
+/* Probabilities of each class against the rest, normalised to the sum 1. */
+static void answer_rest(const struct klr_model *model, const double *decision,
+                        double *p)
+{
+    double most = -HUGE_VAL;
+    for (size_t c = 0; c < model->k; c++) { /* log p, where p underflows */
+        p[c] = -softplus(-link_log_odds(&model->link[c], decision[c]));
+        most = fmax(most, p[c]);
+    }
+    for (size_t c = 0; c < model->k; c++)
+        p[c] = exp(p[c] - most);
+    normalise(model->k, p);
+}
+
+/* Probabilities of all classes at once. */
+static void answer_softmax(const struct klr_model *model,
+                           const double *decision, double *p)
+{
+    for (size_t c = 0; c < model->k; c++)
+        p[c] = link_log_odds(&model->link[c], decision[c]);
+    softmax(model->k, p, p);
+}
+
+/* score (k): probabilities; or what else is largest for the answer. */
+static void answer_score(const struct klr_model *model, const double *decision,
+                         double *score, double *work)
+{
+    size_t k = model->k;
+    double *r = work, *rest = work + k * k;
+    if (machines_are_classes(model->multiclass)) {
+        if (!model->link)
+            memcpy(score, decision, k * sizeof *score);
+        else if (model->multiclass == KLR_OVA)
+            answer_rest(model, decision, score);
+        else
+            answer_softmax(model, decision, score);
+        return;
+    }
+    answer_pairs(model, decision, r);
+    if (model->multiclass == KLR_DDAG && model->link)
+        answer_eliminate(k, r, score, rest);
+    else if (model->multiclass == KLR_DDAG)
+        answer_graph(k, r, score);
+    else if (model->link)
+        couple_pairwise(k, r, score, rest);
+    else
+        answer_votes(k, r, score);
+}
+
+static double model_answer(const struct klr_model *model,
+                           const double *decision, double *probability,
+                           double *work)
+{
+    double *score = model->link && probability ? probability : work;
+    size_t best = 0;
+    answer_score(model, decision, score, work + model->k);
+    for (size_t c = 1; c < model->k; c++)
+        if (score[c] > score[best])
+            best = c;
+    return model->label[best];
+}
+
+/* Log-odds do not saturate, as probabilities do; a link may fall with the
+ * decision value somewhere, and those of several folds differ. */
+double klr_model_score(const struct klr_model *model, const double *decision)
+{
+    return model->link ? link_log_odds(model->link, *decision) : *decision;
+}
+
+double klr_decide(const struct klr_model *model, const double *cost,
+                  const double *probability)
+{
+    size_t best = 0;
+    double least = INFINITY;
+    for (size_t answer = 0; answer < model->k; answer++) {
+        double sum = 0;
+        for (size_t c = 0; c < model->k; c++)
+            sum += cost[c * model->k + answer] * probability[c];
+        if (sum < least) {
+            least = sum;
+            best = answer;
+        }
+    }
+    return model->label[best];
+}

@@ -140,7 +140,7 @@ static real together_share(const struct together *t, const real *g, size_t i,
     return (c == t->class[i]) - g[i * t->k + c] / t->cost[i];
 }
 
-/* C_i times the least p_ic, at least 0: row i can give so much to each class. */
+/* C_i times the least p_ic, at least 0: row i can give that to each class. */
 static real together_reserve(const struct together *t, const real *g, size_t i)
 {
     real least = 1;
@@ -149,7 +149,7 @@ static real together_reserve(const struct together *t, const real *g, size_t i)
     return t->cost[i] * fmaxl(least, 0);
 }
 
-/* Make the sums of g over the rows of each class 0. All rows give in proportion
+/* Make the sums of g over the rows of each class 0. Rows give in proportion
  * to what they have, so that p is no less than 0 for it, and sums over classes
  * stay as they are. */
 static void together_balance(const struct together *t, real *g)

@@ -122,8 +122,7 @@ static double softmax_losses(const struct softmax *sm, const double *u,
                              const double *rho);
 static double softmax_constant(const struct softmax *sm, bool bias);
 /* rho (columns), from which the search may start, becomes the best for u. */
-static void softmax_rho(const struct softmax *sm, const double *u,
-                        double *rho);
+static void softmax_rho(const struct softmax *sm, const double *u, double *rho);
 
 /* ---- Laplacians: see laplacian.c ---- */
 

@@ -113,8 +113,7 @@ static int softmax_finish(const struct newton *nt, size_t t,
 }
 
 static const struct newton_functions softmax_functions = {
-    softmax_primal, softmax_thresholds, softmax_gradient, NULL,
-    softmax_finish};
+    softmax_primal, softmax_thresholds, softmax_gradient, NULL, softmax_finish};
 
 /* ---- start and end ---- */
 

@@ -195,7 +195,7 @@ static int choose_size(struct subspace *s, double c, struct klr_error *err)
     if (!code)
         code = subspace_find_size(s, &size, err);
     s->m = 0;
-    s->all.rho = 0; /* as if that size had been asked for */
+    *s->all.rho = 0; /* as if that size had been asked for */
     return code ? code : subspace_make_room(s, size, err);
 }
 
@@ -208,7 +208,7 @@ static int subspace_choose(struct subspace *s, double c, struct klr_error *err)
     for (size_t q = 0; q < s->machines; q++) {
         subspace_turn(s, q);
         subspace_start(s, c);
-        s->sample.rho = s->all.rho;
+        *s->sample.rho = *s->all.rho;
         subspace_keep(s, q);
     }
     if (!code)

@@ -131,10 +131,15 @@ static bool growth_gather(const struct subspace *s, struct point_sweep *sweep,
 {
     bool whole = true;
     for (size_t q = 0; q < s->machines && whole; q += SWEEP_VECTORS) {
-        struct point_sweep_product p = {.sweep = sweep, .precision = KLR_FLOAT};
-        for (size_t v = 0; v < SWEEP_VECTORS && q + v < s->machines; v++) {
-            p.t[v] = subspace_target(s, q + v);
-            p.sum[v] = out + (q + v) * stride;
+        struct sweep_vector vector[SWEEP_VECTORS] = {{0}};
+        struct point_sweep_product p = {.sweep = sweep,
+                                        .precision = KLR_FLOAT,
+                                        .step = 1,
+                                        .vector = vector};
+        for (; p.count < SWEEP_VECTORS && q + p.count < s->machines;
+             p.count++) {
+            vector[p.count].t = subspace_target(s, q + p.count);
+            vector[p.count].sum = out + (q + p.count) * stride;
         }
         whole = point_sweep_run(&p);
     }
@@ -146,8 +151,8 @@ static bool growth_multiply(struct growth *g, struct klr_error *err, int *code)
 {
     struct subspace *s = g->s;
     struct point_sweep sweep;
-    *code = point_sweep_create(&sweep, s->problem, g->position, g->count, 0,
-                               &s->entries, err);
+    *code = point_sweep_create(&sweep, s->problem, g->position, g->count,
+                               SWEEP_VECTORS, 0, &s->entries, err);
     sweep.count = g->count;
     bool whole = !*code && growth_gather(s, &sweep, g->h, g->pitch);
     point_sweep_free(&sweep);
@@ -200,7 +205,7 @@ static void residual_task(void *context, size_t index, size_t thread)
     a *= KLR_BAND;
     b *= KLR_BAND;
     size_t rows = band_rows(g->count, a), cols = band_rows(g->count, b);
-    s->h.dense->syrk_rounded(s->m, g->x + a, g->x + b, g->pitch, rows, cols,
+    s->r.dense->syrk_rounded(s->m, g->x + a, g->x + b, g->pitch, rows, cols,
                              out);
     operator_block(s->problem->op, thread, g->position + a, rows,
                    set_of(g->range + b, cols), KLR_FLOAT, entry, KLR_BAND);
@@ -301,17 +306,16 @@ static void growth_pursue(struct growth *g, size_t wanted)
 static bool grow_fit(struct subspace *s, struct klr_error *err, int *code)
 {
     size_t wanted = GROW_SAMPLE * s->m;
-    struct point_sweep_product p = {
-        .sweep = &s->sweep, .precision = KLR_FLOAT, .v = s->v, .u = s->all.u};
+    const struct sweep_vector vector = {.v = s->v, .u = s->all.u};
     *code = subspace_draw(
         s, wanted > GROW_SAMPLE_LEAST ? wanted : GROW_SAMPLE_LEAST, err);
     if (*code || !subspace_fit_sample(s, grow_gap))
         return false;
     memcpy(s->v, s->w, s->m * sizeof *s->w);
     panels_backward(&s->r, s->v);
-    if (!point_sweep_run(&p))
+    if (!subspace_sweep(s, KLR_FLOAT, 1, &vector))
         return false;
-    s->all.rho = s->sample.rho;
+    *s->all.rho = *s->sample.rho;
     subspace_evaluate(s, &s->all);
     return true;
 }

@@ -97,7 +97,7 @@ static bool size_solve(struct sizing *z, struct klr_error *err, int *code)
     if ((*code = subspace_draw(s, sample_wanted(s->m) / 2, err)) ||
         !subspace_fit_sample(s, sample_gap))
         return false;
-    s->all.rho = s->sample.rho;
+    *s->all.rho = *s->sample.rho;
     subspace_newton(s, size_gap);
     if (clock_stopped(s->problem->clock) ||
         (*code = subspace_bound(s, false, &bound, err)))
@@ -105,7 +105,7 @@ static bool size_solve(struct sizing *z, struct klr_error *err, int *code)
     z->rest = bound.full_gap * s->objective;
     for (size_t k = 0; k < z->rows; k++) {
         size_t i = z->row[k];
-        z->loss[k] = softplus(-s->all.y[i] * (s->all.u[i] - s->all.rho));
+        z->loss[k] = softplus(-s->all.y[i] * (s->all.u[i] - *s->all.rho));
     }
     return !clock_stopped(s->problem->clock);
 }

@@ -208,7 +208,7 @@ static int subspace_choose(struct subspace *s, double c, struct klr_error *err)
     for (size_t q = 0; q < s->machines; q++) {
         subspace_turn(s, q);
         subspace_start(s, c);
-        *s->sample.rho = *s->all.rho;
+        memcpy(s->sample.rho, s->all.rho, s->columns * sizeof *s->rho);
         subspace_keep(s, q);
     }
     if (!code)

@@ -64,7 +64,11 @@ static double subspace_bytes(const struct subspace *s, size_t most)
     double n = (double)problem->n, m = (double)most, k = (double)s->columns;
     double rows =
         (double)sample_most(sample_wanted(most), s->classes, problem->n);
-    return point_sweep_bytes(problem, most, sweep_vectors(s)) +
+    double growth =
+        k > 1
+            ? point_sweep_bytes(problem, growth_candidates(most, 0), s->columns)
+            : 0;
+    return growth + point_sweep_bytes(problem, most, sweep_vectors(s)) +
            (1 + k) * (double)panels_size(most + 1) * sizeof(double) +
            rows * (m + KLR_BAND) * sizeof(float) +
            (6 + 10 * k) * n * sizeof(double) +
@@ -164,7 +168,7 @@ static int create_columns(struct subspace *s, struct klr_error *err)
     size_t k = s->columns;
     if (!(s->h = klr_zalloc(k, sizeof *s->h, err)) ||
         !(s->rho = klr_zalloc(3 * k, sizeof *s->rho, err)) ||
-        !(s->vector = klr_alloc(k, sizeof *s->vector, err)) ||
+        !(s->vector = klr_alloc(sweep_vectors(s), sizeof *s->vector, err)) ||
         !(s->draw = klr_alloc(s->classes, sizeof *s->draw, err)) ||
         !(s->part = klr_alloc(s->classes, sizeof *s->part, err)))
         return KLR_E_MEMORY;

@@ -13,7 +13,7 @@
 static solve_fn subspace_solve;
 /* Likewise for machines that share their points: params->basis in all. */
 static solve_all_fn subspace_solve_all;
-/* For a softmax, whose points are given. */
+/* For the columns of a softmax, likewise. */
 static solve_all_fn subspace_solve_softmax;
 static choose_fn subspace_choose_points;
 

@@ -92,10 +92,9 @@ static bool subspace_sweep(struct subspace *s, enum klr_precision precision,
     return point_sweep_run(&p);
 }
 
-/* u = B w, unless w is NULL, and out = B't, unless that is, of all columns. */
-static bool restricted_sweep(struct subspace *s, enum klr_precision precision,
-                             const double *w, double *u, const double *t,
-                             double *out)
+static bool subspace_multiply(struct subspace *s, enum klr_precision precision,
+                              const double *w, double *u, const double *t,
+                              double *out)
 {
     struct point_sweep_product p = {&s->sweep,  precision, s->columns,
                                     s->columns, s->vector, NULL};
@@ -126,8 +125,9 @@ static bool restricted_slope(struct subspace *s, enum klr_precision precision)
     bool curve = subspace_has_bias(s) && s->columns == 1;
     bool both = curve && precision == KLR_FLOAT;
     memset(s->bw, 0, s->m * sizeof *s->bw);
-    if (!(both ? subspace_sweep(s, precision, 2, vector)
-               : restricted_sweep(s, precision, NULL, NULL, s->all.g, s->bg)) ||
+    if (!(both
+              ? subspace_sweep(s, precision, 2, vector)
+              : subspace_multiply(s, precision, NULL, NULL, s->all.g, s->bg)) ||
         (curve && !both && !subspace_sweep(s, KLR_FLOAT, 1, vector + 1)))
         return false;
     if (both)
@@ -164,12 +164,12 @@ static bool restricted_columns(struct subspace *s, const struct fit *fit,
     bool all = fit == &s->all;
     if (!all)
         sample_values(s, s->q, u);
-    else if (!restricted_sweep(s, KLR_FLOAT, s->q, u, NULL, NULL))
+    else if (!subspace_multiply(s, KLR_FLOAT, s->q, u, NULL, NULL))
         return false;
     s->functions->bend(s, fit, u, s->dual);
     if (!all)
         sample_gather(s, s->dual, s->hq);
-    else if (!restricted_sweep(s, KLR_FLOAT, NULL, NULL, s->dual, s->hq))
+    else if (!subspace_multiply(s, KLR_FLOAT, NULL, NULL, s->dual, s->hq))
         return false;
     for (size_t k = 0; k < subspace_length(s); k++)
         s->hq[k] += s->q[k];
@@ -251,7 +251,7 @@ static bool restricted_confirm(struct subspace *s)
 {
     size_t length = subspace_length(s);
     double distance = 0;
-    if (!restricted_sweep(s, KLR_DOUBLE, s->w, s->all.u, s->dual, s->z))
+    if (!subspace_multiply(s, KLR_DOUBLE, s->w, s->all.u, s->dual, s->z))
         return false;
     for (size_t k = 0; k < length; k++)
         distance += 0.5 * (s->w[k] - s->z[k]) * (s->w[k] - s->z[k]);
@@ -287,7 +287,7 @@ static bool restricted_step(struct subspace *s, enum klr_precision precision,
     if (!subspace_direction(s, &s->all, accuracy, distance, products))
         return false;
     if (precision == KLR_DOUBLE &&
-        !restricted_sweep(s, precision, s->x, s->du, NULL, NULL))
+        !subspace_multiply(s, precision, s->x, s->du, NULL, NULL))
         return false;
     restricted_estimate(s, subspace_search(s, &s->all, s->du));
     return true;
@@ -330,7 +330,7 @@ static enum klr_status subspace_newton(struct subspace *s, double eps)
     s->gap = INFINITY;
     s->progress.target = eps;
     s->progress.violation = INFINITY;
-    if (!restricted_sweep(s, precision, s->w, s->all.u, NULL, NULL))
+    if (!subspace_multiply(s, precision, s->w, s->all.u, NULL, NULL))
         return s->problem->clock->status;
     subspace_evaluate(s, &s->all);
     for (int step = 0; step < RESTRICTED_STEPS && vain < RESTRICTED_VAIN;

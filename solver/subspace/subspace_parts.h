@@ -19,7 +19,7 @@ enum {
     SHEETS = 4,            /* of a task, and of a partial sum */
     SWEEP_VECTORS = 2,     /* of a sweep, but for columns of a softmax */
     SUBSPACE_START = 32,   /* points that growth begins with, ... */
-    SUBSPACE_OF_CLASS = 4, /* ... or so many for each of several machines */
+    SUBSPACE_OF_CLASS = 4, /* ... or so many for each of several classes */
     SUBSPACE_FEW = 512     /* points: so few have their Hessian by doubles */
 };
 
@@ -146,8 +146,7 @@ struct subspace {
     struct shared_machine *shared; /* (machines) NULL: there is one alone */
     const struct subspace_functions *functions;
     struct loss loss;
-    size_t columns;    /* of w: 1, or the classes of a softmax, whose points
-                          are given */
+    size_t columns;    /* of w: 1, or the classes of a softmax */
     size_t classes;    /* 2, or the same */
     size_t n, m, most; /* examples; points, now and at most */
     size_t *member;    /* (most) local index of the points */
@@ -163,7 +162,7 @@ struct subspace {
     double *next_rho;  /* (columns) workspace */
     struct draw *draw; /* (classes) workspace of sample_rows */
     size_t *part;      /* (classes) likewise, of subspace_draw */
-    struct sweep_vector *vector; /* (columns) workspace */
+    struct sweep_vector *vector; /* (sweep.vectors) workspace */
     double *least;               /* (most) */
     double *store;               /* the following, (columns, m) each: */
     double *w, *slope;           /* coefficients; w - B'g */
@@ -200,6 +199,10 @@ static bool subspace_fits(const struct subspace *s, size_t most);
 static size_t sample_wanted(size_t m);
 /* Where Newton's method on the sample may end. */
 static const double sample_gap = 1e-2;
+/* u = B w, unless w is NULL, and out = B't, unless that is, of all columns. */
+static bool subspace_multiply(struct subspace *s, enum klr_precision precision,
+                              const double *w, double *u, const double *t,
+                              double *out);
 /* A sweep of that many vectors, of elements side by side. */
 static bool subspace_sweep(struct subspace *s, enum klr_precision precision,
                            size_t count, const struct sweep_vector *vector);
@@ -242,7 +245,10 @@ static double share_bytes(size_t machines, size_t n, size_t most);
 /* Work on machine q, as it was kept; keep it as it is. */
 static void subspace_turn(struct subspace *s, size_t q);
 static void subspace_keep(struct subspace *s, size_t q);
-/* (n) g of machine q as it was kept, or of the only one as it is. */
+/* How many g there are that points grow for: of machines, or of columns. */
+static size_t subspace_targets(const struct subspace *s);
+/* (n) the q-th: of machine q as it was kept, or of column q as it is. Elements
+ * are s->columns apart. */
 static const double *subspace_target(const struct subspace *s, size_t q);
 
 /* ---- points: see subspace_choose.c, subspace_grow.c ---- */
@@ -261,7 +267,7 @@ static int subspace_grow(struct subspace *s, struct klr_error *err);
 /* Candidates for so many points; `least` of them where these are few. */
 static size_t growth_candidates(size_t wanted, size_t least);
 /* At most `wanted` points join, of about so many candidates, that lower
- * |(1 - Pi) sum_i g_i k_i|^2 most, summed over machines, for their g at all
+ * |(1 - Pi) sum_i g_i k_i|^2 most, summed over targets g at all
  * examples; w is 0 on them. False: few did, the others being spanned already;
  * or it was ended. */
 static bool subspace_join(struct subspace *s, size_t wanted, size_t candidates,

@@ -60,7 +60,12 @@ static void subspace_keep(struct subspace *s, size_t q)
     s->shared[q].sample_rho = *s->sample.rho;
 }
 
+static size_t subspace_targets(const struct subspace *s)
+{
+    return s->shared ? s->machines : s->columns;
+}
+
 static const double *subspace_target(const struct subspace *s, size_t q)
 {
-    return s->shared ? s->shared[q].g : s->all.g;
+    return s->shared ? s->shared[q].g : s->all.g + q;
 }

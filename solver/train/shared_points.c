@@ -16,7 +16,7 @@ static int shared_points_create(struct training *training,
     struct klr_arena *arena = &training->arena;
     size_t choices = partition->parts + 1;
     if (!training->system->choose || params->basis <= 0 ||
-        training->multiclass == KLR_OVA || partition->k == 2)
+        machines_are_classes(training->multiclass) || partition->k == 2)
         return 0;
     return KLR_TAKE(arena, training->chosen, choices, partition->n, err) &&
                    KLR_TAKE_ZERO(arena, training->is_chosen, choices, 1, err)

@@ -122,6 +122,11 @@ static double two_conjugate(const struct subspace *s, double t, double *slope)
     return sum;
 }
 
+static double two_loss_of(const struct subspace *s, size_t i)
+{
+    return softplus(-s->all.y[i] * (s->all.u[i] - *s->all.rho));
+}
+
 static void two_rounding(const struct subspace *s, double error,
                          struct certificate *c)
 {
@@ -147,5 +152,6 @@ static double two_constant(struct subspace *s)
 }
 
 static const struct subspace_functions subspace_two_classes = {
-    two_losses, two_gradient, two_weights,   two_renew,    two_bend,
-    two_follow, two_excess,   two_conjugate, two_rounding, two_constant};
+    two_losses,  two_gradient, two_weights, two_renew,
+    two_bend,    two_follow,   two_excess,  two_conjugate,
+    two_loss_of, two_rounding, two_constant};

@@ -119,6 +119,8 @@ struct subspace_functions {
     double (*excess)(const struct subspace *);
     /* Minus the part without K of D(t dual), and, of D, its slope along t. */
     double (*conjugate)(const struct subspace *, double t, double *slope);
+    /* The loss of example i over C_i. */
+    double (*loss_of)(const struct subspace *, size_t i);
     /* Rounding of decision values by `error`: see certificate.c. */
     void (*rounding)(const struct subspace *, double error,
                      struct certificate *);
@@ -288,6 +290,8 @@ static size_t sample_most(size_t wanted, size_t classes, size_t n);
 static int subspace_draw(struct subspace *s, size_t wanted,
                          struct klr_error *err);
 static void subspace_forget_sample(struct subspace *s);
+/* size (classes) of the classes. */
+static void sample_count(const struct subspace *s, size_t *size);
 /* Draw wanted[c] rows of class c, for two of y = -1 and 1, no more than there
  * are, ascending. Each stands for `share` examples of its class, unless that is
  * NULL. Returns how many they are. */

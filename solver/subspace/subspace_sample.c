@@ -66,14 +66,19 @@ static size_t sample_rows(const struct subspace *s, uint64_t random,
     return count;
 }
 
+static void sample_count(const struct subspace *s, size_t *size)
+{
+    memset(size, 0, s->classes * sizeof *size);
+    for (size_t i = 0; i < s->n; i++)
+        size[sample_class(s, i)]++;
+}
+
 /* Divide about `wanted` rows among the classes, to each half of an equal part at
  * least. */
 static void sample_divide(const struct subspace *s, size_t wanted, size_t *part)
 {
     double least = (double)wanted / (double)(SAMPLE_SHARE * s->classes);
-    memset(part, 0, s->classes * sizeof *part);
-    for (size_t i = 0; i < s->n; i++)
-        part[sample_class(s, i)]++;
+    sample_count(s, part);
     for (size_t c = 0; c < s->classes; c++) {
         double even = (double)wanted * (double)part[c] / (double)s->n;
         part[c] = (size_t)fmin(fmax(even, least), (double)part[c]);

@@ -119,9 +119,9 @@ static void dual_row(const struct subspace *s, size_t i, double t, double *p)
 {
     const struct fit *fit = &s->all;
     size_t k = s->columns, y = fit->softmax.class[i];
-    double others = 0;
+    double others = 0, cost = fit->cost[i] > 0 ? fit->cost[i] : 1;
     for (size_t c = 0; c < k; c++) {
-        p[c] = -t * s->dual[i * k + c] / fit->cost[i];
+        p[c] = -t * s->dual[i * k + c] / cost;
         others += c == y ? 0 : p[c];
     }
     p[y] = fmax(1 - others, 0);
@@ -132,13 +132,11 @@ static double softmax_follow(const struct subspace *s, double t, double *dual)
     const struct fit *fit = &s->all;
     size_t k = s->columns;
     double step = t;
-    for (size_t i = 0; i < s->n; i++)
-        for (size_t c = 0; c < k; c++) {
-            double change = dual[i * k + c] / fit->cost[i];
-            double p = fit->curve[i * k + c];
-            if (p + step * change < 0)
-                step = p / -change;
-        }
+    for (size_t e = 0; e < s->n * k; e++) {
+        double most = fit->cost[e / k] * fit->curve[e]; /* C p */
+        if (most + step * dual[e] < 0)
+            step = most / -dual[e];
+    }
     for (size_t i = 0; i < s->n; i++) {
         size_t y = fit->softmax.class[i];
         double *row = dual + i * k, others = 0;
@@ -206,6 +204,11 @@ static double softmax_conjugate(const struct subspace *s, double t,
 
 /* ---- the verdict ---- */
 
+static double softmax_loss_of(const struct subspace *s, size_t i)
+{
+    return softmax_row(&s->all.softmax, i, s->all.u, s->all.rho);
+}
+
 /* The loss of i changes by C_i d^2 / 2 at most where it was least, if all of
  * its decision values err by d. */
 static void softmax_rounding(const struct subspace *s, double error,
@@ -224,7 +227,7 @@ static double softmax_fit_constant(struct subspace *s)
 }
 
 static const struct subspace_functions subspace_softmax = {
-    softmax_fit_losses,  softmax_fit_gradient, softmax_weights,
-    softmax_renew,       softmax_bend,         softmax_follow,
-    softmax_excess,      softmax_conjugate,    softmax_rounding,
-    softmax_fit_constant};
+    softmax_fit_losses, softmax_fit_gradient, softmax_weights,
+    softmax_renew,      softmax_bend,         softmax_follow,
+    softmax_excess,     softmax_conjugate,    softmax_loss_of,
+    softmax_rounding,   softmax_fit_constant};

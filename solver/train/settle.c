@@ -130,10 +130,6 @@ static int params_check_basis(const struct klr_params *params,
         return klr_fail(err, KLR_E_USAGE,
                         "option --basis-tol: only --basis auto has a "
                         "tolerance");
-    if (params->basis == KLR_BASIS_AUTO && params->multiclass == KLR_SOFTMAX)
-        return klr_fail(err, KLR_E_USAGE,
-                        "option --basis: a softmax finds no number of points "
-                        "by itself, as auto asks; what does: ovo, ova, ddag");
     if (params->basis == KLR_BASIS_AUTO && params->basis_choice)
         return klr_fail(err, KLR_E_USAGE,
                         "option --basis-choice: --basis auto chooses points by "

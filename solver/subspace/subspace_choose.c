@@ -198,7 +198,8 @@ static int choose_size(struct subspace *s, double c, struct klr_error *err)
     if (!code)
         code = subspace_find_size(s, &size, err);
     s->m = 0;
-    *s->all.rho = 0; /* as if that size had been asked for */
+    /* As if that size had been asked for. */
+    memset(s->all.rho, 0, s->columns * sizeof *s->rho);
     return code ? code : subspace_make_room(s, size, err);
 }
 

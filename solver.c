@@ -90,8 +90,8 @@
 
 /* ---- klr in the span of few kernels ---- */
 
-#include "solver/subspace/subspace_sweep.c"  /* K of points and examples */
-#include "solver/subspace/subspace_sample.c" /* a sample, a preconditioner */
+#include "solver/subspace/subspace_sweep.c"   /* K of points and examples */
+#include "solver/subspace/subspace_sample.c"  /* a sample, a preconditioner */
 #include "solver/subspace/subspace_loss.c"    /* losses of two classes */
 #include "solver/subspace/subspace_softmax.c" /* and of a softmax */
 #include "solver/subspace/subspace_newton.c"  /* the method, the gap */

@@ -134,6 +134,12 @@ static const struct subspace_functions subspace_two_classes, subspace_softmax;
 
 enum { SUBSPACE_VECTORS = 10 };
 
+/* Draws one example from each of `wanted` equal parts of a class. */
+struct draw {
+    size_t size, wanted;
+    size_t seen, part, pick, end;
+};
+
 /* A machine of several that share their points, while others are worked on. */
 struct shared_machine {
     double *w;              /* (most) */

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The problem on a sample of the examples: B there, Newton's method with the
- * exact Hessian, whose last one preconditions that of all examples.
+ * exact Hessian, whose last one preconditions that of all examples. A softmax of
+ * k columns has a Hessian of k m rows; those of its columns alone, by the
+ * diagonal of W, precondition conjugate gradients on the sample as well. The sum
+ * of columns stays 0: their mean is taken away, on which W has no effect.
  *
  * A sample is drawn from each class by itself, one example from each of as many
  * equal parts of the class as are wanted; each stands for the examples of its
- * part. A class of few is in it whole, or makes half as much of the sample as if
- * all classes were equal.
+ * part. A class of few is in it whole, or makes half as much of the sample as
+ * if all classes were equal.
  */
 #include "solver/subspace/subspace_parts.h"
 
@@ -17,12 +20,6 @@ enum {
 };
 
 /* ---- drawing ---- */
-
-/* Draws one example from each of `wanted` equal parts of a class. */
-struct draw {
-    size_t size, wanted;
-    size_t seen, part, pick, end;
-};
 
 static bool draw_takes(struct draw *d, uint64_t *random)
 {
@@ -73,8 +70,8 @@ static void sample_count(const struct subspace *s, size_t *size)
         size[sample_class(s, i)]++;
 }
 
-/* Divide about `wanted` rows among the classes, to each half of an equal part at
- * least. */
+/* Divide about `wanted` rows among the classes, to each half of an equal part
+ * at least. */
 static void sample_divide(const struct subspace *s, size_t wanted, size_t *part)
 {
     double least = (double)wanted / (double)(SAMPLE_SHARE * s->classes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The loss of a softmax, C_i [log sum_c exp(f_ic) - f_i,y(i)] with f_ic = u_ic -
- * rho_c, and the thresholds where the sum of losses is least.
+ * The loss of a softmax, C_i [log sum_c exp(f_ic) - f_i,y(i)] with f_ic = u_ic
+ * - rho_c, and the thresholds where the sum of losses is least.
  */
 #include "solver/loss/loss.h"
 

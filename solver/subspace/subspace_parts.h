@@ -37,8 +37,8 @@ struct point_sweep {
     double *entries;         /* what was multiplied so far */
 };
 
-/* For up to `room` points and so many vectors; entries are kept in `budget` bytes where all of them
- * fit: results are the same. Free it in any case. */
+/* For up to `room` points and so many vectors; entries are kept in `budget`
+ * bytes where all of them fit: results are the same. Free it in any case. */
 static int point_sweep_create(struct point_sweep *s,
                               const struct binary_problem *problem,
                               const size_t *position, size_t room,

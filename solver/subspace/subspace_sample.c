@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The problem on a sample of the examples: B there, Newton's method with the
- * exact Hessian, whose last one preconditions that of all examples. A softmax of
- * k columns has a Hessian of k m rows; those of its columns alone, by the
- * diagonal of W, precondition conjugate gradients on the sample as well. The sum
- * of columns stays 0: their mean is taken away, on which W has no effect.
+ * exact Hessian, whose last one preconditions that of all examples. A softmax
+ * of k columns has a Hessian of k m rows; those of its columns alone, by the
+ * diagonal of W, precondition conjugate gradients on the sample as well. The
+ * sum of columns stays 0: their mean is taken away, on which W has no effect.
  *
  * A sample is drawn from each class by itself, one example from each of as many
  * equal parts of the class as are wanted; each stands for the examples of its

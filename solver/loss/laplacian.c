@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Laplacians of graphs, factored without subtractions, as stars that become
- * meshes (Grassmann, Taksar & Heyman 1985), so that columns of tiny weights keep
- * all digits.
+ * meshes (Grassmann, Taksar & Heyman 1985), so that columns of tiny weights
+ * keep all digits.
  */
 #include "solver/loss/loss.h"
 

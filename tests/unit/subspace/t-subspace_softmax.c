@@ -175,6 +175,53 @@ static long double judge_found(const struct judge *j, double *const *beta,
 
 /* ---- the solver's own interface ---- */
 
+/* The machines of a softmax, and what they refer to. */
+struct machines {
+    struct klr_params params;
+    struct klr_operator op;
+    struct klr_pool *pool;
+    struct klr_range all;
+    struct clock clock;
+    struct binary_problem problem[CLASSES];
+    double y[CLASSES][MOST], weight[MOST];
+};
+
+static void machines_create(struct machines *w, const struct sample *s,
+                            const struct klr_params *given, size_t classes,
+                            const bool *points)
+{
+    struct klr_features x = problem_features(&s->problem);
+    struct klr_error err;
+    *w = (struct machines){.params = params_settle(given), .all = {0, x.n}};
+    struct klr_kernel kernel = params_kernel(&w->params, FEATURES);
+    clock_start(&w->clock, 1);
+    if (klr_pool_create(&w->pool, 2, &err) ||
+        operator_create(&w->op, &kernel, &x, NULL, w->pool, 0, &err))
+        printf("Bail out! %s\n", err.message);
+    for (size_t c = 0; c < classes; c++) {
+        w->problem[c] = (struct binary_problem){.op = &w->op,
+                                                .set = set_of(&w->all, 1),
+                                                .n = x.n,
+                                                .y = w->y[c],
+                                                .weight = w->weight,
+                                                .given = points,
+                                                .params = &w->params,
+                                                .clock = &w->clock,
+                                                .whole = true};
+        for (size_t i = 0; i < x.n; i++) {
+            w->y[c][i] = s->label[i] == (double)c ? 1 : -1;
+            w->weight[i] = given->example_weight ? given->example_weight[i] : 1;
+        }
+    }
+    clock_next(&w->clock, classes, x.n);
+}
+
+static void machines_free(struct machines *w)
+{
+    operator_free(&w->op);
+    klr_pool_free(w->pool);
+}
+
 struct found {
     struct solution first; /* of the report of all */
     double store[CLASSES][MOST], rho[CLASSES];
@@ -185,47 +232,21 @@ static void solve_columns(const struct sample *s,
                           const struct klr_params *given, size_t classes,
                           const bool *points, struct found *found)
 {
-    const struct klr_params params = params_settle(given);
-    struct klr_features x = problem_features(&s->problem);
-    struct klr_kernel kernel = params_kernel(&params, FEATURES);
-    struct klr_range all = {0, x.n};
-    struct klr_operator op;
-    struct klr_pool *pool;
+    static struct machines w;
     struct klr_error err;
-    struct clock clock;
-    struct binary_problem problem[CLASSES];
     struct solution solution[CLASSES] = {{0}}, *each[CLASSES];
-    static double y[CLASSES][MOST], weight[MOST];
-    clock_start(&clock, 1);
-    if (klr_pool_create(&pool, 2, &err) ||
-        operator_create(&op, &kernel, &x, NULL, pool, 0, &err))
-        printf("Bail out! %s\n", err.message);
+    machines_create(&w, s, given, classes, points);
     for (size_t c = 0; c < classes; c++) {
-        problem[c] = (struct binary_problem){.op = &op,
-                                             .set = set_of(&all, 1),
-                                             .n = x.n,
-                                             .y = y[c],
-                                             .weight = weight,
-                                             .given = points,
-                                             .params = &params,
-                                             .clock = &clock,
-                                             .whole = true};
-        for (size_t i = 0; i < x.n; i++) {
-            y[c][i] = s->label[i] == (double)c ? 1 : -1;
-            weight[i] = params.example_weight ? params.example_weight[i] : 1;
-        }
         found->beta[c] = found->store[c];
         solution[c].beta = found->store[c];
         each[c] = &solution[c];
     }
-    clock_next(&clock, classes, x.n);
-    if (subspace_solve_softmax(problem, classes, each, &err))
+    if (subspace_solve_softmax(w.problem, classes, each, &err))
         printf("Bail out! %s\n", err.message);
     for (size_t c = 0; c < classes; c++)
         found->rho[c] = solution[c].rho;
     found->first = solution[0];
-    operator_free(&op);
-    klr_pool_free(pool);
+    machines_free(&w);
 }
 
 /* ---- tests ---- */
@@ -306,6 +327,102 @@ static void test_solutions(void)
         snprintf(name, sizeof name, "%zu classes, weights, no bias", k);
         check(&s, &params, k, name);
     }
+}
+
+/* -1/2 g'K_NM K_MM^-1 K_MN g of a column (n; k). */
+static long double judge_form(const struct judge *j, const double *g)
+{
+    static long double matrix[POINTS][POINTS];
+    long double v[POINTS] = {0}, solved[POINTS], sum = 0;
+    for (size_t a = 0; a < j->m; a++) {
+        for (size_t i = 0; i < j->n; i++)
+            v[a] += j->kernel[i][a] * g[i * j->k];
+        solved[a] = v[a];
+        for (size_t b = 0; b < j->m; b++)
+            matrix[a][b] = j->kernel[j->points[a]][b];
+    }
+    eliminate(j->m, POINTS, *matrix, 1, solved);
+    for (size_t a = 0; a < j->m; a++)
+        sum -= 0.5L * v[a] * solved[a];
+    return sum;
+}
+
+/* D of dual (n, k), from the definition; *least becomes the least of its
+ * probabilities, *sum the largest sum of a column or row. */
+static long double judge_dual(const struct judge *j, const double *dual,
+                              long double *least, long double *sum)
+{
+    long double value = 0, column[CLASSES] = {0};
+    *least = INFINITY;
+    *sum = 0;
+    for (size_t c = 0; c < j->k; c++)
+        value += judge_form(j, dual + c);
+    for (size_t i = 0; i < j->n; i++) {
+        long double row = 0;
+        for (size_t c = 0; c < j->k; c++) {
+            long double g = dual[i * j->k + c];
+            long double p = (c == j->class[i]) - g / j->cost[i];
+            value -= p > 0 ? j->cost[i] * p * logl(p) : 0;
+            *least = fminl(*least, p);
+            row += g;
+            column[c] += g;
+        }
+        *sum = fmaxl(*sum, fabsl(row));
+    }
+    for (size_t c = 0; c < j->k; c++)
+        *sum = fmaxl(*sum, fabsl(column[c]));
+    return value;
+}
+
+/* The coefficients of all columns, as a subspace has them. */
+static void found_take(struct found *found, const struct subspace *sub)
+{
+    *found = (struct found){0};
+    for (size_t c = 0; c < sub->columns; c++) {
+        double *v = sub->v;
+        memcpy(v, sub->w + c * sub->m, sub->m * sizeof *v);
+        panels_backward(&sub->r, v);
+        for (size_t k = 0; k < sub->m; k++)
+            found->store[c][sub->member[k]] = v[k];
+        found->beta[c] = found->store[c];
+        found->rho[c] = sub->all.rho[c];
+    }
+}
+
+/* Where the solver ends early, the point of its dual is feasible, and the gap
+ * that it tells is that of the definition. */
+static void test_gap(size_t classes, double cost, double eps)
+{
+    static struct machines w;
+    static struct judge j;
+    static struct sample s;
+    static struct found found;
+    struct klr_params params = basis_params(cost, 0);
+    bool points[MOST];
+    struct subspace sub;
+    struct klr_error err;
+    long double least, sum;
+    double off;
+    sample_classes(&s, ROWS, classes);
+    choose(ROWS, points);
+    machines_create(&w, &s, &params, classes, points);
+    if (subspace_begin(&sub, w.problem, 1, classes, &err) ||
+        subspace_draw(&sub, ROWS, &err))
+        printf("Bail out! %s\n", err.message);
+    subspace_fit_sample(&sub, 0.5);
+    subspace_newton(&sub, eps);
+    found_take(&found, &sub);
+    judge_make(&j, &s, &params, classes, found.beta);
+    long double dual = judge_dual(&j, sub.dual, &least, &sum);
+    long double primal = judge_found(&j, found.beta, found.rho, &off);
+    double gap = (double)((primal - dual) / primal);
+    ok(least >= 0 && sum < 1e-9L * (long double)cost * ROWS,
+       "%zu classes, C = %g: a point of the dual, sums %.2Lg", classes, cost,
+       sum);
+    ok(gap > 0 && fabs(gap - sub.gap) < 1e-3 * gap + 1e-11,
+       "... whose gap is told, %.6g: %.6g", gap, sub.gap);
+    subspace_free(&sub);
+    machines_free(&w);
 }
 
 /* Two columns: f_1 - f_2 = 2 K b_1 - (rho_1 - rho_2), and twice the objective
@@ -401,6 +518,9 @@ static void test_bound(void)
 int main(void)
 {
     test_solutions();
+    for (size_t k = 2; k <= CLASSES; k++)
+        for (double cost = 0.1; cost < 2000; cost *= 10)
+            test_gap(k, cost, 0.1);
     test_two_classes(false);
     test_two_classes(true);
     test_all_points();

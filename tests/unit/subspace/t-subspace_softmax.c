@@ -303,6 +303,7 @@ static void check(const struct sample *s, const struct klr_params *params,
            first->dual <= least * (1 + 1e-12),
        "%s: objectives as reported, %.9g", name, is);
     ok(off < 1e-3, "%s: probabilities are off by %.2g", name, off);
+    ok(first->basis.passes <= 30, "%s: %g passes", name, first->basis.passes);
 }
 
 static void test_solutions(void)

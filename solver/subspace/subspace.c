@@ -51,7 +51,7 @@ static size_t points_most(const struct binary_problem *problem)
     return most < problem->n ? most : problem->n;
 }
 
-/* Of a sweep, at most. */
+/* Vectors that a sweep has at most. */
 static size_t sweep_vectors(const struct subspace *s)
 {
     return s->columns > SWEEP_VECTORS ? s->columns : SWEEP_VECTORS;
@@ -162,7 +162,7 @@ static int subspace_make_room(struct subspace *s, size_t most,
     return code;
 }
 
-/* What there is for each column or class. */
+/* Arrays of columns or classes. */
 static int create_columns(struct subspace *s, struct klr_error *err)
 {
     size_t k = s->columns;
@@ -182,7 +182,7 @@ static int create_columns(struct subspace *s, struct klr_error *err)
     return 0;
 }
 
-/* What there is for each example. */
+/* Arrays of examples. */
 static int create_examples(struct subspace *s, struct klr_error *err)
 {
     const struct binary_problem *problem = s->problem;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Newton's method on all examples, with the Hessian of the sample as its
- * preconditioner. rho is always the best for w, so that sum g = 0, and
+ * preconditioner; of several columns see subspace_softmax.c. rho is always the
+ * best for w, so that sum g = 0, and
  *
  *   slope r = w - B'g,   H = I + B'(W - W 1 1'W / 1'W 1) B.
  *

@@ -114,7 +114,7 @@ struct subspace_functions {
                  double *t);
     /* dual = g - s dual for the largest s <= t that is feasible; returns s. */
     double (*follow)(const struct subspace *, double t, double *dual);
-    /* What the losses at all examples are above the dual's, with |rho' sum
+    /* How far the losses at all examples are above the dual's, with |rho' sum
      * dual|. */
     double (*excess)(const struct subspace *);
     /* Minus the part without K of D(t dual), and, of D, its slope along t. */

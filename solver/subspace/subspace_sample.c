@@ -262,7 +262,7 @@ static void hessian_finish(struct subspace *s, struct panels *h)
     }
 }
 
-/* Of one column, by the weights in sample.next. */
+/* The Hessian of one column, by the weights in sample.next; factored. */
 static bool sample_hessian(struct subspace *s, size_t c)
 {
     struct klr_pool *pool = s->problem->op->pool;

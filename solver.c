@@ -34,9 +34,11 @@
 
 /* ---- losses ---- */
 
-#include "solver/loss/link.c"     /* the logistic function; links */
-#include "solver/loss/coupling.c" /* pairwise probabilities put together */
-#include "solver/loss/loss.c"     /* losses, their conjugates, the threshold */
+#include "solver/loss/link.c"      /* the logistic function; links */
+#include "solver/loss/coupling.c"  /* pairwise probabilities put together */
+#include "solver/loss/loss.c"      /* losses, their conjugates, the threshold */
+#include "solver/loss/laplacian.c" /* graphs of classes */
+#include "solver/loss/softmax_loss.c" /* the loss of a softmax, thresholds */
 
 /* ---- K times vectors ---- */
 
@@ -104,9 +106,11 @@
 
 /* ---- klr in the span of few kernels ---- */
 
-#include "solver/subspace/subspace_sweep.c"  /* K of points and examples */
-#include "solver/subspace/subspace_sample.c" /* a sample, a preconditioner */
-#include "solver/subspace/subspace_newton.c" /* the method, the gap */
+#include "solver/subspace/subspace_sweep.c"   /* K of points and examples */
+#include "solver/subspace/subspace_sample.c"  /* a sample, a preconditioner */
+#include "solver/subspace/subspace_loss.c"    /* losses of two classes */
+#include "solver/subspace/subspace_softmax.c" /* and of a softmax */
+#include "solver/subspace/subspace_newton.c"  /* the method, the gap */
 #include "solver/subspace/subspace_share.c"  /* machines with the same points */
 #include "solver/subspace/subspace_grow.c"   /* points by growing */
 #include "solver/subspace/subspace_bound.c"  /* the gap to all points */

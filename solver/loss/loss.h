@@ -92,4 +92,44 @@ static double link_slope(const struct link *link, double f);
  * (k + 1)^2 + (k + 1) elements. */
 static void couple_pairwise(size_t k, const double *r, double *p, double *work);
 
+/* ---- the loss of a softmax: see softmax_loss.c ---- */
+
+/* The losses of n examples, of decision values u - 1 rho', u (n, columns). */
+struct softmax {
+    size_t n, columns;
+    const double *cost;          /* (n) C_i, the caller's */
+    size_t *class;               /* (n) the column of y(i) */
+    double *p;                   /* (columns) probabilities */
+    double *slope, *step, *best; /* (columns) workspace of softmax_rho */
+    double *w;                   /* (columns, columns) likewise */
+};
+
+/* All but the costs; free it in any case. */
+static int softmax_create(struct softmax *sm, size_t n, size_t columns,
+                          struct klr_error *err);
+static void softmax_free(struct softmax *sm);
+/* Examples with y > 0 are of class c. */
+static void softmax_set_class(const struct softmax *sm, size_t c,
+                              const double *y);
+/* p of example i; returns its loss over C_i. */
+static double softmax_row(const struct softmax *sm, size_t i, const double *u,
+                          const double *rho);
+/* [c = y(i)] - p_c, without cancellation. */
+static double softmax_residual(const struct softmax *sm, size_t i, size_t c);
+/* Their sum; the same with the best constant probabilities, which are the
+ * shares of the classes in the costs, or equal ones without a bias. */
+static double softmax_losses(const struct softmax *sm, const double *u,
+                             const double *rho);
+static double softmax_constant(const struct softmax *sm, bool bias);
+/* rho (columns), from which the search may start, becomes the best for u. */
+static void softmax_rho(const struct softmax *sm, const double *u, double *rho);
+
+/* ---- Laplacians: see laplacian.c ---- */
+
+/* Factor in place the Laplacian of a graph of k nodes with the symmetric
+ * weights w (k, k) >= 0, whose diagonal is ignored; then solve with it. x (k),
+ * of sum 0, becomes the solution of sum 0, which is 0 at isolated nodes. */
+static void laplacian_factor(size_t k, double *w);
+static void laplacian_solve(size_t k, const double *w, double *x);
+
 #endif

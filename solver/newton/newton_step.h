@@ -41,12 +41,6 @@ static double coupled_weight(size_t k, const double *s, double cost, size_t c);
 /* Operations so far. */
 static double coupled_flops(const struct coupled *m);
 
-/* Factor in place the Laplacian of a graph of k nodes with the symmetric
- * weights w (k, k) >= 0, whose diagonal is ignored; then solve with it. x (k),
- * of sum 0, becomes the solution of sum 0, which is 0 at isolated nodes. */
-static void laplacian_factor(size_t k, double *w);
-static void laplacian_solve(size_t k, const double *w, double *x);
-
 /* ---- the step: see newton_step.c ---- */
 
 struct direction {

@@ -51,15 +51,27 @@ static size_t points_most(const struct binary_problem *problem)
     return most < problem->n ? most : problem->n;
 }
 
+/* Vectors that a sweep has at most. */
+static size_t sweep_vectors(const struct subspace *s)
+{
+    return s->columns > SWEEP_VECTORS ? s->columns : SWEEP_VECTORS;
+}
+
 /* All that is allocated, but for entries of K that are kept. */
 static double subspace_bytes(const struct subspace *s, size_t most)
 {
     const struct binary_problem *problem = s->problem;
-    double n = (double)problem->n, m = (double)most;
-    double rows = (double)sample_most(sample_wanted(most), problem->n);
-    return point_sweep_bytes(problem, most) +
-           2 * (double)panels_size(most + 1) * sizeof(double) +
-           rows * (m + KLR_BAND) * sizeof(float) + 16 * n * sizeof(double) +
+    double n = (double)problem->n, m = (double)most, k = (double)s->columns;
+    double rows =
+        (double)sample_most(sample_wanted(most), s->classes, problem->n);
+    double growth =
+        k > 1
+            ? point_sweep_bytes(problem, growth_candidates(most, 0), s->columns)
+            : 0;
+    return growth + point_sweep_bytes(problem, most, sweep_vectors(s)) +
+           (1 + k) * (double)panels_size(most + 1) * sizeof(double) +
+           rows * (m + KLR_BAND) * sizeof(float) +
+           (6 + 10 * k) * n * sizeof(double) +
            share_bytes(s->machines, problem->n, most) +
            (problem->params->loo ? leave_out_bytes(problem, most) : 0);
 }
@@ -73,17 +85,20 @@ static bool subspace_fits(const struct subspace *s, size_t most)
 /* The vectors; w stays as far as there are points. */
 static int room_vectors(struct subspace *s, size_t most, struct klr_error *err)
 {
-    double **vector[SUBSPACE_VECTORS] = {&s->w,  &s->slope, &s->bg,   &s->bw,
-                                         &s->x,  &s->rest,  &s->z,    &s->q,
-                                         &s->hq, &s->v,     &s->least};
-    size_t length = panels_bands(most + 1) * KLR_BAND;
+    double **vector[SUBSPACE_VECTORS] = {&s->w,  &s->slope, &s->bg, &s->bw,
+                                         &s->x,  &s->rest,  &s->z,  &s->q,
+                                         &s->hq, &s->v};
+    size_t length = panels_bands(most + 1) * KLR_BAND * s->columns;
     double *store = klr_zalloc(SUBSPACE_VECTORS * length, sizeof(double), err);
-    if (!store)
-        return KLR_E_MEMORY;
-    if (s->store)
-        memcpy(store, s->w, s->m * sizeof *store);
+    double *least = klr_alloc(most + 1, sizeof *least, err);
+    klr_free(s->least);
+    s->least = least;
+    if (s->store && store)
+        memcpy(store, s->w, subspace_length(s) * sizeof *store);
     klr_free(s->store);
     s->store = store;
+    if (!store || !least)
+        return KLR_E_MEMORY;
     for (size_t i = 0; i < SUBSPACE_VECTORS; i++)
         *vector[i] = store + i * length;
     return 0;
@@ -114,10 +129,14 @@ static int room_triangles(struct subspace *s, size_t most,
         memcpy(r, s->r.value, panels_size(s->m) * sizeof *r);
     klr_free(s->r.value);
     s->r.value = r;
-    klr_free(s->h.value);
     s->have_h = false;
-    s->h.value = klr_alloc(panels_size(most + 1), sizeof *s->h.value, err);
-    return s->h.value ? 0 : KLR_E_MEMORY;
+    for (size_t c = 0; c < s->columns; c++) {
+        klr_free(s->h[c].value);
+        s->h[c].value = klr_alloc(panels_size(most + 1), sizeof *r, err);
+        if (!s->h[c].value)
+            return KLR_E_MEMORY;
+    }
+    return 0;
 }
 
 static int subspace_make_room(struct subspace *s, size_t most,
@@ -137,42 +156,79 @@ static int subspace_make_room(struct subspace *s, size_t most,
         return code;
     s->most = most;
     code = point_sweep_create(&s->sweep, s->problem, s->position, most,
-                              budget - fmax(need, 0), &s->entries, err);
+                              sweep_vectors(s), budget - fmax(need, 0),
+                              &s->entries, err);
     s->sweep.count = s->m;
     return code;
 }
 
-static int subspace_create(struct subspace *s,
-                           const struct binary_problem *problem,
-                           size_t machines, struct klr_error *err)
+/* Arrays of columns or classes. */
+static int create_columns(struct subspace *s, struct klr_error *err)
 {
-    size_t n = problem->n, i = 0;
-    *s = (struct subspace){.problem = problem,
-                           .machines = machines,
-                           .n = n,
-                           .tolerance = pivot_tolerance(problem)};
-    s->excess = s->excess_error = NAN;
-    s->r.pool = s->h.pool = problem->op->pool;
-    s->r.dense = s->h.dense = klr_dense();
-    int code = subspace_make_room(s, points_most(problem), err);
-    if (!code)
-        code = fit_create(&s->all, n, err);
-    if (code || (code = subspace_share(s, problem, machines, err)))
+    size_t k = s->columns;
+    if (!(s->h = klr_zalloc(k, sizeof *s->h, err)) ||
+        !(s->rho = klr_zalloc(3 * k, sizeof *s->rho, err)) ||
+        !(s->vector = klr_alloc(sweep_vectors(s), sizeof *s->vector, err)) ||
+        !(s->draw = klr_alloc(s->classes, sizeof *s->draw, err)) ||
+        !(s->part = klr_alloc(s->classes, sizeof *s->part, err)))
+        return KLR_E_MEMORY;
+    s->all.rho = s->rho;
+    s->sample.rho = s->rho + k;
+    s->next_rho = s->rho + 2 * k;
+    s->r.pool = s->problem->op->pool;
+    s->r.dense = klr_dense();
+    for (size_t c = 0; c < k; c++)
+        s->h[c] = s->r;
+    return 0;
+}
+
+/* Arrays of examples. */
+static int create_examples(struct subspace *s, struct klr_error *err)
+{
+    const struct binary_problem *problem = s->problem;
+    size_t n = s->n, k = s->columns, i = 0;
+    int code = fit_create(&s->all, n, k, err);
+    if (code)
         return code;
     if (!(s->place = klr_alloc(n, sizeof *s->place, err)) ||
         !(s->diagonal = klr_alloc(n, sizeof *s->diagonal, err)) ||
-        !(s->du = klr_alloc(n, sizeof *s->du, err)) ||
-        !(s->dual = klr_alloc(n, sizeof *s->dual, err)))
+        !(s->sample_column = klr_alloc(n, sizeof(double), err)) ||
+        !(s->du = klr_alloc(n, k * sizeof *s->du, err)) ||
+        !(s->dual = klr_alloc(n, k * sizeof *s->dual, err)))
         return KLR_E_MEMORY;
     for (size_t r = 0; r < problem->set.count; r++)
         for (size_t p = problem->set.range[r].begin;
              p < problem->set.range[r].end; p++)
             s->place[i++] = p;
     memcpy(s->all.y, problem->y, n * sizeof *s->all.y);
+    for (size_t c = 0; c < k && k > 1; c++)
+        softmax_set_class(&s->all.softmax, c, problem[c].y);
     operator_diagonal(problem->op, problem->set, s->diagonal);
     for (i = 0; i < n; i++)
         s->size = fmax(s->size, fabs(s->diagonal[i]));
     return 0;
+}
+
+static int subspace_create(struct subspace *s,
+                           const struct binary_problem *problem,
+                           size_t machines, size_t columns,
+                           struct klr_error *err)
+{
+    *s = (struct subspace){.problem = problem,
+                           .functions = columns > 1 ? &subspace_softmax
+                                                    : &subspace_two_classes,
+                           .machines = machines,
+                           .columns = columns,
+                           .classes = columns > 1 ? columns : 2,
+                           .n = problem->n,
+                           .tolerance = pivot_tolerance(problem)};
+    s->excess = s->excess_error = NAN;
+    int code = create_columns(s, err);
+    if (!code)
+        code = subspace_make_room(s, points_most(problem), err);
+    if (!code)
+        code = create_examples(s, err);
+    return code ? code : subspace_share(s, problem, machines, err);
 }
 
 static void subspace_free(struct subspace *s)
@@ -185,7 +241,15 @@ static void subspace_free(struct subspace *s)
     klr_free(s->place);
     klr_free(s->diagonal);
     klr_free(s->r.value);
-    klr_free(s->h.value);
+    for (size_t c = 0; c < s->columns && s->h; c++)
+        klr_free(s->h[c].value);
+    klr_free(s->h);
+    klr_free(s->rho);
+    klr_free(s->vector);
+    klr_free(s->draw);
+    klr_free(s->part);
+    klr_free(s->least);
+    klr_free(s->sample_column);
     klr_free(s->du);
     klr_free(s->dual);
     klr_free(s->store);
@@ -199,88 +263,72 @@ static void subspace_start(struct subspace *s, double c)
     s->loss = loss_of(s->problem->params, c);
     for (size_t i = 0; i < s->n; i++)
         s->all.cost[i] = c * s->problem->weight[i];
-    memset(s->all.u, 0, s->n * sizeof *s->all.u);
+    memset(s->all.u, 0, s->n * s->columns * sizeof *s->all.u);
     subspace_evaluate(s, &s->all);
     s->objective = s->gap = NAN;
     s->progress.iterations = 0;
 }
 
-/* Rounding of decision values by `error`: how much it may add to the gap, and
- * how far it blurs the objective: see certificate.c. */
-static void subspace_rounding(const struct subspace *s, double error,
-                              struct certificate *c)
+/* beta = R^-1 w on the points, and rho, of column c. */
+static void finish_column(struct subspace *s, size_t c, enum klr_status status,
+                          struct solution *solution)
 {
-    double squares = 0;
-    for (size_t i = 0; i < s->n; i++) {
-        double z = s->all.y[i] * (s->all.u[i] - s->all.rho);
-        double cost = s->all.cost[i], alpha = fabs(s->dual[i]);
-        double low = loss_excess(&s->loss, alpha, z - error, cost);
-        double high = loss_excess(&s->loss, alpha, z + error, cost);
-        double off = loss_value(&s->loss, z - error, cost) -
-                     loss_value(&s->loss, z + error, cost);
-        c->effect += fmax(low, high) - loss_excess(&s->loss, alpha, z, cost);
-        squares += 0.25 * off * off;
-    }
-    c->blur = sqrt(squares);
-}
-
-static double subspace_constant(struct subspace *s)
-{
-    memset(s->du, 0, s->n * sizeof *s->du);
-    double rho = subspace_has_bias(s)
-                     ? best_rho(&s->loss, s->n, s->all.y, s->all.cost, s->du, 0)
-                     : 0;
-    return losses_sum(&s->loss, s->n, s->all.y, s->all.cost, s->du, rho);
-}
-
-/* beta = R^-1 w on the points, and the verdict. */
-static void subspace_finish(struct subspace *s, enum klr_status status,
-                            struct solution *solution)
-{
-    const struct binary_problem *problem = s->problem;
-    bool known = isfinite(s->objective);
-    struct certificate c = {.primal = s->objective,
-                            .gap = s->gap * s->objective,
-                            .target = problem->params->eps * s->objective,
-                            .constant = INFINITY,
-                            .asked = true};
+    const double *rho = isfinite(s->objective) ? s->all.rho : s->sample.rho;
     *solution = (struct solution){.beta = solution->beta,
-                                  .rho = known ? s->all.rho : s->sample.rho,
+                                  .rho = rho[c],
                                   .status = status,
-                                  .iterations = s->progress.iterations,
-                                  .flops = s->flops,
                                   .fall = NAN,
                                   .shift = solution->shift,
-                                  .size = s->size,
                                   .precision = KLR_DOUBLE};
-    memcpy(s->v, s->w, s->m * sizeof *s->w);
+    memcpy(s->v, s->w + c * s->m, s->m * sizeof *s->w);
     panels_backward(&s->r, s->v);
     memset(solution->beta, 0, s->n * sizeof *solution->beta);
     for (size_t k = 0; k < s->m; k++)
         solution->beta[s->member[k]] = s->v[k];
-    if (known && status < KLR_TIME_LIMIT) {
-        c.constant = subspace_constant(s);
-        subspace_rounding(
-            s, decision_rounding(problem, solution->beta, s->size, KLR_DOUBLE),
-            &c);
+}
+
+/* All columns at the t-th C, and the verdict, with the first one's. */
+static void subspace_finish(struct subspace *s, enum klr_status status,
+                            size_t t, struct solution *const *solution)
+{
+    const struct binary_problem *problem = s->problem;
+    struct solution *first = &solution[0][t];
+    double error = 0;
+    struct certificate certificate = {.primal = s->objective,
+                                      .gap = s->gap * s->objective,
+                                      .target =
+                                          problem->params->eps * s->objective,
+                                      .constant = INFINITY,
+                                      .asked = true};
+    for (size_t c = 0; c < s->columns; c++) {
+        finish_column(s, c, status, &solution[c][t]);
+        error = fmax(error, decision_rounding(problem, solution[c][t].beta,
+                                              s->size, KLR_DOUBLE));
     }
-    certify(solution, &c);
+    first->iterations = s->progress.iterations;
+    first->flops = s->flops;
+    first->size = s->size;
+    if (isfinite(s->objective) && status < KLR_TIME_LIMIT) {
+        certificate.constant = s->functions->constant(s);
+        s->functions->rounding(s, error, &certificate);
+    }
+    certify(first, &certificate);
 }
 
 /* ---- the method ---- */
 
-/* At one C, from w on. */
-static int subspace_at(struct subspace *s, double c, struct solution *solution,
-                       struct klr_error *err)
+/* At the t-th C, from w on. */
+static int subspace_at(struct subspace *s, size_t t,
+                       struct solution *const *solution, struct klr_error *err)
 {
     const struct klr_params *params = s->problem->params;
     struct klr_basis_report report = {.full_gap = NAN, .full_gap_error = NAN};
     double entries = s->entries, own = (double)s->n * (double)s->m;
     enum klr_status status = s->problem->clock->status;
-    subspace_start(s, c);
+    subspace_start(s, params->cost.value[t]);
     s->hessians = 0;
     if (!status && subspace_fit_sample(s, sample_gap)) {
-        s->all.rho = s->sample.rho;
+        memcpy(s->all.rho, s->sample.rho, s->columns * sizeof *s->rho);
         status = subspace_newton(s, params->eps);
     } else if (!status) {
         status = s->problem->clock->status;
@@ -301,19 +349,20 @@ static int subspace_at(struct subspace *s, double c, struct solution *solution,
         code = subspace_bound(s, params->basis_bound == KLR_BOUND_EXACT,
                               &report, err);
     s->progress.phase = "leave-one-out";
-    if (!code && solution->shift)
-        code = subspace_leave_out(s, solution->shift, err);
+    if (!code && solution[0][t].shift)
+        code = subspace_leave_out(s, solution[0][t].shift, err);
     s->progress.phase = NULL;
     if (!code)
-        subspace_finish(s, gravest(status, s->problem->clock->status),
+        subspace_finish(s, gravest(status, s->problem->clock->status), t,
                         solution);
-    solution->basis = report;
+    solution[0][t].basis = report;
     return code;
 }
 
 /* At each C, from the w of the points' growth on. */
 static int subspace_path(struct subspace *s, size_t q,
-                         struct solution *solution, struct klr_error *err)
+                         struct solution *const *solution,
+                         struct klr_error *err)
 {
     const struct klr_reals *cost = &s->problem->params->cost;
     subspace_turn(s, q);
@@ -321,7 +370,7 @@ static int subspace_path(struct subspace *s, size_t q,
     for (size_t t = 0; t < cost->count && !code; t++) {
         clock_path(s->problem->clock, q * cost->count + t,
                    s->machines * cost->count);
-        code = subspace_at(s, cost->value[t], &solution[t], err);
+        code = subspace_at(s, t, solution, err);
     }
     return code;
 }
@@ -329,10 +378,11 @@ static int subspace_path(struct subspace *s, size_t q,
 /* The points, at the middle C. */
 static int subspace_begin(struct subspace *s,
                           const struct binary_problem *problems,
-                          size_t machines, struct klr_error *err)
+                          size_t machines, size_t columns,
+                          struct klr_error *err)
 {
     const struct klr_reals *cost = &problems->params->cost;
-    int code = subspace_create(s, problems, machines, err);
+    int code = subspace_create(s, problems, machines, columns, err);
     s->progress.phase = "points";
     if (!code)
         code = subspace_choose(s, cost->value[cost->count / 2], err);
@@ -346,7 +396,7 @@ static int subspace_choose_points(const struct binary_problem *problems,
                                   struct klr_error *err)
 {
     struct subspace s;
-    int code = subspace_begin(&s, problems, machines, err);
+    int code = subspace_begin(&s, problems, machines, 1, err);
     memset(chosen, 0, problems->n * sizeof *chosen);
     for (size_t k = 0; k < s.m && !code; k++)
         chosen[s.member[k]] = true;
@@ -360,9 +410,9 @@ static int subspace_solve_all(const struct binary_problem *problems,
                               struct klr_error *err)
 {
     struct subspace s;
-    int code = subspace_begin(&s, problems, machines, err);
+    int code = subspace_begin(&s, problems, machines, 1, err);
     for (size_t q = 0; q < machines && !code; q++) {
-        code = subspace_path(&s, q, solution[q], err);
+        code = subspace_path(&s, q, solution + q, err);
         s.chosen_entries = s.flops = 0; /* of the first machine's report */
     }
     subspace_free(&s);
@@ -373,4 +423,17 @@ static int subspace_solve(const struct binary_problem *problem,
                           struct solution *solution, struct klr_error *err)
 {
     return subspace_solve_all(problem, 1, &solution, err);
+}
+
+static int subspace_solve_softmax(const struct binary_problem *problems,
+                                  size_t columns,
+                                  struct solution *const *solution,
+                                  struct klr_error *err)
+{
+    struct subspace s;
+    int code = subspace_begin(&s, problems, 1, columns, err);
+    if (!code)
+        code = subspace_path(&s, 0, solution, err);
+    subspace_free(&s);
+    return code;
 }

@@ -13,6 +13,8 @@
 static solve_fn subspace_solve;
 /* Likewise for machines that share their points: params->basis in all. */
 static solve_all_fn subspace_solve_all;
+/* For the columns of a softmax, likewise. */
+static solve_all_fn subspace_solve_softmax;
 static choose_fn subspace_choose_points;
 
 /* The rest of an expansion f = sum_i beta_i k_i on few of its kernels. */

@@ -18,47 +18,76 @@ struct bound {
     struct subspace *s;
     size_t position[BOUND_ROWS], row[BOUND_ROWS];
     double times[BOUND_ROWS]; /* a row was drawn, or |g_i| */
-    double q[BOUND_ROWS];
+    double size[BOUND_ROWS];  /* |g_i|, summed over columns */
+    double *q;                /* (columns, BOUND_ROWS) */
     size_t count;
     struct point_sweep sweep;
-    double *coef;       /* (m) R^-1 B'g */
+    double *coef;       /* (columns, m) R^-1 B'g */
     double *x;          /* (m, KLR_BAND) */
     double sum, square; /* of times y q, and of q squared */
     double drawn;       /* of times */
 };
 
+/* q of the rows loses what the points span. */
+static void bound_reduce(struct bound *b, size_t first, size_t rows)
+{
+    const struct subspace *s = b->s;
+    struct klr_range range[KLR_BAND];
+    for (size_t r = 0; r < rows; r++) {
+        size_t at = b->position[first + r];
+        range[r] = (struct klr_range){at, at + 1};
+    }
+    operator_block(s->problem->op, 0, s->position, s->m, set_of(range, rows),
+                   KLR_DOUBLE, b->x, KLR_BAND);
+    for (size_t e = 0; e < subspace_length(s); e++) {
+        double *q = b->q + e / s->m * BOUND_ROWS + first;
+        for (size_t r = 0; r < rows; r++)
+            q[r] -= b->coef[e] * b->x[e % s->m * KLR_BAND + r];
+    }
+}
+
+/* (g_i / |g_i|)'q of row r. */
+static double bound_value(const struct bound *b, size_t r)
+{
+    const struct subspace *s = b->s;
+    const double *g = s->dual + b->row[r] * s->columns;
+    double value = 0;
+    for (size_t c = 0; c < s->columns; c++)
+        value += g[c] / b->size[r] * b->q[c * BOUND_ROWS + r];
+    return value;
+}
+
 /* q of the rows, which join the sums. False: it was ended. */
 static bool bound_rows(struct bound *b)
 {
     struct subspace *s = b->s;
-    struct point_sweep_product p = {.sweep = &b->sweep,
-                                    .precision = KLR_DOUBLE,
-                                    .t = {s->dual},
-                                    .sum = {b->q}};
+    struct point_sweep_product p = {&b->sweep,  KLR_DOUBLE, s->columns,
+                                    s->columns, s->vector,  NULL};
     b->sweep.count = b->count;
+    for (size_t c = 0; c < s->columns; c++)
+        s->vector[c] = (struct sweep_vector){.t = s->dual + c,
+                                             .sum = b->q + c * BOUND_ROWS};
     if (!point_sweep_run(&p))
         return false;
-    for (size_t first = 0; first < b->count; first += KLR_BAND) {
-        size_t rows = band_rows(b->count, first);
-        struct klr_range range[KLR_BAND];
-        for (size_t c = 0; c < rows; c++) {
-            size_t at = b->position[first + c];
-            range[c] = (struct klr_range){at, at + 1};
-        }
-        operator_block(s->problem->op, 0, s->position, s->m,
-                       set_of(range, rows), KLR_DOUBLE, b->x, KLR_BAND);
-        for (size_t k = 0; k < s->m; k++)
-            for (size_t c = 0; c < rows; c++)
-                b->q[first + c] -= b->coef[k] * b->x[k * KLR_BAND + c];
-    }
-    for (size_t c = 0; c < b->count; c++) {
-        double value = s->all.y[b->row[c]] * b->q[c];
-        b->sum += b->times[c] * value;
-        b->square += b->times[c] * value * value;
-        b->drawn += b->times[c];
+    for (size_t first = 0; first < b->count; first += KLR_BAND)
+        bound_reduce(b, first, band_rows(b->count, first));
+    for (size_t r = 0; r < b->count; r++) {
+        double value = bound_value(b, r);
+        b->sum += b->times[r] * value;
+        b->square += b->times[r] * value * value;
+        b->drawn += b->times[r];
     }
     b->count = 0;
     return true;
+}
+
+/* |g_i|, summed over columns. */
+static double bound_size(const struct subspace *s, size_t i)
+{
+    double size = 0;
+    for (size_t c = 0; c < s->columns; c++)
+        size += fabs(s->dual[i * s->columns + c]);
+    return size;
 }
 
 /* All rows, or those at equal steps of the sum of |g|, from the middle of the
@@ -69,7 +98,7 @@ static bool bound_sum(struct bound *b, bool all, double total)
     double step = total / BOUND_ROWS, next = 0.5 * step, sum = 0;
     bool whole = true;
     for (size_t i = 0; i < s->n && whole; i++) {
-        double size = fabs(s->dual[i]), times = 0;
+        double size = bound_size(s, i), times = 0;
         sum += size;
         for (; !all && next < sum; next += step)
             times++;
@@ -78,6 +107,7 @@ static bool bound_sum(struct bound *b, bool all, double total)
         if (times == 0)
             continue;
         b->row[b->count] = i;
+        b->size[b->count] = size;
         b->position[b->count] = s->place[i];
         b->times[b->count++] = times;
         if (b->count == BOUND_ROWS)
@@ -86,36 +116,24 @@ static bool bound_sum(struct bound *b, bool all, double total)
     return whole && (b->count == 0 || bound_rows(b));
 }
 
-/* The slope of D_all along t. */
-static double bound_slope(const struct subspace *s, double form, double t)
-{
-    double slope = -t * form;
-    for (size_t i = 0; i < s->n; i++) {
-        double alpha = fabs(s->dual[i]), cost = s->all.cost[i];
-        if (alpha > 0 && t * alpha < cost)
-            slope -= alpha * conjugate_slope(&s->loss, t * alpha, cost);
-    }
-    return slope;
-}
-
 /* P - max D_all, over P; *t becomes where it is. */
 static double bound_gap(const struct subspace *s, double residual, double *t)
 {
-    double form = s->bdual + residual, low = 0, high = 1;
+    double form = s->bdual + residual, low = 0, high = 1, slope;
     *t = 1;
-    if (bound_slope(s, form, 1) >= 0)
+    s->functions->conjugate(s, *t, &slope);
+    if (slope >= form)
         return s->gap + 0.5 * residual / s->objective;
     for (int step = 0; step < BOUND_ALONG; step++) {
         *t = 0.5 * (low + high);
-        if (bound_slope(s, form, *t) >= 0)
+        s->functions->conjugate(s, *t, &slope);
+        if (slope >= *t * form)
             low = *t;
         else
             high = *t;
     }
-    double dual = -0.5 * *t * *t * form;
-    for (size_t i = 0; i < s->n; i++)
-        dual -=
-            conjugate_value(&s->loss, *t * fabs(s->dual[i]), s->all.cost[i]);
+    double dual =
+        -0.5 * *t * *t * form - s->functions->conjugate(s, *t, &slope);
     return (s->objective - dual) / s->objective;
 }
 
@@ -123,18 +141,22 @@ static int bound_create(struct bound *b, struct subspace *s,
                         struct klr_error *err)
 {
     *b = (struct bound){.s = s};
-    if (!(b->coef = klr_alloc(s->m, sizeof *b->coef, err)) ||
+    size_t length = subspace_length(s);
+    if (!(b->coef = klr_alloc(length, sizeof *b->coef, err)) ||
+        !(b->q = klr_alloc(BOUND_ROWS, s->columns * sizeof *b->q, err)) ||
         !(b->x = klr_alloc(s->m, KLR_BAND * sizeof *b->x, err)))
         return KLR_E_MEMORY;
-    memcpy(b->coef, s->z, s->m * sizeof *b->coef);
-    panels_backward(&s->r, b->coef);
-    return point_sweep_create(&b->sweep, s->problem, b->position, BOUND_ROWS, 0,
-                              &s->entries, err);
+    memcpy(b->coef, s->z, length * sizeof *b->coef);
+    for (size_t c = 0; c < s->columns; c++)
+        panels_backward(&s->r, b->coef + c * s->m);
+    return point_sweep_create(&b->sweep, s->problem, b->position, BOUND_ROWS,
+                              s->columns, 0, &s->entries, err);
 }
 
 static void bound_free(struct bound *b)
 {
     klr_free(b->coef);
+    klr_free(b->q);
     klr_free(b->x);
     point_sweep_free(&b->sweep);
 }
@@ -150,7 +172,7 @@ static int subspace_bound(struct subspace *s, bool all,
         return KLR_E_MEMORY;
     int code = bound_create(b, s, err);
     for (size_t i = 0; i < s->n; i++)
-        total += fabs(s->dual[i]);
+        total += bound_size(s, i);
     if (!code && bound_sum(b, all, total) && b->drawn > 0) {
         double mean = b->sum / b->drawn;
         double spread = b->square / b->drawn - mean * mean;

@@ -84,27 +84,32 @@ static int subspace_span(struct subspace *s, size_t before,
 
 /* ---- choices ---- */
 
-/* `wanted` random examples with the sign, or of both if that is 0, join those
- * chosen. */
-static void choose_some(struct subspace *s, size_t *item, double sign,
+/* Classes that points are to be of: each machine has its own, and so has each
+ * column. */
+static size_t choose_classes(const struct subspace *s)
+{
+    size_t targets = subspace_targets(s);
+    return targets > 1 ? targets : 2;
+}
+
+static bool choose_is_of(const struct subspace *s, size_t i, size_t class)
+{
+    return subspace_targets(s) > 1 ? s->problems[class].y[i] > 0
+                                   : (s->problem->y[i] > 0) == (class == 0);
+}
+
+/* `wanted` random examples of a class, or of all (SIZE_MAX), join those chosen.
+ */
+static void choose_some(struct subspace *s, size_t *item, size_t class,
                         size_t wanted, uint64_t *random)
 {
     size_t count = 0;
     for (size_t i = 0; i < s->n; i++)
-        if (sign == 0 || s->problem->y[i] == sign)
+        if (class == SIZE_MAX || choose_is_of(s, i, class))
             item[count++] = i;
     count = random_choose(random, item, count, wanted);
     memcpy(s->member + s->m, item, count * sizeof *item);
     s->m += count;
-}
-
-/* y of class q, of the problem's two or of those of machines, each its own. */
-static double choose_class(struct subspace *s, size_t q)
-{
-    if (!s->shared)
-        return q == 0 ? 1 : -1;
-    subspace_turn(s, q);
-    return 1;
 }
 
 /* part (classes), their sizes, become as equal parts of `wanted` as they allow.
@@ -134,18 +139,16 @@ static void choose_parts(size_t *part, size_t classes, size_t wanted)
 static int choose_balanced(struct subspace *s, size_t *item, size_t wanted,
                            uint64_t *random, struct klr_error *err)
 {
-    size_t classes = s->shared ? s->machines : 2;
+    size_t classes = choose_classes(s);
     size_t *part = klr_zalloc(classes, sizeof *part, err);
     if (!part)
         return KLR_E_MEMORY;
-    for (size_t q = 0; q < classes; q++) {
-        double sign = choose_class(s, q);
+    for (size_t q = 0; q < classes; q++)
         for (size_t i = 0; i < s->n; i++)
-            part[q] += s->problem->y[i] == sign;
-    }
+            part[q] += choose_is_of(s, i, q);
     choose_parts(part, classes, wanted);
     for (size_t q = 0; q < classes; q++)
-        choose_some(s, item, choose_class(s, q), part[q], random);
+        choose_some(s, item, q, part[q], random);
     klr_free(part);
     return 0;
 }
@@ -160,7 +163,7 @@ static void choose_given(struct subspace *s)
 /* Points that growth begins with: a few of each class. */
 static size_t choose_start(const struct subspace *s)
 {
-    size_t few = SUBSPACE_OF_CLASS * s->machines;
+    size_t few = SUBSPACE_OF_CLASS * subspace_targets(s);
     return few > SUBSPACE_START ? few : SUBSPACE_START;
 }
 
@@ -179,7 +182,7 @@ static int choose_first(struct subspace *s, struct klr_error *err)
     if (s->problem->given)
         choose_given(s);
     else if (choice == KLR_BASIS_UNIFORM)
-        choose_some(s, item, 0, s->most, &random);
+        choose_some(s, item, SIZE_MAX, s->most, &random);
     else
         code = choose_balanced(s, item, wanted, &random, err);
     klr_free(item);
@@ -195,7 +198,8 @@ static int choose_size(struct subspace *s, double c, struct klr_error *err)
     if (!code)
         code = subspace_find_size(s, &size, err);
     s->m = 0;
-    s->all.rho = 0; /* as if that size had been asked for */
+    /* As if that size had been asked for. */
+    memset(s->all.rho, 0, s->columns * sizeof *s->rho);
     return code ? code : subspace_make_room(s, size, err);
 }
 
@@ -208,7 +212,7 @@ static int subspace_choose(struct subspace *s, double c, struct klr_error *err)
     for (size_t q = 0; q < s->machines; q++) {
         subspace_turn(s, q);
         subspace_start(s, c);
-        s->sample.rho = s->all.rho;
+        memcpy(s->sample.rho, s->all.rho, s->columns * sizeof *s->rho);
         subspace_keep(s, q);
     }
     if (!code)

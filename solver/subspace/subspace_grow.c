@@ -11,7 +11,8 @@
  * With h = (K - Q)_cN g and G = (K - Q)_cc of the candidates c, the one that
  * has the largest h_c^2 / G_cc joins, h and G lose what it spans, and so on.
  *
- * For several machines that share points the bounds are summed: candidates are
+ * For several targets g, those of machines that share points or of columns of a
+ * softmax, the bounds are summed: candidates are
  * drawn by the sum of their |g_i|, and chosen by that of their h_c^2 / G_cc.
  *
  * The number of points doubles from round to round.
@@ -34,12 +35,12 @@ struct growth {
     size_t *member;          /* (count) local index, ascending */
     size_t *position;        /* (count) */
     struct klr_range *range; /* (count) the same */
-    double *h;               /* (machines, pitch) */
+    double *h;               /* (targets, pitch) */
     double *diagonal;        /* (count) */
     float *gram;             /* (pitch, pitch) G */
     float *x;                /* (most, pitch) R^-T K[points, candidates] */
     float *column;           /* (most, pitch) of those that have joined */
-    double *coef;            /* (machines, most) R^-1 B'g */
+    double *coef;            /* (targets, most) R^-1 B'g */
     double *work;            /* (threads, most, KLR_BAND) */
 };
 
@@ -53,12 +54,13 @@ static int growth_create(struct growth *g, struct subspace *s, size_t most,
     if (!(g->member = klr_alloc(most, sizeof *g->member, err)) ||
         !(g->position = klr_alloc(most, sizeof *g->position, err)) ||
         !(g->range = klr_alloc(most, sizeof *g->range, err)) ||
-        !(g->h = klr_alloc(s->machines, pitch * sizeof *g->h, err)) ||
+        !(g->h = klr_alloc(subspace_targets(s), pitch * sizeof *g->h, err)) ||
         !(g->diagonal = klr_alloc(most, sizeof *g->diagonal, err)) ||
         !(g->gram = klr_zalloc(pitch + 1, pitch * sizeof(float), err)) ||
         !(g->x = klr_zalloc(points + 1, pitch * sizeof(float), err)) ||
         !(g->column = klr_alloc(s->most, pitch * sizeof(float), err)) ||
-        !(g->coef = klr_alloc(s->machines, s->most * sizeof *g->coef, err)) ||
+        !(g->coef =
+              klr_alloc(subspace_targets(s), s->most * sizeof *g->coef, err)) ||
         !(g->work =
               klr_alloc(threads * points, KLR_BAND * sizeof(double), err)))
         return KLR_E_MEMORY;
@@ -81,14 +83,14 @@ static void growth_free(struct growth *g)
 
 /* ---- candidates ---- */
 
-/* size (n) = |g_i|, summed over machines; 0 of points. */
+/* size (n) = |g_i|, summed over targets; 0 of points. */
 static void growth_sizes(const struct subspace *s, double *size)
 {
     memset(size, 0, s->n * sizeof *size);
-    for (size_t q = 0; q < s->machines; q++) {
+    for (size_t q = 0; q < subspace_targets(s); q++) {
         const double *target = subspace_target(s, q);
         for (size_t i = 0; i < s->n; i++)
-            size[i] += fabs(target[i]);
+            size[i] += fabs(target[i * s->columns]);
     }
     for (size_t k = 0; k < s->m; k++)
         size[s->member[k]] = 0;
@@ -124,18 +126,22 @@ static void growth_draw(struct growth *g, size_t wanted, uint64_t *random)
     }
 }
 
-/* out (machines; stride) = K of the sweep's points times g. False: it was
+/* out (targets; stride) = K of the sweep's points times g. False: it was
  * ended. */
 static bool growth_gather(const struct subspace *s, struct point_sweep *sweep,
                           double *out, size_t stride)
 {
+    size_t targets = subspace_targets(s);
     bool whole = true;
-    for (size_t q = 0; q < s->machines && whole; q += SWEEP_VECTORS) {
-        struct point_sweep_product p = {.sweep = sweep, .precision = KLR_FLOAT};
-        for (size_t v = 0; v < SWEEP_VECTORS && q + v < s->machines; v++) {
-            p.t[v] = subspace_target(s, q + v);
-            p.sum[v] = out + (q + v) * stride;
-        }
+    for (size_t q = 0; q < targets && whole; q += sweep->vectors) {
+        struct point_sweep_product p = {.sweep = sweep,
+                                        .precision = KLR_FLOAT,
+                                        .step = s->columns,
+                                        .vector = s->vector};
+        for (; p.count < sweep->vectors && q + p.count < targets; p.count++)
+            s->vector[p.count] =
+                (struct sweep_vector){.t = subspace_target(s, q + p.count),
+                                      .sum = out + (q + p.count) * stride};
         whole = point_sweep_run(&p);
     }
     return whole;
@@ -146,8 +152,8 @@ static bool growth_multiply(struct growth *g, struct klr_error *err, int *code)
 {
     struct subspace *s = g->s;
     struct point_sweep sweep;
-    *code = point_sweep_create(&sweep, s->problem, g->position, g->count, 0,
-                               &s->entries, err);
+    *code = point_sweep_create(&sweep, s->problem, g->position, g->count,
+                               s->sweep.vectors, 0, &s->entries, err);
     sweep.count = g->count;
     bool whole = !*code && growth_gather(s, &sweep, g->h, g->pitch);
     point_sweep_free(&sweep);
@@ -159,7 +165,7 @@ static void candidate_reduce(const struct growth *g, size_t first, size_t rows,
                              const double *x)
 {
     const struct subspace *s = g->s;
-    for (size_t q = 0; q < s->machines; q++) {
+    for (size_t q = 0; q < subspace_targets(s); q++) {
         const double *coef = g->coef + q * s->most;
         double *h = g->h + q * g->pitch + first;
         for (size_t k = 0; k < s->m; k++)
@@ -200,7 +206,7 @@ static void residual_task(void *context, size_t index, size_t thread)
     a *= KLR_BAND;
     b *= KLR_BAND;
     size_t rows = band_rows(g->count, a), cols = band_rows(g->count, b);
-    s->h.dense->syrk_rounded(s->m, g->x + a, g->x + b, g->pitch, rows, cols,
+    s->r.dense->syrk_rounded(s->m, g->x + a, g->x + b, g->pitch, rows, cols,
                              out);
     operator_block(s->problem->op, thread, g->position + a, rows,
                    set_of(g->range + b, cols), KLR_FLOAT, entry, KLR_BAND);
@@ -222,7 +228,7 @@ static bool growth_prepare(struct growth *g, struct klr_error *err, int *code)
     *code = 0;
     if (!growth_gather(s, &s->sweep, g->coef, s->most))
         return false;
-    for (size_t q = 0; q < s->machines; q++) {
+    for (size_t q = 0; q < subspace_targets(s); q++) {
         panels_forward(&s->r, g->coef + q * s->most);
         panels_backward(&s->r, g->coef + q * s->most);
     }
@@ -245,7 +251,7 @@ static size_t growth_best(const struct growth *g)
     double most = 0;
     for (size_t c = 0; c < g->count; c++) {
         double d = g->diagonal[c], fall = 0;
-        for (size_t q = 0; q < s->machines; q++)
+        for (size_t q = 0; q < subspace_targets(s); q++)
             fall += g->h[q * g->pitch + c] * g->h[q * g->pitch + c];
         if (d > fmax(grow_least, s->tolerance) * s->diagonal[g->member[c]] &&
             fall > most * d) {
@@ -266,7 +272,7 @@ static void growth_remove(struct growth *g, size_t a, float *column)
         double v = (double)(column[c] *= scale);
         g->diagonal[c] -= v * v;
     }
-    for (size_t q = 0; q < g->s->machines; q++) {
+    for (size_t q = 0; q < subspace_targets(g->s); q++) {
         double *h = g->h + q * g->pitch, along = h[a] / root;
         for (size_t c = 0; c < g->count; c++)
             h[c] -= along * (double)column[c];
@@ -301,17 +307,13 @@ static void growth_pursue(struct growth *g, size_t wanted)
 static bool grow_fit(struct subspace *s, struct klr_error *err, int *code)
 {
     size_t wanted = GROW_SAMPLE * s->m;
-    struct point_sweep_product p = {
-        .sweep = &s->sweep, .precision = KLR_FLOAT, .v = s->v, .u = s->all.u};
     *code = subspace_draw(
         s, wanted > GROW_SAMPLE_LEAST ? wanted : GROW_SAMPLE_LEAST, err);
     if (*code || !subspace_fit_sample(s, grow_gap))
         return false;
-    memcpy(s->v, s->w, s->m * sizeof *s->w);
-    panels_backward(&s->r, s->v);
-    if (!point_sweep_run(&p))
+    if (!subspace_multiply(s, KLR_FLOAT, s->w, s->all.u, NULL, NULL))
         return false;
-    s->all.rho = s->sample.rho;
+    memcpy(s->all.rho, s->sample.rho, s->columns * sizeof *s->rho);
     subspace_evaluate(s, &s->all);
     return true;
 }
@@ -338,6 +340,16 @@ static size_t growth_candidates(size_t wanted, size_t least)
     return candidates > 2 * wanted ? candidates : 2 * wanted;
 }
 
+/* w of m points, columns side by side, becomes that of s->m, 0 on others. */
+static void join_widen(struct subspace *s, size_t m)
+{
+    for (size_t c = s->columns; c-- > 0;) {
+        double *w = s->w + c * s->m;
+        memmove(w, s->w + c * m, m * sizeof *w);
+        memset(w + m, 0, (s->m - m) * sizeof *w);
+    }
+}
+
 static bool subspace_join(struct subspace *s, size_t wanted, size_t candidates,
                           uint64_t *random, struct klr_error *err, int *code)
 {
@@ -354,9 +366,10 @@ static bool subspace_join(struct subspace *s, size_t wanted, size_t candidates,
             growth_pursue(&g, wanted);
     }
     growth_free(&g);
-    memset(s->w + m, 0, (s->m - m) * sizeof *s->w);
     if (!*code && s->m > m)
         *code = subspace_span(s, m, err);
+    if (s->m > m)
+        join_widen(s, m);
     return !*code && s->m - m > wanted / 4;
 }
 

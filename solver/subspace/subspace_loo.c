@@ -111,13 +111,13 @@ static bool leave_factor(struct leave_out *l)
         l->rows = s->n - l->first < most ? s->n - l->first : most;
         whole = klr_pool_run(s->problem->op->pool, panels_bands(l->rows),
                              leave_scale_task, l) &&
-                subspace_add_square(s, l->scaled, l->rows, KLR_DOUBLE);
+                subspace_add_square(s, 0, l->scaled, l->rows, KLR_DOUBLE);
     }
     for (size_t k = 0; k < l->size; k++) {
-        *panels_at(&s->h, k, k) += k < s->m;
+        *panels_at(s->h, k, k) += k < s->m;
         s->least[k] = k < s->m ? 0.5 : DBL_MIN;
     }
-    return whole && panels_factor(&s->h, s->least, NULL);
+    return whole && panels_factor(s->h, s->least, NULL);
 }
 
 /* ---- what is left out ---- */
@@ -129,7 +129,7 @@ static void leave_examples_task(void *context, size_t task, size_t thread)
     size_t first = task * KLR_BAND, rows = band_rows(s->n, first);
     double *a = leave_columns(l, thread, first, rows);
     double h[KLR_BAND] = {0};
-    panels_divide(&s->h, a);
+    panels_divide(s->h, a);
     for (size_t e = 0; e < l->size * KLR_BAND; e++)
         h[e % KLR_BAND] += a[e] * a[e];
     for (size_t i = 0; i < rows; i++) {
@@ -170,8 +170,8 @@ static void leave_points_task(void *context, size_t task, size_t thread)
         c[(first + k) * KLR_BAND + k] = 1;
     }
     panels_divide(&s->r, c);
-    panels_divide(&s->h, a);
-    panels_divide(&s->h, c);
+    panels_divide(s->h, a);
+    panels_divide(s->h, c);
     for (size_t k = 0; k < rows; k++) {
         size_t i = s->member[first + k];
         l->shift[i] += leave_kernel(l, a + k, c + k, i, s->v[first + k]);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Newton's method on all examples, with the Hessian of the sample as its
- * preconditioner. rho is always the best for w, so that sum g = 0, and
+ * preconditioner; of several columns see subspace_softmax.c. rho is always the
+ * best for w, so that sum g = 0, and
  *
  *   slope r = w - B'g,   H = I + B'(W - W 1 1'W / 1'W 1) B.
  *
@@ -46,135 +47,107 @@ static bool subspace_goes_on(struct subspace *s)
                        NULL, NULL) == KLR_CONVERGED;
 }
 
-/* ---- losses of some examples ---- */
-
-static int fit_create(struct fit *fit, size_t n, struct klr_error *err)
+static size_t subspace_length(const struct subspace *s)
 {
-    double **vector[] = {&fit->y, &fit->cost,  &fit->u,
-                         &fit->g, &fit->curve, &fit->next};
-    *fit = (struct fit){.n = n};
-    for (size_t i = 0; i < sizeof vector / sizeof *vector; i++)
-        if (!(*vector[i] = klr_alloc(n, sizeof(double), err)))
-            return KLR_E_MEMORY;
-    return 0;
-}
-
-static void fit_free(struct fit *fit)
-{
-    double *vector[] = {fit->y, fit->cost,  fit->u,
-                        fit->g, fit->curve, fit->next};
-    for (size_t i = 0; i < sizeof vector / sizeof *vector; i++)
-        klr_free(vector[i]);
-    *fit = (struct fit){0};
-}
-
-static double fit_rho(const struct subspace *s, const struct fit *fit,
-                      const double *u)
-{
-    return subspace_has_bias(s)
-               ? best_rho(&s->loss, fit->n, fit->y, fit->cost, u, fit->rho)
-               : 0;
+    return s->columns * s->m;
 }
 
 static void subspace_evaluate(const struct subspace *s, struct fit *fit)
 {
-    fit->rho = fit_rho(s, fit, fit->u);
-    fit->losses = loss_gradient(&s->loss, fit->n, fit->y, fit->cost, fit->u,
-                                fit->rho, fit->g, fit->curve)
-                      .losses;
+    fit->losses = s->functions->losses(s, fit, fit->u, fit->rho);
+    s->functions->gradient(s, fit);
 }
 
 static double subspace_search(struct subspace *s, struct fit *fit,
                               const double *du)
 {
     const double rounding = 1e-12, least = 1e-9;
-    double ww = dot(s->m, s->w, s->w), wx = dot(s->m, s->w, s->x);
-    double xx = dot(s->m, s->x, s->x), objective = 0.5 * ww + fit->losses;
+    size_t size = fit->n * fit->columns, length = subspace_length(s);
+    double ww = dot(length, s->w, s->w), wx = dot(length, s->w, s->x);
+    double xx = dot(length, s->x, s->x), objective = 0.5 * ww + fit->losses;
     double t = 1;
     for (;; t /= 2) {
-        for (size_t i = 0; i < fit->n; i++)
+        for (size_t i = 0; i < size; i++)
             fit->next[i] = fit->u[i] + t * du[i];
-        double rho = fit_rho(s, fit, fit->next);
-        double next =
-            0.5 * (ww + t * (2 * wx + t * xx)) +
-            losses_sum(&s->loss, fit->n, fit->y, fit->cost, fit->next, rho);
+        memcpy(s->next_rho, fit->rho, fit->columns * sizeof *s->next_rho);
+        double next = 0.5 * (ww + t * (2 * wx + t * xx)) +
+                      s->functions->losses(s, fit, fit->next, s->next_rho);
         if (next <= objective * (1 + rounding))
             break;
         if (t < least)
             return 0;
     }
-    for (size_t k = 0; k < s->m; k++)
+    for (size_t k = 0; k < length; k++)
         s->w[k] += t * s->x[k];
-    memcpy(fit->u, fit->next, fit->n * sizeof *fit->u);
+    memcpy(fit->u, fit->next, size * sizeof *fit->u);
     return t;
 }
 
 /* ---- sweeps ---- */
 
-/* u = B w, and out = B't unless that is NULL. */
-static bool restricted_sweep(struct subspace *s, enum klr_precision precision,
-                             const double *w, double *u, const double *t,
-                             double *out)
+static bool subspace_sweep(struct subspace *s, enum klr_precision precision,
+                           size_t count, const struct sweep_vector *vector)
 {
-    struct point_sweep_product p = {.sweep = &s->sweep,
-                                    .precision = precision,
-                                    .v = s->v,
-                                    .u = u,
-                                    .t = {t},
-                                    .sum = {out}};
-    memcpy(s->v, w, s->m * sizeof *w);
-    panels_backward(&s->r, s->v);
+    struct point_sweep_product p = {&s->sweep, precision, count,
+                                    1,         vector,    s->all.curve};
+    return point_sweep_run(&p);
+}
+
+static bool subspace_multiply(struct subspace *s, enum klr_precision precision,
+                              const double *w, double *u, const double *t,
+                              double *out)
+{
+    struct point_sweep_product p = {&s->sweep,  precision, s->columns,
+                                    s->columns, s->vector, NULL};
+    if (w)
+        memcpy(s->v, w, subspace_length(s) * sizeof *w);
+    for (size_t c = 0; c < s->columns; c++) {
+        double *v = s->v + c * s->m;
+        if (w)
+            panels_backward(&s->r, v);
+        s->vector[c] =
+            (struct sweep_vector){.v = w ? v : NULL,
+                                  .u = w ? u + c : NULL,
+                                  .t = out ? t + c : NULL,
+                                  .sum = out ? out + c * s->m : NULL};
+    }
     bool whole = point_sweep_run(&p);
-    if (out)
-        panels_forward(&s->r, out);
+    for (size_t c = 0; c < s->columns && out; c++)
+        panels_forward(&s->r, out + c * s->m);
     return whole;
 }
 
-/* sum[q] = B't[q], of which the second pair may be NULL. */
-static bool restricted_gather(struct subspace *s, enum klr_precision precision,
-                              const double *const t[SWEEP_VECTORS],
-                              double *const sum[SWEEP_VECTORS])
-{
-    struct point_sweep_product p = {.sweep = &s->sweep,
-                                    .precision = precision,
-                                    .t = {t[0], t[1]},
-                                    .sum = {sum[0], sum[1]}};
-    bool whole = point_sweep_run(&p);
-    for (size_t q = 0; q < SWEEP_VECTORS && sum[q]; q++)
-        panels_forward(&s->r, sum[q]);
-    return whole;
-}
-
-/* The slope; and B'W 1 of floats, as products with H are: or H would not be
- * symmetric. */
+/* The slope; and, for one column, B'W 1 of floats, as products with H are: or H
+ * would not be symmetric. */
 static bool restricted_slope(struct subspace *s, enum klr_precision precision)
 {
-    bool bias = subspace_has_bias(s), both = bias && precision == KLR_FLOAT;
-    const double *const t[] = {s->all.g, both ? s->all.curve : NULL};
-    const double *const more[] = {s->all.curve, NULL};
-    double *const sum[] = {s->bg, both ? s->bw : NULL};
-    double *const more_sum[] = {s->bw, NULL};
+    const struct sweep_vector vector[] = {{.t = s->all.g, .sum = s->bg},
+                                          {.t = s->all.curve, .sum = s->bw}};
+    bool curve = subspace_has_bias(s) && s->columns == 1;
+    bool both = curve && precision == KLR_FLOAT;
     memset(s->bw, 0, s->m * sizeof *s->bw);
-    if (!restricted_gather(s, precision, t, sum) ||
-        (bias && !both && !restricted_gather(s, KLR_FLOAT, more, more_sum)))
+    if (!(both
+              ? subspace_sweep(s, precision, 2, vector)
+              : subspace_multiply(s, precision, NULL, NULL, s->all.g, s->bg)) ||
+        (curve && !both && !subspace_sweep(s, KLR_FLOAT, 1, vector + 1)))
         return false;
-    for (size_t k = 0; k < s->m; k++)
+    if (both)
+        panels_forward(&s->r, s->bg);
+    if (curve)
+        panels_forward(&s->r, s->bw);
+    for (size_t k = 0; k < subspace_length(s); k++)
         s->slope[k] = s->w[k] - s->bg[k];
     return true;
 }
 
-/* hq = H q, and u = B q of all examples; `total` is the sum of W. */
-static bool restricted_multiply(struct subspace *s, double total, double *u)
+/* hq = H q and u = B q of one column at all examples, in one sweep; `total` is
+ * the sum of W. */
+static bool restricted_column(struct subspace *s, double total, double *u)
 {
-    struct point_sweep_product p = {.sweep = &s->sweep,
-                                    .precision = KLR_FLOAT,
-                                    .v = s->v,
-                                    .u = u,
-                                    .weight = s->all.curve,
-                                    .sum = {s->hq}};
+    const struct sweep_vector vector = {.v = s->v, .u = u, .sum = s->hq};
     memcpy(s->v, s->q, s->m * sizeof *s->q);
     panels_backward(&s->r, s->v);
-    bool whole = point_sweep_run(&p);
+    bool whole = subspace_sweep(s, KLR_FLOAT, 1, &vector);
     panels_forward(&s->r, s->hq);
     double along = subspace_has_bias(s) && total > 0
                        ? dot(s->n, s->all.curve, u) / total
@@ -184,49 +157,62 @@ static bool restricted_multiply(struct subspace *s, double total, double *u)
     return whole;
 }
 
-/* ---- a step ---- */
-
-static double curve_total(const struct fit *fit)
+/* Likewise of several columns, whose means have to be known between the two
+ * products; at a sample or all examples. */
+static bool restricted_columns(struct subspace *s, const struct fit *fit,
+                               double *u)
 {
-    double total = 0;
-    for (size_t i = 0; i < fit->n; i++)
-        total += fit->curve[i];
-    return total;
+    bool all = fit == &s->all;
+    if (!all)
+        sample_values(s, s->q, u);
+    else if (!subspace_multiply(s, KLR_FLOAT, s->q, u, NULL, NULL))
+        return false;
+    s->functions->bend(s, fit, u, s->dual);
+    if (!all)
+        sample_gather(s, s->dual, s->hq);
+    else if (!subspace_multiply(s, KLR_FLOAT, NULL, NULL, s->dual, s->hq))
+        return false;
+    for (size_t k = 0; k < subspace_length(s); k++)
+        s->hq[k] += s->q[k];
+    return true;
 }
 
-/* x and B x, until e'M^-1 e has fallen by accuracy^2 and |e|^2 / 2 is at most
- * `distance`; *products are those. False: it was ended. */
-static bool restricted_direction(struct subspace *s, double accuracy,
-                                 double distance, size_t *products)
+/* ---- a step ---- */
+
+static bool subspace_direction(struct subspace *s, struct fit *fit,
+                               double accuracy, double distance,
+                               size_t *products)
 {
-    double total = curve_total(&s->all), *u = s->all.next;
-    memset(s->x, 0, s->m * sizeof *s->x);
-    memset(s->du, 0, s->n * sizeof *s->du);
-    for (size_t k = 0; k < s->m; k++)
+    size_t length = subspace_length(s), size = fit->n * fit->columns;
+    double total = curve_total(fit), *u = fit->next;
+    memset(s->x, 0, length * sizeof *s->x);
+    memset(s->du, 0, size * sizeof *s->du);
+    for (size_t k = 0; k < length; k++)
         s->rest[k] = -s->slope[k];
     subspace_invert(s, s->rest, s->z);
-    memcpy(s->q, s->z, s->m * sizeof *s->q);
-    double ez = dot(s->m, s->rest, s->z), first = ez;
+    memcpy(s->q, s->z, length * sizeof *s->q);
+    double ez = dot(length, s->rest, s->z), first = ez;
     for (*products = 0; *products < RESTRICTED_PRODUCTS && ez > 0;) {
-        if (!restricted_multiply(s, total, u))
+        if (!(s->columns == 1 ? restricted_column(s, total, u)
+                              : restricted_columns(s, fit, u)))
             return false;
         ++*products;
-        s->progress.iterations++;
-        double step = ez / dot(s->m, s->q, s->hq), before = ez;
-        for (size_t k = 0; k < s->m; k++) {
+        s->progress.iterations += fit == &s->all;
+        double step = ez / dot(length, s->q, s->hq), before = ez;
+        for (size_t k = 0; k < length; k++) {
             s->x[k] += step * s->q[k];
             s->rest[k] -= step * s->hq[k];
         }
-        for (size_t i = 0; i < s->n; i++)
+        for (size_t i = 0; i < size; i++)
             s->du[i] += step * u[i];
         subspace_invert(s, s->rest, s->z);
-        ez = dot(s->m, s->rest, s->z);
+        ez = dot(length, s->rest, s->z);
         if (!(ez > accuracy * accuracy * first) &&
-            !(dot(s->m, s->rest, s->rest) > 2 * distance))
+            !(dot(length, s->rest, s->rest) > 2 * distance))
             break;
         if (!subspace_goes_on(s))
             return false;
-        for (size_t k = 0; k < s->m; k++)
+        for (size_t k = 0; k < length; k++)
             s->q[k] = s->z[k] + ez / before * s->q[k];
     }
     return true;
@@ -234,43 +220,13 @@ static bool restricted_direction(struct subspace *s, double accuracy,
 
 /* ---- the gap ---- */
 
-/* dual = g - step (its change), `step` being the largest up to t for which it
- * is feasible. Returns that. */
-static double restricted_dual(struct subspace *s, double t)
-{
-    const struct fit *fit = &s->all;
-    double total = curve_total(fit), mean = 0, step = t;
-    if (subspace_has_bias(s) && total > 0)
-        mean = dot(s->n, fit->curve, s->du) / total;
-    for (size_t i = 0; i < s->n; i++) {
-        double change = fit->y[i] * fit->curve[i] * (s->du[i] - mean);
-        double alpha = fit->y[i] * fit->g[i];
-        s->dual[i] = fit->y[i] * change;
-        if (alpha - step * change < 0)
-            step = alpha / change;
-        else if (alpha - step * change > fit->cost[i])
-            step = (alpha - fit->cost[i]) / change;
-    }
-    for (size_t i = 0; i < s->n; i++) {
-        double alpha = fit->y[i] * (fit->g[i] - step * s->dual[i]);
-        s->dual[i] = fit->y[i] * fmin(fmax(alpha, 0), fit->cost[i]);
-    }
-    return step;
-}
-
 /* With 1/2 |w - B'dual|^2, at u and its best rho; relative. */
 static double restricted_gap(struct subspace *s, double distance)
 {
-    struct fit *fit = &s->all;
-    double sum = 0, gap = distance;
-    subspace_evaluate(s, fit);
-    for (size_t i = 0; i < s->n; i++) {
-        gap += loss_excess(&s->loss, fit->y[i] * s->dual[i],
-                           fit->y[i] * (fit->u[i] - fit->rho), fit->cost[i]);
-        sum += s->dual[i];
-    }
-    s->objective = 0.5 * dot(s->m, s->w, s->w) + fit->losses;
-    gap += fabs(fit->rho * sum);
+    size_t length = subspace_length(s);
+    subspace_evaluate(s, &s->all);
+    double gap = distance + s->functions->excess(s);
+    s->objective = 0.5 * dot(length, s->w, s->w) + s->all.losses;
     s->gap = s->objective > 0 ? gap / s->objective : 0;
     s->progress.violation = s->progress.gap = s->gap;
     s->progress.objective = s->objective;
@@ -280,8 +236,10 @@ static double restricted_gap(struct subspace *s, double distance)
 /* The gap by what is known after a step. */
 static void restricted_estimate(struct subspace *s, double t)
 {
-    double distance = 0, step = restricted_dual(s, t);
-    for (size_t k = 0; k < s->m; k++) {
+    double distance = 0;
+    s->functions->bend(s, &s->all, s->du, s->dual);
+    double step = s->functions->follow(s, t, s->dual);
+    for (size_t k = 0; k < subspace_length(s); k++) {
         double d =
             (1 - step) * s->slope[k] + (t - step) * s->x[k] - step * s->rest[k];
         distance += 0.5 * d * d;
@@ -292,12 +250,13 @@ static void restricted_estimate(struct subspace *s, double t)
 /* The gap by a sweep of double entries, which give u, too. */
 static bool restricted_confirm(struct subspace *s)
 {
+    size_t length = subspace_length(s);
     double distance = 0;
-    if (!restricted_sweep(s, KLR_DOUBLE, s->w, s->all.u, s->dual, s->z))
+    if (!subspace_multiply(s, KLR_DOUBLE, s->w, s->all.u, s->dual, s->z))
         return false;
-    for (size_t k = 0; k < s->m; k++)
+    for (size_t k = 0; k < length; k++)
         distance += 0.5 * (s->w[k] - s->z[k]) * (s->w[k] - s->z[k]);
-    s->bdual = dot(s->m, s->z, s->z);
+    s->bdual = dot(length, s->z, s->z);
     restricted_gap(s, distance);
     return true;
 }
@@ -325,11 +284,11 @@ static bool restricted_step(struct subspace *s, enum klr_precision precision,
     double accuracy = restricted_accuracy(s, eps), distance = INFINITY;
     if (precision == KLR_DOUBLE)
         distance = fmax(0.1 * eps * s->objective,
-                        0.5e-4 * dot(s->m, s->slope, s->slope));
-    if (!restricted_direction(s, accuracy, distance, products))
+                        0.5e-4 * dot(subspace_length(s), s->slope, s->slope));
+    if (!subspace_direction(s, &s->all, accuracy, distance, products))
         return false;
     if (precision == KLR_DOUBLE &&
-        !restricted_sweep(s, precision, s->x, s->du, NULL, NULL))
+        !subspace_multiply(s, precision, s->x, s->du, NULL, NULL))
         return false;
     restricted_estimate(s, subspace_search(s, &s->all, s->du));
     return true;
@@ -341,7 +300,7 @@ static enum klr_status restricted_end(struct subspace *s)
 {
     enum klr_status status = clock_check(s->problem->clock, s->problem->params,
                                          &s->progress, NULL, NULL);
-    memcpy(s->dual, s->all.g, s->n * sizeof *s->dual);
+    memcpy(s->dual, s->all.g, s->n * s->columns * sizeof *s->dual);
     if (!clock_stopped(s->problem->clock) && restricted_confirm(s))
         return status ? status : KLR_PRECISION_LIMIT;
     return s->problem->clock->status;
@@ -372,7 +331,7 @@ static enum klr_status subspace_newton(struct subspace *s, double eps)
     s->gap = INFINITY;
     s->progress.target = eps;
     s->progress.violation = INFINITY;
-    if (!restricted_sweep(s, precision, s->w, s->all.u, NULL, NULL))
+    if (!subspace_multiply(s, precision, s->w, s->all.u, NULL, NULL))
         return s->problem->clock->status;
     subspace_evaluate(s, &s->all);
     for (int step = 0; step < RESTRICTED_STEPS && vain < RESTRICTED_VAIN;

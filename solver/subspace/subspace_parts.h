@@ -17,71 +17,128 @@
 enum {
     SHEET = 512,           /* examples whose entries are computed together */
     SHEETS = 4,            /* of a task, and of a partial sum */
-    SWEEP_VECTORS = 2,     /* that points' kernels are summed with at once */
+    SWEEP_VECTORS = 2,     /* of a sweep, but for columns of a softmax */
     SUBSPACE_START = 32,   /* points that growth begins with, ... */
-    SUBSPACE_OF_CLASS = 4, /* ... or so many for each of several machines */
+    SUBSPACE_OF_CLASS = 4, /* ... or so many for each of several classes */
     SUBSPACE_FEW = 512     /* points: so few have their Hessian by doubles */
 };
 
 struct point_sweep {
     const struct binary_problem *problem;
-    size_t count, room;      /* points; most of them */
-    const size_t *position;  /* (count) theirs, in any order */
-    float *kept;             /* (sheets, room, SHEET) K, or NULL */
-    size_t filled;           /* points whose entries are kept */
-    size_t pitch;            /* bytes of a thread's part of work */
-    char *work;              /* (threads) entries of a sheet, sums */
+    size_t count, room;     /* points; most of them */
+    size_t vectors;         /* that they are multiplied with at once, at most */
+    const size_t *position; /* (count) theirs, in any order */
+    float *kept;            /* (sheets, room, SHEET) K, or NULL */
+    size_t filled;          /* points whose entries are kept */
+    size_t pitch;           /* bytes of a thread's part of work */
+    char *work;             /* (threads) entries of a sheet, sums */
     struct klr_range *range; /* (threads, ranges of the set) */
-    double *partial;         /* (tasks, SWEEP_VECTORS, room) */
+    double *partial;         /* (tasks, vectors, room) */
     double *entries;         /* what was multiplied so far */
 };
 
-/* For up to `room` points; entries are kept in `budget` bytes where all of them
- * fit: results are the same. Free it in any case. */
+/* For up to `room` points and so many vectors; entries are kept in `budget`
+ * bytes where all of them fit: results are the same. Free it in any case. */
 static int point_sweep_create(struct point_sweep *s,
                               const struct binary_problem *problem,
                               const size_t *position, size_t room,
-                              double budget, double *entries,
+                              size_t vectors, double budget, double *entries,
                               struct klr_error *err);
 static void point_sweep_free(struct point_sweep *s);
 /* Bytes without those that are kept, and of these. */
 static double point_sweep_bytes(const struct binary_problem *problem,
-                                size_t room);
+                                size_t room, size_t vectors);
 static double point_sweep_kept_bytes(const struct binary_problem *problem,
                                      size_t room);
 
-/* In one sweep: u (n) = K' v for v (count), where that is not NULL; then
- * sum[q] (count) = K t[q], for t[q] (n), or `weight` (n) times u in place of
- * t[0]. */
+/* A vector of a sweep: u = K'v for v (points), where that is not NULL; then sum
+ * (points) = K t, where that is not NULL. Without a t, u times the weights of
+ * the product is in its place. */
+struct sweep_vector {
+    const double *v;
+    double *u;
+    const double *t;
+    double *sum;
+};
+
+/* All of them in one sweep. Elements of u and t are `step` apart. */
 struct point_sweep_product {
     struct point_sweep *sweep;
     enum klr_precision precision;
-    const double *v;
-    double *u;
-    const double *weight;
-    const double *t[SWEEP_VECTORS];
-    double *sum[SWEEP_VECTORS];
+    size_t count, step;
+    const struct sweep_vector *vector; /* (count) */
+    const double *weight;              /* (n) */
 };
 
 /* False: the pool's watch ended it. */
 static bool point_sweep_run(struct point_sweep_product *p);
 
-/* ---- losses of some examples ---- */
+/* ---- losses of some examples: see subspace_loss.c, subspace_softmax.c ---- */
 
 struct fit {
-    size_t n;
-    double *y, *cost;      /* (n) C_i, of a sample times what it stands for */
-    double *u, *g, *curve; /* (n) f + rho; y alpha; W */
-    double *next;          /* (n) u after a step */
-    double rho, losses;    /* at u */
+    size_t n, columns;      /* columns: 1, or the classes of a softmax */
+    double *y, *cost;       /* (n) C_i, of a sample times what it stands for */
+    double *u, *g;          /* (n, columns) f + rho; y alpha, or C ([y] - p) */
+    double *curve;          /* (n, columns) W, or p of a softmax */
+    double *next;           /* (n, columns) u after a step; workspace */
+    double *rho;            /* (columns), the subspace's: at u */
+    double losses;          /* at u */
+    struct softmax softmax; /* of several columns; y is of no use then */
 };
 
-static int fit_create(struct fit *fit, size_t n, struct klr_error *err);
+/* Without a rho, which stays. Free it in any case. */
+static int fit_create(struct fit *fit, size_t n, size_t columns,
+                      struct klr_error *err);
 static void fit_free(struct fit *fit);
+
+/* The sum of W of one column. */
+static double curve_total(const struct fit *fit);
+
+struct subspace;
+
+/* The functions that depend on the loss: of two classes, or of a softmax, for
+ * which W_i = C_i (diag p - p p') couples the columns. */
+struct subspace_functions {
+    /* The losses at u (n, columns) and rho (columns), which becomes the best
+     * one, from near it. */
+    double (*losses)(const struct subspace *, const struct fit *,
+                     const double *u, double *rho);
+    /* g, curve and losses at fit->u and rho. */
+    void (*gradient)(const struct subspace *, struct fit *);
+    /* weight (n): the diagonal of W in column c. */
+    void (*weights)(const struct fit *, size_t c, double *weight);
+    /* The curve of the sample becomes that of all examples. */
+    void (*renew)(struct subspace *);
+    /* t = W (u - 1 mean'), (n, columns); with a bias of sum 0 by the mean. */
+    void (*bend)(const struct subspace *, const struct fit *, const double *u,
+                 double *t);
+    /* dual = g - s dual for the largest s <= t that is feasible; returns s. */
+    double (*follow)(const struct subspace *, double t, double *dual);
+    /* How far the losses at all examples are above the dual's, with |rho' sum
+     * dual|. */
+    double (*excess)(const struct subspace *);
+    /* Minus the part without K of D(t dual), and, of D, its slope along t. */
+    double (*conjugate)(const struct subspace *, double t, double *slope);
+    /* The loss of example i over C_i. */
+    double (*loss_of)(const struct subspace *, size_t i);
+    /* Rounding of decision values by `error`: see certificate.c. */
+    void (*rounding)(const struct subspace *, double error,
+                     struct certificate *);
+    /* The losses of the best constant. */
+    double (*constant)(struct subspace *);
+};
+
+static const struct subspace_functions subspace_two_classes, subspace_softmax;
 
 /* ---- the solver's state ---- */
 
-enum { SUBSPACE_VECTORS = 11 };
+enum { SUBSPACE_VECTORS = 10 };
+
+/* Draws one example from each of `wanted` equal parts of a class. */
+struct draw {
+    size_t size, wanted;
+    size_t seen, part, pick, end;
+};
 
 /* A machine of several that share their points, while others are worked on. */
 struct shared_machine {
@@ -95,30 +152,41 @@ struct subspace {
     const struct binary_problem *problems; /* (machines) that share points */
     size_t machines;
     struct shared_machine *shared; /* (machines) NULL: there is one alone */
+    const struct subspace_functions *functions;
     struct loss loss;
-    size_t n, m, most;  /* examples; points, now and at most */
-    size_t *member;     /* (most) local index of the points */
-    size_t *position;   /* (most) theirs in the operator */
-    size_t *place;      /* (n) positions of the examples */
-    double tolerance;   /* of the pivots of K_MM, relative to K_ii */
-    double *diagonal;   /* (n) K_ii */
-    double size;        /* max |K_ii| */
-    struct panels r, h; /* R; the factor of the preconditioner */
-    bool have_h;        /* there is one */
-    double *store;      /* the following, (most) each: */
-    double *w, *slope;  /* coefficients; w - B'g */
-    double *bg, *bw;    /* B'g; B'W 1 */
-    double *x, *rest;   /* the step; -slope - H x */
-    double *z, *q, *hq, *v, *least;
+    size_t columns;    /* of w: 1, or the classes of a softmax */
+    size_t classes;    /* 2, or the same */
+    size_t n, m, most; /* examples; points, now and at most */
+    size_t *member;    /* (most) local index of the points */
+    size_t *position;  /* (most) theirs in the operator */
+    size_t *place;     /* (n) positions of the examples */
+    double tolerance;  /* of the pivots of K_MM, relative to K_ii */
+    double *diagonal;  /* (n) K_ii */
+    double size;       /* max |K_ii| */
+    struct panels r;   /* R */
+    struct panels *h;  /* (columns) the factors of the preconditioner */
+    bool have_h;       /* there are those */
+    double *rho;       /* (2, columns) of all, of the sample */
+    double *next_rho;  /* (columns) workspace */
+    struct draw *draw; /* (classes) workspace of sample_rows */
+    size_t *part;      /* (classes) likewise, of subspace_draw */
+    struct sweep_vector *vector; /* (sweep.vectors) workspace */
+    double *least;               /* (most) */
+    double *store;               /* the following, (columns, m) each: */
+    double *w, *slope;           /* coefficients; w - B'g */
+    double *bg, *bw;             /* B'g; B'W 1 */
+    double *x, *rest;            /* the step; -slope - H x */
+    double *z, *q, *hq, *v;
     struct point_sweep sweep;
     struct fit all;              /* of all examples */
-    double *du, *dual;           /* (n) B x; the dual point */
+    double *du, *dual;           /* (n, columns) B x; the dual point */
     double bdual;                /* |B'dual|^2 */
     struct fit sample;           /* of a sample of them */
     size_t *row;                 /* (sample.n) local index, ascending */
     double *share;               /* (sample.n) examples that each stands for */
     float *b;                    /* (sample.n, panels_bands(m) KLR_BAND) B */
     float *scaled;               /* some of its rows, weighted */
+    double *sample_column;       /* (n) workspace, of several columns */
     double objective, gap;       /* of all; gap / objective */
     double entries;              /* multiplied by sweeps */
     double chosen_entries;       /* of these, by the choice of points */
@@ -139,21 +207,38 @@ static bool subspace_fits(const struct subspace *s, size_t most);
 static size_t sample_wanted(size_t m);
 /* Where Newton's method on the sample may end. */
 static const double sample_gap = 1e-2;
+/* u = B w, unless w is NULL, and out = B't, unless that is, of all columns. */
+static bool subspace_multiply(struct subspace *s, enum klr_precision precision,
+                              const double *w, double *u, const double *t,
+                              double *out);
+/* A sweep of that many vectors, of elements side by side. */
+static bool subspace_sweep(struct subspace *s, enum klr_precision precision,
+                           size_t count, const struct sweep_vector *vector);
 /* True where the solver is to go on. */
 static bool subspace_goes_on(struct subspace *s);
 static bool subspace_has_bias(const struct subspace *s);
-/* rho, g, W and losses at fit->u. */
+/* Elements of w. */
+static size_t subspace_length(const struct subspace *s);
+/* rho, g, curve and losses at fit->u. */
 static void subspace_evaluate(const struct subspace *s, struct fit *fit);
+/* x with the Hessian of the fit, x = - its inverse times the slope, and B x in
+ * du, until e'M^-1 e has fallen by accuracy^2 and |e|^2 / 2 is at most
+ * `distance`; *products are those. False: it was ended. */
+static bool subspace_direction(struct subspace *s, struct fit *fit,
+                               double accuracy, double distance,
+                               size_t *products);
 /* The first of t = 1, 1/2 .. by which x along du lowers the objective of the
  * fit, w'w / 2 included, is taken; returns t. */
 static double subspace_search(struct subspace *s, struct fit *fit,
                               const double *du);
 
 /* With room for params->basis points, or all examples, but none yet; for as
- * many machines as share them. Free it in any case. */
+ * many machines as share them, or as many columns of a softmax. Free it in any
+ * case. */
 static int subspace_create(struct subspace *s,
                            const struct binary_problem *problem,
-                           size_t machines, struct klr_error *err);
+                           size_t machines, size_t columns,
+                           struct klr_error *err);
 static void subspace_free(struct subspace *s);
 
 /* ---- machines that share points: see subspace_share.c ---- */
@@ -168,7 +253,10 @@ static double share_bytes(size_t machines, size_t n, size_t most);
 /* Work on machine q, as it was kept; keep it as it is. */
 static void subspace_turn(struct subspace *s, size_t q);
 static void subspace_keep(struct subspace *s, size_t q);
-/* (n) g of machine q as it was kept, or of the only one as it is. */
+/* How many g there are that points grow for: of machines, or of columns. */
+static size_t subspace_targets(const struct subspace *s);
+/* (n) the q-th: of machine q as it was kept, or of column q as it is. Elements
+ * are s->columns apart. */
 static const double *subspace_target(const struct subspace *s, size_t q);
 
 /* ---- points: see subspace_choose.c, subspace_grow.c ---- */
@@ -187,7 +275,7 @@ static int subspace_grow(struct subspace *s, struct klr_error *err);
 /* Candidates for so many points; `least` of them where these are few. */
 static size_t growth_candidates(size_t wanted, size_t least);
 /* At most `wanted` points join, of about so many candidates, that lower
- * |(1 - Pi) sum_i g_i k_i|^2 most, summed over machines, for their g at all
+ * |(1 - Pi) sum_i g_i k_i|^2 most, summed over targets g at all
  * examples; w is 0 on them. False: few did, the others being spanned already;
  * or it was ended. */
 static bool subspace_join(struct subspace *s, size_t wanted, size_t candidates,
@@ -204,20 +292,26 @@ static int subspace_find_size(struct subspace *s, size_t *size,
 /* ---- a sample of the examples: see subspace_sample.c ---- */
 
 /* Draw about `wanted` of them, at most so many of n, and form B. */
-static size_t sample_most(size_t wanted, size_t n);
+static size_t sample_most(size_t wanted, size_t classes, size_t n);
 static int subspace_draw(struct subspace *s, size_t wanted,
                          struct klr_error *err);
 static void subspace_forget_sample(struct subspace *s);
-/* Draw wanted[c] rows of the class of y = -1 and 1, no more than there are,
- * ascending. Each stands for `share` examples of its class, unless that is
+/* size (classes) of the classes. */
+static void sample_count(const struct subspace *s, size_t *size);
+/* Draw wanted[c] rows of class c, for two of y = -1 and 1, no more than there
+ * are, ascending. Each stands for `share` examples of its class, unless that is
  * NULL. Returns how many they are. */
 static size_t sample_rows(const struct subspace *s, uint64_t random,
-                          const size_t wanted[2], size_t *row, double *share);
+                          const size_t *wanted, size_t *row, double *share);
+/* B q of the sample, for q and u as of w and fit->u; out = B't. */
+static void sample_values(struct subspace *s, const double *q, double *u);
+static void sample_gather(struct subspace *s, const double *t, double *out);
 /* Newton's method on the sample from w on until the objective is within `eps`,
  * relatively, of the least. h is that of its last point. False: it was ended.
  */
 static bool subspace_fit_sample(struct subspace *s, double eps);
-/* h = I + B'(W - W 1 1'W / 1'W 1) B, factored, by the sample's B and W.
+/* h = I + B'(W - W 1 1'W / 1'W 1) B, factored, by the sample's B and W; of each
+ * column by the diagonal of W there.
  */
 static bool subspace_precondition(struct subspace *s);
 /* The same by W of all examples there. */
@@ -228,12 +322,12 @@ static bool subspace_renew(struct subspace *s);
 static void subspace_whiten(const struct subspace *s, size_t thread,
                             const size_t *row, size_t first, size_t rows,
                             double *x);
-/* h = 0 of that size, at most m + 1; then h += A'A for A (rows, size to whole
- * bands). False: the pool's watch ended it. */
+/* h = 0 of that size, at most m + 1, of all columns; then of column c h += A'A
+ * for A (rows, size to whole bands). False: the pool's watch ended it. */
 static void subspace_start_hessian(struct subspace *s, size_t size);
-static bool subspace_add_square(struct subspace *s, const void *a, size_t rows,
-                                enum klr_precision precision);
-/* z (m) = the inverse of h times x. */
+static bool subspace_add_square(struct subspace *s, size_t c, const void *a,
+                                size_t rows, enum klr_precision precision);
+/* z = the inverse of h times x, as w; of several columns less their mean. */
 static void subspace_invert(const struct subspace *s, const double *x,
                             double *z);
 

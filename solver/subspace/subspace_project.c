@@ -44,11 +44,8 @@ static int project_choose(struct subspace *s, struct klr_error *err)
 /* v. False: it was ended. */
 static bool project_solve(struct subspace *s)
 {
-    struct point_sweep_product p = {.sweep = &s->sweep,
-                                    .precision = KLR_DOUBLE,
-                                    .t = {s->all.g},
-                                    .sum = {s->v}};
-    bool whole = point_sweep_run(&p);
+    const struct sweep_vector vector = {.t = s->all.g, .sum = s->v};
+    bool whole = subspace_sweep(s, KLR_DOUBLE, 1, &vector);
     panels_forward(&s->r, s->v);
     panels_backward(&s->r, s->v);
     return whole;
@@ -59,10 +56,9 @@ static bool project_measure(struct subspace *s, struct projection *out)
 {
     const struct binary_problem *b = s->problem;
     double *u = s->all.u, *difference = s->all.next;
-    struct point_sweep_product p = {
-        .sweep = &s->sweep, .precision = KLR_DOUBLE, .v = s->v, .u = s->du};
+    const struct sweep_vector vector = {.v = s->v, .u = s->du};
     if (!operator_apply(b->op, b->set, b->set, s->all.g, 1, KLR_DOUBLE, u) ||
-        !point_sweep_run(&p))
+        !subspace_sweep(s, KLR_DOUBLE, 1, &vector))
         return false;
     out->square = dot(s->n, s->all.g, u);
     memcpy(difference, s->all.g, s->n * sizeof *difference);
@@ -78,7 +74,7 @@ static int project_onto_few(const struct binary_problem *problem, double *beta,
                             struct projection *out, struct klr_error *err)
 {
     struct subspace s;
-    int code = subspace_create(&s, problem, 1, err);
+    int code = subspace_create(&s, problem, 1, 1, err);
     if (!code) {
         memcpy(s.all.g, beta, s.n * sizeof *beta);
         code = project_choose(&s, err);

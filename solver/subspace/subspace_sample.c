@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The problem on a sample of the examples: B there, Newton's method with the
- * exact Hessian, whose last one preconditions that of all examples.
+ * exact Hessian, whose last one preconditions that of all examples. A softmax
+ * of k columns has a Hessian of k m rows; those of its columns alone, by the
+ * diagonal of W, precondition conjugate gradients on the sample as well. The
+ * sum of columns stays 0: their mean is taken away, on which W has no effect.
  *
  * A sample is drawn from each class by itself, one example from each of as many
  * equal parts of the class as are wanted; each stands for the examples of its
- * part. A class of few is in it whole, or makes a quarter of the sample.
+ * part. A class of few is in it whole, or makes half as much of the sample as
+ * if all classes were equal.
  */
 #include "solver/subspace/subspace_parts.h"
 
 enum {
-    SAMPLE_ROWS = 1024, /* that are weighted together */
-    SAMPLE_SHARE = 4    /* of a sample are of either class, at least, if any */
+    SAMPLE_ROWS = 1024,   /* that are weighted together */
+    SAMPLE_PRODUCTS = 16, /* of a step, after which Hessians are renewed */
+    SAMPLE_SHARE = 2      /* of an equal part are of each class, if any */
 };
 
 /* ---- drawing ---- */
-
-/* Draws one example from each of `wanted` equal parts of a class. */
-struct draw {
-    size_t size, wanted;
-    size_t seen, part, pick, end;
-};
 
 static bool draw_takes(struct draw *d, uint64_t *random)
 {
@@ -31,21 +30,29 @@ static bool draw_takes(struct draw *d, uint64_t *random)
     return d->seen++ == d->pick;
 }
 
-static size_t sample_most(size_t wanted, size_t n)
+static size_t sample_most(size_t wanted, size_t classes, size_t n)
 {
-    size_t most = wanted + wanted / SAMPLE_SHARE + 2;
+    size_t more = (classes - 1) * wanted / (SAMPLE_SHARE * classes);
+    size_t most = wanted + more + classes;
     return most < n ? most : n;
 }
 
-static size_t sample_rows(const struct subspace *s, uint64_t random,
-                          const size_t wanted[2], size_t *row, double *share)
+/* The class of an example. */
+static size_t sample_class(const struct subspace *s, size_t i)
 {
-    struct draw draw[2] = {{.wanted = wanted[0]}, {.wanted = wanted[1]}};
+    return s->columns > 1 ? s->all.softmax.class[i] : s->problem->y[i] > 0;
+}
+
+static size_t sample_rows(const struct subspace *s, uint64_t random,
+                          const size_t *wanted, size_t *row, double *share)
+{
     size_t count = 0;
+    for (size_t c = 0; c < s->classes; c++)
+        s->draw[c] = (struct draw){.wanted = wanted[c]};
     for (size_t i = 0; i < s->n; i++)
-        draw[s->problem->y[i] > 0].size++;
+        s->draw[sample_class(s, i)].size++;
     for (size_t i = 0; i < s->n; i++) {
-        struct draw *d = &draw[s->problem->y[i] > 0];
+        struct draw *d = &s->draw[sample_class(s, i)];
         if (d->wanted == 0 || !draw_takes(d, &random))
             continue;
         row[count] = i;
@@ -56,18 +63,22 @@ static size_t sample_rows(const struct subspace *s, uint64_t random,
     return count;
 }
 
-/* Divide about `wanted` rows between the classes, to each a quarter at least.
- */
-static void sample_divide(const struct subspace *s, size_t wanted,
-                          size_t part[2])
+static void sample_count(const struct subspace *s, size_t *size)
 {
-    size_t size[2] = {0, 0};
+    memset(size, 0, s->classes * sizeof *size);
     for (size_t i = 0; i < s->n; i++)
-        size[s->problem->y[i] > 0]++;
-    for (size_t c = 0; c < 2; c++) {
-        double even = (double)wanted * (double)size[c] / (double)s->n;
-        part[c] = (size_t)fmin(fmax(even, (double)wanted / SAMPLE_SHARE),
-                               (double)size[c]);
+        size[sample_class(s, i)]++;
+}
+
+/* Divide about `wanted` rows among the classes, to each half of an equal part
+ * at least. */
+static void sample_divide(const struct subspace *s, size_t wanted, size_t *part)
+{
+    double least = (double)wanted / (double)(SAMPLE_SHARE * s->classes);
+    sample_count(s, part);
+    for (size_t c = 0; c < s->classes; c++) {
+        double even = (double)wanted * (double)part[c] / (double)s->n;
+        part[c] = (size_t)fmin(fmax(even, least), (double)part[c]);
     }
 }
 
@@ -139,31 +150,33 @@ static void subspace_forget_sample(struct subspace *s)
 static int subspace_draw(struct subspace *s, size_t wanted,
                          struct klr_error *err)
 {
-    size_t most = sample_most(wanted, s->n), part[2];
-    double rho = s->sample.rho; /* as w, of the last fit */
+    size_t most = sample_most(wanted, s->classes, s->n);
     subspace_forget_sample(s);
     if (!(s->row = klr_alloc(most, sizeof *s->row, err)) ||
         !(s->share = klr_alloc(most, sizeof *s->share, err)))
         return KLR_E_MEMORY;
-    int code = fit_create(&s->sample, most, err);
+    int code = fit_create(&s->sample, most, s->columns, err);
     if (code)
         return code;
-    s->sample.rho = rho;
-    sample_divide(s, wanted < s->n ? wanted : s->n, part);
-    s->sample.n = sample_rows(s, (uint64_t)s->problem->params->seed, part,
+    sample_divide(s, wanted < s->n ? wanted : s->n, s->part);
+    s->sample.n = sample_rows(s, (uint64_t)s->problem->params->seed, s->part,
                               s->row, s->share);
+    s->sample.softmax.n = s->sample.n;
     if (!(s->b = klr_alloc(s->sample.n * sample_pitch(s), sizeof *s->b, err)) ||
         !(s->scaled =
               klr_alloc(SAMPLE_ROWS * sample_pitch(s), sizeof *s->scaled, err)))
         return KLR_E_MEMORY;
-    for (size_t i = 0; i < s->sample.n; i++)
+    for (size_t i = 0; i < s->sample.n; i++) {
         s->sample.y[i] = s->problem->y[s->row[i]];
+        if (s->columns > 1)
+            s->sample.softmax.class[i] = s->all.softmax.class[s->row[i]];
+    }
     return sample_whiten(s, err);
 }
 
 /* ---- the preconditioner ---- */
 
-/* Some rows: s->scaled are roots of their weights times B. */
+/* Some rows: s->scaled are roots of their weights, in sample.next, times B. */
 struct weighing {
     struct subspace *s;
     size_t first, rows;
@@ -176,14 +189,14 @@ static void weigh_task(void *context, size_t task, size_t thread)
     size_t pitch = sample_pitch(s), end = (task + 1) * KLR_BAND;
     (void)thread;
     for (size_t i = task * KLR_BAND; i < end && i < w->rows; i++) {
-        float root = (float)sqrt(s->sample.curve[w->first + i]);
+        float root = (float)sqrt(s->sample.next[w->first + i]);
         for (size_t k = 0; k < pitch; k++)
             s->scaled[i * pitch + k] = root * s->b[(w->first + i) * pitch + k];
     }
 }
 
 struct row_square {
-    struct subspace *s;
+    struct panels *h;
     const void *a; /* (rows, pitch) */
     size_t rows, pitch;
     enum klr_precision precision;
@@ -193,7 +206,7 @@ struct row_square {
 static void square_task(void *context, size_t index, size_t thread)
 {
     const struct row_square *w = context;
-    struct subspace *s = w->s;
+    struct panels *h = w->h;
     double out[KLR_BAND * KLR_BAND];
     size_t a = index, b = 0, bytes = klr_precision_bytes(w->precision);
     (void)thread;
@@ -201,130 +214,184 @@ static void square_task(void *context, size_t index, size_t thread)
         a -= b + 1;
     const void *left = (const char *)w->a + a * KLR_BAND * bytes;
     const void *right = (const char *)w->a + b * KLR_BAND * bytes;
-    if (w->precision == KLR_DOUBLE || s->h.n <= SUBSPACE_FEW)
-        s->h.dense->gram(w->rows, left, right, w->precision, w->pitch, KLR_BAND,
-                         KLR_BAND, out);
+    if (w->precision == KLR_DOUBLE || h->n <= SUBSPACE_FEW)
+        h->dense->gram(w->rows, left, right, w->precision, w->pitch, KLR_BAND,
+                       KLR_BAND, out);
     else
-        s->h.dense->syrk_rounded(w->rows, left, right, w->pitch, KLR_BAND,
-                                 KLR_BAND, out);
-    double *to = panels_at(&s->h, a * KLR_BAND, b * KLR_BAND);
+        h->dense->syrk_rounded(w->rows, left, right, w->pitch, KLR_BAND,
+                               KLR_BAND, out);
+    double *to = panels_at(h, a * KLR_BAND, b * KLR_BAND);
     for (size_t e = 0; e < KLR_BAND * KLR_BAND; e++)
         to[e] += out[e];
 }
 
-static bool subspace_add_square(struct subspace *s, const void *a, size_t rows,
-                                enum klr_precision precision)
+static bool subspace_add_square(struct subspace *s, size_t c, const void *a,
+                                size_t rows, enum klr_precision precision)
 {
-    size_t bands = panels_bands(s->h.n);
-    struct row_square square = {s, a, rows, bands * KLR_BAND, precision};
+    size_t bands = panels_bands(s->h[c].n);
+    struct row_square square = {&s->h[c], a, rows, bands * KLR_BAND, precision};
     return klr_pool_run(s->problem->op->pool, bands * (bands + 1) / 2,
                         square_task, &square);
 }
 
 static void subspace_start_hessian(struct subspace *s, size_t size)
 {
-    s->h.n = size;
     s->have_h = false;
-    memset(s->h.value, 0, panels_size(size) * sizeof(double));
+    for (size_t c = 0; c < s->columns; c++) {
+        s->h[c].n = size;
+        memset(s->h[c].value, 0, panels_size(size) * sizeof(double));
+    }
 }
 
 /* h += I - mean mean' / sum W, where there is a bias. */
-static void hessian_finish(struct subspace *s)
+static void hessian_finish(struct subspace *s, struct panels *h)
 {
     const struct fit *fit = &s->sample;
     size_t pitch = sample_pitch(s);
     double total = 0, *mean = s->hq;
     memset(mean, 0, pitch * sizeof *mean);
     for (size_t i = 0; i < fit->n; i++)
-        total += fit->curve[i];
+        total += fit->next[i];
     if (subspace_has_bias(s) && total > 0)
-        s->h.dense->gemv_t(fit->n, pitch, s->b, pitch, fit->curve, mean);
+        h->dense->gemv_t(fit->n, pitch, s->b, pitch, fit->next, mean);
     for (size_t c = 0; c < s->m; c++) {
         for (size_t r = 0; r <= c && total > 0; r++)
-            *panels_at(&s->h, r, c) -= mean[r] * (mean[c] / total);
-        *panels_at(&s->h, c, c) += 1;
+            *panels_at(h, r, c) -= mean[r] * (mean[c] / total);
+        *panels_at(h, c, c) += 1;
         s->least[c] = 0.5;
     }
 }
 
-static bool subspace_precondition(struct subspace *s)
+/* The Hessian of one column, by the weights in sample.next; factored. */
+static bool sample_hessian(struct subspace *s, size_t c)
 {
     struct klr_pool *pool = s->problem->op->pool;
     size_t n = s->sample.n;
     struct weighing w = {.s = s};
     bool whole = true;
-    subspace_start_hessian(s, s->m);
     for (; w.first < n && whole; w.first += w.rows) {
         w.rows = n - w.first < SAMPLE_ROWS ? n - w.first : SAMPLE_ROWS;
         whole = klr_pool_run(pool, panels_bands(w.rows), weigh_task, &w) &&
-                subspace_add_square(s, s->scaled, w.rows, KLR_FLOAT);
+                subspace_add_square(s, c, s->scaled, w.rows, KLR_FLOAT);
     }
     if (whole)
-        hessian_finish(s);
-    s->have_h = whole && panels_factor(&s->h, s->least, NULL);
+        hessian_finish(s, &s->h[c]);
     double m = (double)s->m;
     s->flops += m * m * ((double)n + m / 3);
+    return whole && panels_factor(&s->h[c], s->least, NULL);
+}
+
+static bool subspace_precondition(struct subspace *s)
+{
+    bool whole = true;
+    subspace_start_hessian(s, s->m);
+    for (size_t c = 0; c < s->columns && whole; c++) {
+        s->functions->weights(&s->sample, c, s->sample.next);
+        whole = sample_hessian(s, c);
+    }
+    s->have_h = whole;
     s->hessians++;
-    return s->have_h;
+    return whole;
 }
 
 static bool subspace_renew(struct subspace *s)
 {
-    for (size_t i = 0; i < s->sample.n; i++)
-        s->sample.curve[i] = s->all.curve[s->row[i]] * s->share[i];
+    s->functions->renew(s);
     return subspace_precondition(s);
+}
+
+/* Take the mean of the columns away. */
+static void columns_center(const struct subspace *s, double *z)
+{
+    for (size_t k = 0; k < s->m; k++) {
+        double mean = 0;
+        for (size_t c = 0; c < s->columns; c++)
+            mean += z[c * s->m + k] / (double)s->columns;
+        for (size_t c = 0; c < s->columns; c++)
+            z[c * s->m + k] -= mean;
+    }
 }
 
 static void subspace_invert(const struct subspace *s, const double *x,
                             double *z)
 {
-    memcpy(z, x, s->m * sizeof *z);
-    if (!s->have_h)
-        return;
-    panels_forward(&s->h, z);
-    panels_backward(&s->h, z);
+    memcpy(z, x, subspace_length(s) * sizeof *z);
+    for (size_t c = 0; c < s->columns && s->have_h; c++) {
+        panels_forward(&s->h[c], z + c * s->m);
+        panels_backward(&s->h[c], z + c * s->m);
+    }
+    if (s->columns > 1)
+        columns_center(s, z);
 }
 
 /* ---- Newton's method ---- */
 
-/* B'g, in the order of the rows. */
-static void sample_gradient(struct subspace *s, double *bg)
+/* Column by column, in ascending order: what a column of `out` has beyond m is
+ * in the next one's place, or is the padding of the last. */
+static void sample_gather(struct subspace *s, const double *t, double *out)
 {
-    size_t pitch = sample_pitch(s);
-    memset(bg, 0, pitch * sizeof *bg);
-    s->h.dense->gemv_t(s->sample.n, pitch, s->b, pitch, s->sample.g, bg);
+    size_t pitch = sample_pitch(s), n = s->sample.n, k = s->columns;
+    for (size_t c = 0; c < k; c++) {
+        const double *column = t;
+        for (size_t i = 0; i < n && k > 1; i++)
+            s->sample_column[i] = t[i * k + c];
+        if (k > 1)
+            column = s->sample_column;
+        memset(out + c * s->m, 0, pitch * sizeof *out);
+        s->r.dense->gemv_t(n, pitch, s->b, pitch, column, out + c * s->m);
+    }
 }
 
-static void sample_values(struct subspace *s, const double *w, double *u)
+static void sample_values(struct subspace *s, const double *q, double *u)
 {
-    size_t pitch = sample_pitch(s);
-    memset(s->v, 0, pitch * sizeof *s->v);
-    memcpy(s->v, w, s->m * sizeof *w);
-    s->h.dense->expand(s->sample.n, pitch, s->b, pitch, s->v, u);
+    size_t pitch = sample_pitch(s), n = s->sample.n, k = s->columns;
+    for (size_t c = 0; c < k; c++) {
+        double *column = k > 1 ? s->sample_column : u;
+        memset(s->v, 0, pitch * sizeof *s->v);
+        memcpy(s->v, q + c * s->m, s->m * sizeof *q);
+        s->r.dense->expand(n, pitch, s->b, pitch, s->v, column);
+        for (size_t i = 0; i < n && k > 1; i++)
+            u[i * k + c] = column[i];
+    }
+}
+
+/* x, and B x in du: of one column exactly, by the Hessian; of several to a
+ * tenth, with Hessians that are formed anew where that took long. False: it was
+ * ended. */
+static bool sample_direction(struct subspace *s, size_t *products)
+{
+    const double accuracy = 0.1;
+    bool forms = s->columns == 1 || !s->have_h || *products > SAMPLE_PRODUCTS;
+    if ((forms && !subspace_precondition(s)) || !subspace_goes_on(s))
+        return false;
+    if (s->columns > 1)
+        return subspace_direction(s, &s->sample, accuracy, INFINITY, products);
+    subspace_invert(s, s->slope, s->x);
+    for (size_t k = 0; k < s->m; k++)
+        s->x[k] = -s->x[k];
+    sample_values(s, s->x, s->du);
+    return true;
 }
 
 static bool subspace_fit_sample(struct subspace *s, double eps)
 {
     enum { STEPS = 60 };
     struct fit *fit = &s->sample;
+    size_t length = subspace_length(s), products = 0;
     for (size_t i = 0; i < fit->n; i++)
         fit->cost[i] = s->all.cost[s->row[i]] * s->share[i];
     sample_values(s, s->w, fit->u);
     for (int step = 0; step < STEPS; step++) {
         subspace_evaluate(s, fit);
-        sample_gradient(s, s->bg);
-        for (size_t k = 0; k < s->m; k++)
+        sample_gather(s, fit->g, s->bg);
+        for (size_t k = 0; k < length; k++)
             s->slope[k] = s->w[k] - s->bg[k];
-        if (!subspace_precondition(s) || !subspace_goes_on(s))
+        if (!sample_direction(s, &products))
             return false;
-        subspace_invert(s, s->slope, s->x);
-        double fall = 0.5 * dot(s->m, s->slope, s->x);
-        double objective = 0.5 * dot(s->m, s->w, s->w) + fit->losses;
-        for (size_t k = 0; k < s->m; k++)
-            s->x[k] = -s->x[k];
+        double fall = -0.5 * dot(length, s->slope, s->x);
+        double objective = 0.5 * dot(length, s->w, s->w) + fit->losses;
         if (fall <= eps * objective)
             break;
-        sample_values(s, s->x, s->du);
         subspace_search(s, fit, s->du);
     }
     return true;

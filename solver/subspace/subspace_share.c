@@ -46,8 +46,8 @@ static void subspace_turn(struct subspace *s, size_t q)
     s->problem = &s->problems[q];
     memcpy(s->all.y, s->problem->y, s->n * sizeof *s->all.y);
     memcpy(s->w, s->shared[q].w, s->most * sizeof *s->w);
-    s->all.rho = s->shared[q].rho;
-    s->sample.rho = s->shared[q].sample_rho;
+    *s->all.rho = s->shared[q].rho;
+    *s->sample.rho = s->shared[q].sample_rho;
 }
 
 static void subspace_keep(struct subspace *s, size_t q)
@@ -56,11 +56,16 @@ static void subspace_keep(struct subspace *s, size_t q)
         return;
     memcpy(s->shared[q].w, s->w, s->m * sizeof *s->w);
     memcpy(s->shared[q].g, s->all.g, s->n * sizeof *s->all.g);
-    s->shared[q].rho = s->all.rho;
-    s->shared[q].sample_rho = s->sample.rho;
+    s->shared[q].rho = *s->all.rho;
+    s->shared[q].sample_rho = *s->sample.rho;
+}
+
+static size_t subspace_targets(const struct subspace *s)
+{
+    return s->shared ? s->machines : s->columns;
 }
 
 static const double *subspace_target(const struct subspace *s, size_t q)
 {
-    return s->shared ? s->shared[q].g : s->all.g;
+    return s->shared ? s->shared[q].g : s->all.g + q;
 }

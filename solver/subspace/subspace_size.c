@@ -53,17 +53,16 @@ static void sizing_free(struct sizing *z)
     klr_free(z->loss_before);
 }
 
-/* Hold out the same share of either class. */
+/* Hold out the same share of each class. */
 static void sizing_hold_out(struct sizing *z, size_t wanted)
 {
     struct subspace *s = z->s;
-    size_t size[2] = {0, 0}, part[2];
-    for (size_t i = 0; i < s->n; i++)
-        size[s->problem->y[i] > 0]++;
-    for (size_t c = 0; c < 2; c++)
-        part[c] = (size_t)((double)wanted * (double)size[c] / (double)s->n);
-    z->rows =
-        sample_rows(s, ~(uint64_t)s->problem->params->seed, part, z->row, NULL);
+    sample_count(s, s->part);
+    for (size_t c = 0; c < s->classes; c++)
+        s->part[c] =
+            (size_t)((double)wanted * (double)s->part[c] / (double)s->n);
+    z->rows = sample_rows(s, ~(uint64_t)s->problem->params->seed, s->part,
+                          z->row, NULL);
     for (size_t k = 0; k < z->rows; k++)
         s->all.cost[z->row[k]] = 0;
 }
@@ -97,16 +96,14 @@ static bool size_solve(struct sizing *z, struct klr_error *err, int *code)
     if ((*code = subspace_draw(s, sample_wanted(s->m) / 2, err)) ||
         !subspace_fit_sample(s, sample_gap))
         return false;
-    s->all.rho = s->sample.rho;
+    memcpy(s->all.rho, s->sample.rho, s->columns * sizeof *s->rho);
     subspace_newton(s, size_gap);
     if (clock_stopped(s->problem->clock) ||
         (*code = subspace_bound(s, false, &bound, err)))
         return false;
     z->rest = bound.full_gap * s->objective;
-    for (size_t k = 0; k < z->rows; k++) {
-        size_t i = z->row[k];
-        z->loss[k] = softplus(-s->all.y[i] * (s->all.u[i] - s->all.rho));
-    }
+    for (size_t k = 0; k < z->rows; k++)
+        z->loss[k] = s->functions->loss_of(s, z->row[k]);
     return !clock_stopped(s->problem->clock);
 }
 

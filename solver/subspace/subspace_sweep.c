@@ -30,11 +30,11 @@ static size_t point_sweep_pitch(size_t room)
 }
 
 static double point_sweep_bytes(const struct binary_problem *problem,
-                                size_t room)
+                                size_t room, size_t vectors)
 {
     return (double)point_sweep_threads(problem) *
                (double)point_sweep_pitch(room) +
-           (double)task_count(problem->n) * SWEEP_VECTORS * (double)room *
+           (double)task_count(problem->n) * (double)vectors * (double)room *
                sizeof(double);
 }
 
@@ -48,19 +48,20 @@ static double point_sweep_kept_bytes(const struct binary_problem *problem,
 static int point_sweep_create(struct point_sweep *s,
                               const struct binary_problem *problem,
                               const size_t *position, size_t room,
-                              double budget, double *entries,
+                              size_t vectors, double budget, double *entries,
                               struct klr_error *err)
 {
     size_t threads = point_sweep_threads(problem);
     *s = (struct point_sweep){.problem = problem,
                               .room = room,
+                              .vectors = vectors,
                               .position = position,
                               .pitch = point_sweep_pitch(room),
                               .entries = entries};
     if (!(s->work = klr_zalloc(threads, s->pitch, err)) ||
         !(s->range =
               klr_alloc(threads * problem->set.count, sizeof *s->range, err)) ||
-        !(s->partial = klr_alloc(task_count(problem->n) * SWEEP_VECTORS,
+        !(s->partial = klr_alloc(task_count(problem->n) * vectors,
                                  room * sizeof(double), err)))
         return KLR_E_MEMORY;
     if (point_sweep_kept_bytes(problem, room) <= budget)
@@ -154,55 +155,68 @@ static void sheet_expand(const struct point_sweep *s, const void *entries,
 
 /* ---- all of them ---- */
 
-static void sheet_multiply(const struct point_sweep_product *p, size_t sheet,
-                           size_t thread, double *partial)
+/* One vector with the entries of a sheet; out (room) is workspace. */
+static void sheet_vector(const struct point_sweep_product *p,
+                         const struct sweep_vector *vector, size_t sheet,
+                         const void *entries, double *out, double *sum)
 {
     const struct point_sweep *s = p->sweep;
     size_t begin = sheet * SHEET, n = s->problem->n;
     size_t count = n - begin < SHEET ? n - begin : SHEET;
-    const void *entries = sheet_entries(s, sheet, p->precision, thread);
-    double *out =
-        (double *)(void *)(s->work + thread * s->pitch) + s->room * SHEET;
     double u[SHEET], t[SHEET] = {0};
-    if (p->v) {
-        sheet_project(s, entries, p->precision, p->v, u);
-        memcpy(p->u + begin, u, count * sizeof *u);
-    }
-    for (size_t q = 0; q < SWEEP_VECTORS && p->sum[q]; q++) {
-        bool weighs = q == 0 && p->weight;
+    if (vector->v) {
+        sheet_project(s, entries, p->precision, vector->v, u);
         for (size_t i = 0; i < count; i++)
-            t[i] = weighs ? p->weight[begin + i] * u[i] : p->t[q][begin + i];
-        sheet_expand(s, entries, p->precision, t, out, partial + q * s->room);
+            vector->u[(begin + i) * p->step] = u[i];
     }
+    if (!vector->sum)
+        return;
+    for (size_t i = 0; i < count; i++)
+        t[i] = vector->t ? vector->t[(begin + i) * p->step]
+                         : p->weight[begin + i] * u[i];
+    sheet_expand(s, entries, p->precision, t, out, sum);
 }
 
 static void point_sweep_task(void *context, size_t task, size_t thread)
 {
     const struct point_sweep_product *p = context;
     const struct point_sweep *s = p->sweep;
-    double *partial = s->partial + task * SWEEP_VECTORS * s->room;
+    double *out =
+        (double *)(void *)(s->work + thread * s->pitch) + s->room * SHEET;
+    double *partial = s->partial + task * s->vectors * s->room;
     size_t sheets = sheet_count(s->problem->n), end = (task + 1) * SHEETS;
-    memset(partial, 0, SWEEP_VECTORS * s->room * sizeof *partial);
-    for (size_t sheet = task * SHEETS; sheet < end && sheet < sheets; sheet++)
-        sheet_multiply(p, sheet, thread, partial);
+    memset(partial, 0, s->vectors * s->room * sizeof *partial);
+    for (size_t sheet = task * SHEETS; sheet < end && sheet < sheets; sheet++) {
+        const void *entries = sheet_entries(s, sheet, p->precision, thread);
+        for (size_t q = 0; q < p->count; q++)
+            sheet_vector(p, &p->vector[q], sheet, entries, out,
+                         partial + q * s->room);
+    }
+}
+
+/* The partial sums of vector q, in their order. */
+static void point_sweep_join(const struct point_sweep *s, size_t q, double *sum)
+{
+    size_t tasks = task_count(s->problem->n);
+    for (size_t k = 0; k < s->count; k++) {
+        sum[k] = 0;
+        for (size_t task = 0; task < tasks; task++)
+            sum[k] += s->partial[(task * s->vectors + q) * s->room + k];
+    }
 }
 
 static bool point_sweep_run(struct point_sweep_product *p)
 {
     struct point_sweep *s = p->sweep;
-    size_t tasks = task_count(s->problem->n);
-    bool whole = klr_pool_run(s->problem->op->pool, tasks, point_sweep_task, p);
+    bool whole = klr_pool_run(s->problem->op->pool, task_count(s->problem->n),
+                              point_sweep_task, p);
     operator_count(s->problem->op, s->count, s->problem->n);
-    *s->entries += ((p->v ? 0.5 : 0) + (p->sum[0] ? 0.5 : 0)) *
+    *s->entries += ((p->vector->v ? 0.5 : 0) + (p->vector->sum ? 0.5 : 0)) *
                    (double)s->count * (double)s->problem->n;
     if (whole && p->precision == KLR_FLOAT)
         s->filled = s->count;
-    for (size_t q = 0; q < SWEEP_VECTORS && p->sum[q]; q++)
-        for (size_t k = 0; k < s->count; k++) {
-            double sum = 0;
-            for (size_t task = 0; task < tasks; task++)
-                sum += s->partial[(task * SWEEP_VECTORS + q) * s->room + k];
-            p->sum[q][k] = sum;
-        }
+    for (size_t q = 0; q < p->count; q++)
+        if (p->vector[q].sum)
+            point_sweep_join(s, q, p->vector[q].sum);
     return whole;
 }

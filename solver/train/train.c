@@ -137,7 +137,7 @@ static double solver_bytes(const struct klr_params *params, size_t n, size_t k)
 {
     const struct system *system = system_of(params, NULL);
     if (multiclass_of(params, k) == KLR_SOFTMAX)
-        return system->softmax_bytes(n, k);
+        return system->softmax_bytes ? system->softmax_bytes(n, k) : 0;
     return system->bytes ? system->bytes(n) + point_bytes(n) : 0;
 }
 

@@ -107,6 +107,10 @@ my %case = (
         [ qw(klr-train -q -g 9 --basis auto), "$dir/more", 'old' ],
     'leave-one-out on a basis' =>
         [ qw(klr-train -q --basis 9 --loo --cv-out loo), "$dir/three" ],
+    'a softmax on a basis' => [ qw(klr-train -q --multiclass softmax --basis),
+        40, "$dir/three", 'old' ],
+    'a softmax on a basis that finds its size' => [ qw(klr-train -q),
+        qw(--multiclass softmax --basis auto), "$dir/three", 'old' ],
     'a basis of one against the rest' => [ qw(klr-train -q --basis 9),
         qw(--multiclass ova), "$dir/three", 'old' ],
     'a smaller klr' => [ qw(klr-train -q --basis 9 --from), "$dir/klr.three",
@@ -136,7 +140,9 @@ my %case = (
 # These do without kept kernel entries that they cannot have.
 my %spares = map { $_ => 1 } 'kfd, greedy, of all kernels', 'klr on a basis',
     'klr on a basis that finds its size', 'leave-one-out on a basis',
-    'a basis of one against the rest', 'a smaller klr', 'a smaller svm';
+    'a basis of one against the rest', 'a softmax on a basis',
+    'a softmax on a basis that finds its size', 'a smaller klr',
+    'a smaller svm';
 
 # One run in a fresh folder: exit, out, err, the counts, and what is there
 # after.

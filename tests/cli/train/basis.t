@@ -190,7 +190,7 @@ my ($rows) = get("$dir/g") =~ /^sv_indices (.*)/m;
 is(join(' ', sort { $a <=> $b } split ' ', $rows), join(' ', 1 .. 20),
     '... by their lines');
 put("$dir/three", clusters(seed => 4, labels => [ 1, 2, 3 ], n => 90, d => 3));
-for my $how (qw(ovo ova)) {
+for my $how (qw(ovo ova softmax)) {
     my $three = train("$dir/three", 't', '--multiclass', $how,
         qw(--basis 15));
     is($three->{status}, '"converged"', "$how: three classes");
@@ -207,7 +207,8 @@ put("$dir/twins", join '', map { 1 + $_ % 4 . ' 1:' . $_ % 2 . "\n" } 1 .. 40);
 my $rare = 0;
 put("$dir/alone", join '', grep { !/^4/ || !$rare++ } split /^/,
     get("$dir/four"));
-for my $how (qw(ova ovo)) {
+for my $how (qw(ova ovo softmax)) {
+    my @link = $how eq 'softmax' ? () : qw(--link platt);
     my @four = (qw(-g 1 -c 3 -q --multiclass), $how, '--basis');
     train("$dir/four", "o.$_->[0]", @four, 120, @{ $_->[1] })
         for [ 0 => [qw(-j 1)] ], [ 1 => [qw(-j 3)] ],
@@ -231,7 +232,7 @@ for my $how (qw(ova ovo)) {
     cmp_ok(abs($costs[1] / $shared->{objective} - 1), '<', 1e-5,
         '... along a path of C, chosen at the middle one');
     my ($one, $three) = map {
-        run([ 'klr-train', @four, 40, qw(-v 3 --link platt -j), $_,
+        run([ 'klr-train', @four, 40, qw(-v 3), @link, '-j', $_,
                 "$dir/four", 'v' ], cwd => $dir)->{out}
     } 1, 3;
     like($one, qr/^Log loss = 0\.\d/m, '... in a validation');
@@ -248,8 +249,35 @@ for my $how (qw(ova ovo)) {
         '... fewer than classes');
     my $own = train("$dir/three", 'a', '--multiclass', $how,
         qw(--basis auto));
-    is($own->{status}, '"converged"', '... auto: each finds a size of its own');
+    is($own->{status}, '"converged"', '... auto: it finds a size, or each its own');
 }
+
+# A softmax, which is one problem for all classes: the bound to all examples
+# holds, and probabilities are near theirs.
+my @soft = (qw(-g 1 -c 3 -q --multiclass softmax));
+my $every_point = train("$dir/four", 's', @soft);
+my $few_points = train("$dir/four", 'f', @soft, qw(--basis 120));
+my $higher = 1 - $every_point->{objective} / $few_points->{objective};
+my ($limit, $off) = @$few_points{ 'basis.full_gap', 'basis.full_gap_error' };
+cmp_ok($higher, '<', $limit + 3 * $off, 'softmax: the bound to all points');
+cmp_ok($higher, '>', $limit / 2 - 3 * $off, '... closely');
+cmp_ok($few_points->{'basis.passes'}, '<', 25, '... in few passes');
+my ($few_loss, $all_loss) = map {
+    run([ qw(klr-predict --json -q), "$dir/four", $_, 'p' ], cwd => $dir)->{out}
+        =~ /"log_loss": ([^,]+)/
+} 'f', 's';
+cmp_ok(abs($few_loss - $all_loss), '<', 0.01, '... log loss as of all');
+my $enough = train("$dir/four", 'a', @soft, qw(--basis auto));
+is($enough->{'basis.end'}, '"enough"', '... auto: a size that suffices');
+train("$dir/four", 'b', @soft, '--basis', $enough->{'basis.points'});
+is(get("$dir/b") =~ s/^options .*\n//mr, get("$dir/a") =~ s/^options .*\n//mr,
+    '... as --basis with that number');
+train("$dir/four", 'c', @soft, qw(--basis auto -j 3 -m 1));
+is(get("$dir/c"), get("$dir/a"), '... whatever threads and memory');
+my $weighted = train("$dir/four", 'w', @soft, qw(--basis 120 -w2 5 --no-bias));
+my $whole = train("$dir/four", 'v', @soft, qw(-w2 5 --no-bias));
+cmp_ok(abs($weighted->{objective} / $whole->{objective} - 1), '<', 0.1,
+    '... with weights, without bias');
 
 my $stopped = train($heart, 's', qw(--basis 40 --max-iter 1 -q -c 1000));
 ok(-e "$dir/s", 'stopped early, with a model');
@@ -264,8 +292,10 @@ refused('option --basis: only klr by newton has one, not svm by smo',
     qw(-s svm --basis 9));
 refused('option --basis: only klr by newton has one, not klr by smo',
     qw(-a smo --basis 9));
-refused('option --basis: only klr by newton has one, not a softmax',
-    qw(--multiclass softmax --basis 9));
+refused('option --loo: a softmax has no closed form; what has: ovo, ova, ddag',
+    qw(--multiclass softmax --basis 9 --loo));
+refused('option -a: smo does not train a softmax; what does: newton',
+    qw(--multiclass softmax --basis 9 -a smo));
 refused('option --basis: only klr by newton has one, not ivm by greedy',
     qw(-s ivm --basis 9));
 refused('option --basis-choice: there is no basis',

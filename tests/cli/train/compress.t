@@ -69,6 +69,7 @@ for my $case (
     [ three => 3, qw(-s kfd --multiclass ova) ],
     [ three => 3, qw(-s klr -c 1 -e 1e-14) ],
     [ three => 3, qw(-s klr -c 1 -e 1e-14 --multiclass ova) ],
+    [ three => 3, qw(-s klr -c 1 -e 1e-14 --multiclass softmax) ],
     )
 {
     my ($data, $machines, @options) = @$case;
@@ -202,6 +203,13 @@ my $path = run([ qw(klr-train --from all --basis 40 -c), '1,2', 'two', 'few' ],
 is($path->{exit}, 0, 'several C');
 ok(-s "$dir/few.1" && -s "$dir/few.2", '... give several models');
 
+train(qw(-g 2 -c 5 --multiclass softmax three soft));
+my $softer = train(qw(--from soft --basis 40 three few));
+my $softest = train(qw(-g 2 -c 5 --multiclass softmax three again));
+my $over = 1 - $softest->{objective} / $softer->{objective};
+cmp_ok($softer->{gap}, '<', 1e-6, 'a softmax: its restricted gap');
+cmp_ok($over, '<=', $softer->{basis}{full_gap} + 1e-6, '... the bound holds');
+
 # ---- a model of LIBSVM: no more than its format has ----
 
 train(qw(-g 2 -s svm -c 5 two all));
@@ -250,7 +258,7 @@ sub refused
 put("$dir/weights", "2\n" x 400);
 train(@$_) for [qw(-c 5 two klr)], [qw(-s svm -c 5 two svm)],
     [qw(-s svm -t linear two linear)], [qw(-s svm -t sigmoid two sigmoid)],
-    [qw(--regularizer coef two coef)], [qw(--multiclass softmax three soft)],
+    [qw(--regularizer coef two coef)],
     [qw(--weights weights two weighted)],
     [qw(-t polynomial -r 1 two poly)];
 my $points = 'option --from: --basis must say how many points there are to be';
@@ -287,8 +295,6 @@ refused(2, @$_)
         qw(--from sigmoid --basis 9 two) ],
     [ 'option --from: klr with the regularizer coef is not trained on a basis',
         qw(--from coef --basis 9 two) ],
-    [ 'option --basis: only klr by newton has one, not a softmax by newton',
-        qw(--from soft --basis 9 three) ],
     [ 'option --from: the model was trained with weights of examples, and is '
         . 'to be again: --weights', qw(--from weighted --basis 9 two) ],
     [ 'training set and model cannot both come from stdin|model and training '

@@ -348,35 +348,38 @@ static void test_laplacian(void)
 static void test_far_thresholds(void)
 {
     enum { N = 40, K = 3 };
-    double u[N][K], cost[N], rho[K], work[(4 + K) * K], sum[K] = {0};
-    size_t class[N], most = 0;
+    double u[N][K], cost[N], rho[K], sum[K] = {0};
+    struct softmax sm;
+    size_t most = 0;
+    if (softmax_create(&sm, N, K, NULL))
+        printf("Bail out! no memory\n");
+    sm.cost = cost;
     for (size_t i = 0; i < N; i++) {
-        class[i] = i % 8 % K;
+        sm.class[i] = i % 8 % K;
         cost[i] = 2;
         for (size_t c = 0; c < K; c++)
             u[i][c] = 600 * (double)c + 300 * uniform();
     }
-    struct softmax sm = {class,        work,         work + K,
-                         work + 2 * K, work + 3 * K, work + 4 * K};
-    struct newton nt = {.n = N, .columns = K, .cost = cost, .softmax = &sm};
     for (double start = -1000; start <= 1000; start += 500) {
         rho[0] = start;
         rho[1] = 0;
         rho[2] = -start;
-        softmax_rho(&nt, *u, rho);
+        softmax_rho(&sm, *u, rho);
         memset(sum, 0, sizeof sum);
         for (size_t i = 0; i < N; i++) {
+            size_t y = sm.class[i];
             double f[K], total = 0;
             for (size_t c = 0; c < K; c++)
-                f[c] = exp(u[i][c] - rho[c] - (u[i][class[i]] - rho[class[i]]));
+                f[c] = exp(u[i][c] - rho[c] - (u[i][y] - rho[y]));
             for (size_t c = 0; c < K; c++)
                 total += f[c];
             for (size_t c = 0; c < K; c++)
-                sum[c] += (c == class[i]) - f[c] / total;
+                sum[c] += (c == y) - f[c] / total;
         }
         for (size_t c = 0; c < K; c++)
             most += !(fabs(sum[c]) < 1e-9);
     }
+    softmax_free(&sm);
     ok(most == 0, "thresholds from afar: %.2g, %.2g, %.2g", sum[0], sum[1],
        sum[2]);
 }

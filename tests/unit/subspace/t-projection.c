@@ -235,7 +235,7 @@ static void test_shared(const struct sample *s, double gamma)
     whole_create(&w, s, gamma, 40);
     for (size_t q = 0; q < MACHINES; q++)
         problems[q] = w.binary;
-    if (subspace_create(&sub, problems, MACHINES, &err))
+    if (subspace_create(&sub, problems, MACHINES, 1, &err))
         printf("Bail out! %s\n", err.message);
     for (sub.m = 0; sub.m < FIRST; sub.m++)
         sub.member[sub.m] = 3 * sub.m;

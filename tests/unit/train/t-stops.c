@@ -234,6 +234,9 @@ int main(void)
     params = params_of(KLR_MODEL_KLR, KLR_SOLVER_NEWTON, 1);
     params.multiclass = KLR_SOFTMAX;
     test_model(problem, "softmax", params);
+    params.basis = 100;
+    test_model(problem, "softmax on a basis", params);
+    params.basis = 0;
     params.multiclass = KLR_OVO;
     test_model(problem, "pairs", params);
     return done_testing();

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Losses of some examples, and those of two classes: see loss.c.
+ */
+#include "solver/subspace/subspace_parts.h"
+
+static int fit_create(struct fit *fit, size_t n, size_t columns,
+                      struct klr_error *err)
+{
+    double **vector[] = {&fit->u, &fit->g, &fit->curve, &fit->next};
+    *fit = (struct fit){.n = n, .columns = columns, .rho = fit->rho};
+    if (!(fit->y = klr_alloc(n, sizeof(double), err)) ||
+        !(fit->cost = klr_alloc(n, sizeof(double), err)))
+        return KLR_E_MEMORY;
+    for (size_t i = 0; i < sizeof vector / sizeof *vector; i++)
+        if (!(*vector[i] = klr_alloc(n, columns * sizeof(double), err)))
+            return KLR_E_MEMORY;
+    int code = columns > 1 ? softmax_create(&fit->softmax, n, columns, err) : 0;
+    fit->softmax.cost = fit->cost;
+    return code;
+}
+
+static void fit_free(struct fit *fit)
+{
+    double *vector[] = {fit->y, fit->cost,  fit->u,
+                        fit->g, fit->curve, fit->next};
+    for (size_t i = 0; i < sizeof vector / sizeof *vector; i++)
+        klr_free(vector[i]);
+    softmax_free(&fit->softmax);
+    *fit = (struct fit){.rho = fit->rho};
+}
+
+/* ---- two classes ---- */
+
+static double two_losses(const struct subspace *s, const struct fit *fit,
+                         const double *u, double *rho)
+{
+    *rho = subspace_has_bias(s)
+               ? best_rho(&s->loss, fit->n, fit->y, fit->cost, u, *rho)
+               : 0;
+    return losses_sum(&s->loss, fit->n, fit->y, fit->cost, u, *rho);
+}
+
+static void two_gradient(const struct subspace *s, struct fit *fit)
+{
+    fit->losses = loss_gradient(&s->loss, fit->n, fit->y, fit->cost, fit->u,
+                                *fit->rho, fit->g, fit->curve)
+                      .losses;
+}
+
+static void two_weights(const struct fit *fit, size_t c, double *weight)
+{
+    (void)c;
+    memcpy(weight, fit->curve, fit->n * sizeof *weight);
+}
+
+static void two_renew(struct subspace *s)
+{
+    for (size_t i = 0; i < s->sample.n; i++)
+        s->sample.curve[i] = s->all.curve[s->row[i]] * s->share[i];
+}
+
+static double curve_total(const struct fit *fit)
+{
+    double total = 0;
+    for (size_t i = 0; i < fit->n; i++)
+        total += fit->curve[i];
+    return total;
+}
+
+static void two_bend(const struct subspace *s, const struct fit *fit,
+                     const double *u, double *t)
+{
+    double total = curve_total(fit), mean = 0;
+    if (subspace_has_bias(s) && total > 0)
+        mean = dot(fit->n, fit->curve, u) / total;
+    for (size_t i = 0; i < fit->n; i++)
+        t[i] = fit->curve[i] * (u[i] - mean);
+}
+
+static double two_follow(const struct subspace *s, double t, double *dual)
+{
+    const struct fit *fit = &s->all;
+    double step = t;
+    for (size_t i = 0; i < s->n; i++) {
+        double change = fit->y[i] * dual[i], alpha = fit->y[i] * fit->g[i];
+        if (alpha - step * change < 0)
+            step = alpha / change;
+        else if (alpha - step * change > fit->cost[i])
+            step = (alpha - fit->cost[i]) / change;
+    }
+    for (size_t i = 0; i < s->n; i++) {
+        double alpha = fit->y[i] * (fit->g[i] - step * dual[i]);
+        dual[i] = fit->y[i] * fmin(fmax(alpha, 0), fit->cost[i]);
+    }
+    return step;
+}
+
+static double two_excess(const struct subspace *s)
+{
+    const struct fit *fit = &s->all;
+    double sum = 0, excess = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        excess +=
+            loss_excess(&s->loss, fit->y[i] * s->dual[i],
+                        fit->y[i] * (fit->u[i] - *fit->rho), fit->cost[i]);
+        sum += s->dual[i];
+    }
+    return excess + fabs(*fit->rho * sum);
+}
+
+static double two_conjugate(const struct subspace *s, double t, double *slope)
+{
+    double sum = 0;
+    *slope = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        double alpha = fabs(s->dual[i]), cost = s->all.cost[i];
+        sum += conjugate_value(&s->loss, t * alpha, cost);
+        if (alpha > 0 && t * alpha < cost)
+            *slope -= alpha * conjugate_slope(&s->loss, t * alpha, cost);
+    }
+    return sum;
+}
+
+static double two_loss_of(const struct subspace *s, size_t i)
+{
+    return softplus(-s->all.y[i] * (s->all.u[i] - *s->all.rho));
+}
+
+static void two_rounding(const struct subspace *s, double error,
+                         struct certificate *c)
+{
+    double squares = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        double z = s->all.y[i] * (s->all.u[i] - *s->all.rho);
+        double cost = s->all.cost[i], alpha = fabs(s->dual[i]);
+        double low = loss_excess(&s->loss, alpha, z - error, cost);
+        double high = loss_excess(&s->loss, alpha, z + error, cost);
+        double off = loss_value(&s->loss, z - error, cost) -
+                     loss_value(&s->loss, z + error, cost);
+        c->effect += fmax(low, high) - loss_excess(&s->loss, alpha, z, cost);
+        squares += 0.25 * off * off;
+    }
+    c->blur = sqrt(squares);
+}
+
+static double two_constant(struct subspace *s)
+{
+    double rho = 0;
+    memset(s->du, 0, s->n * sizeof *s->du);
+    return two_losses(s, &s->all, s->du, &rho);
+}
+
+static const struct subspace_functions subspace_two_classes = {
+    two_losses,  two_gradient, two_weights, two_renew,
+    two_bend,    two_follow,   two_excess,  two_conjugate,
+    two_loss_of, two_rounding, two_constant};

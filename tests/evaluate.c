@@ -36,8 +36,8 @@
  * Formulas: Keerthi (2005), (1.5), (2.8), (3.2), (3.11), section 7; Consolo,
  * (22), (27); Lin & Lin (2003), (1), (2). Every support vector must be a
  * training row of its class; rows that are equal share their class and their
- * kernel values, so it does not matter which of them gets which coefficient. One
- * support vector of several such rows is all of them together, unless the
+ * kernel values, so it does not matter which of them gets which coefficient.
+ * One support vector of several such rows is all of them together, unless the
  * regularizer is of the coefficients: then it is one of them.
  */
 #include "tests/objectives.h"

@@ -13,6 +13,7 @@
 #include "kernel/tiles.c"       /* arithmetic for each instruction set */
 #include "kernel/sums.c"        /* sums that tiles cannot give */
 #include "kernel/float_form.c"  /* examples as floats, where these serve */
+#include "kernel/lean.c"        /* examples whose doubles are not kept */
 #include "kernel/gram.c"        /* blocks of the Gram matrix */
 #include "kernel/linear.c"      /* products with the features */
 #include "kernel/product.c"     /* products with tiles of the matrix */

@@ -90,6 +90,16 @@ int klr_points_create(struct klr_points **out, const struct klr_kernel *kernel,
                       const struct klr_features *x, const size_t *order,
                       struct klr_pool *pool, struct klr_error *err);
 
+/* As klr_points_create, but where floats serve for dense rows their doubles may
+ * not be kept: they are taken from x and order, which must stay then, arrays
+ * included, as long as the points do. Entries are the same; those in doubles
+ * take longer, for a few rows much longer. Such points stand on the left of
+ * themselves only. */
+int klr_points_create_lean(struct klr_points **out,
+                           const struct klr_kernel *kernel,
+                           const struct klr_features *x, const size_t *order,
+                           struct klr_pool *pool, struct klr_error *err);
+
 /* Prepare x in a form that pairs with `base`, as the left argument of
  * klr_gram(x, .., base, ..). x may have features that base has not. Errors as
  * above; a precomputed row may have any serial number, and values. */

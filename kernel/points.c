@@ -417,6 +417,17 @@ static int points_prepare(struct klr_points *points, bool dense,
     return points_prepare(points, true, x, order, err);
 }
 
+int klr_points_create_lean(struct klr_points **out,
+                           const struct klr_kernel *kernel,
+                           const struct klr_features *x, const size_t *order,
+                           struct klr_pool *pool, struct klr_error *err)
+{
+    int code = klr_points_create(out, kernel, x, order, pool, err);
+    if (!code)
+        lean_create(*out, x, order);
+    return code;
+}
+
 int klr_points_create(struct klr_points **out, const struct klr_kernel *kernel,
                       const struct klr_features *x, const size_t *order,
                       struct klr_pool *pool, struct klr_error *err)

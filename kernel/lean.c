@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Dense points that floats serve, without a copy of their features as doubles.
+ * For entries in doubles the columns and left rows of a tile are put together
+ * from the features that the points were made of, in the thread's workspace;
+ * the arithmetic on them is the same, and so are the entries.
+ */
+#include "kernel/parts.h"
+
+enum { LEAN_COLUMNS = 128 }; /* a multiple of SPAN: put together at once */
+
+/* Binary features need no doubles, products with X all of them. */
+static void lean_create(struct klr_points *points,
+                        const struct klr_features *x, const size_t *order)
+{
+    if (points->form != DENSE || !points->narrow.tiles || points->nibble ||
+        points->kernel.type == KLR_LINEAR)
+        return;
+    points->lean = true;
+    points->source = *x;
+    points->order = order;
+    points->panel = klr_free(points->panel);
+    points->outside = klr_free(points->outside);
+}
+
+/* Position p, at `at` of a panel (.., width, PANEL) of zeros. */
+static void lean_put(const struct klr_points *points, size_t p, double *panel,
+                     size_t at)
+{
+    const struct klr_features *x = &points->source;
+    const struct map *map = &points->map;
+    size_t row = points->order ? points->order[p] : p, number = 0;
+    panel += at / PANEL * PANEL * points->width + at % PANEL;
+    for (size_t t = x->start[row]; t < x->start[row + 1]; t++) {
+        if (x->value[t] == 0)
+            continue;
+        number = map_seek(map->feature, number, map->count, x->index[t]);
+        panel[number * PANEL] = x->value[t];
+    }
+}
+
+/* Doubles of a panel with so many rows; tiles read what follows. */
+static size_t lean_elements(const struct klr_points *points, size_t rows)
+{
+    return ((rows + PANEL - 1) / PANEL * points->width + 1) * PANEL;
+}
+
+static size_t lean_bytes(const struct klr_points *b)
+{
+    size_t columns = lean_elements(b, LEAN_COLUMNS);
+    size_t rows = lean_elements(b, PACKED_ROWS);
+    return b->lean ? (columns + rows + PACKED_ROWS) * sizeof(double) : 0;
+}
+
+/* The left rows of a tile become `rows`, which are stored; `work` is zero at
+ * first, and again after lean_clear. */
+static void lean_rows(struct tile *t, struct lean_rows *rows, double *work)
+{
+    const struct klr_points *a = t->a;
+    double *panel = work + lean_elements(a, LEAN_COLUMNS);
+    double *size = panel + lean_elements(a, PACKED_ROWS);
+    rows->points = *a;
+    for (size_t r = 0; r < t->count; r++) {
+        lean_put(a, t->row[r], panel, r);
+        size[r] = a->size[t->row[r]];
+        rows->row[r] = r;
+    }
+    rows->points.panel = panel;
+    rows->points.size = size;
+    t->a = &rows->points;
+    t->row = rows->row;
+}
+
+static void lean_clear(const struct lean_rows *rows, size_t count)
+{
+    size_t elements = lean_elements(&rows->points, count);
+    memset(rows->points.panel, 0, elements * sizeof(double));
+}
+
+/* A tile in doubles, loaded: some columns at a time. */
+static void lean_tile(const struct tile *t)
+{
+    const struct klr_points *b = t->b;
+    struct klr_points part = *b;
+    struct tile now = *t;
+    size_t first = t->begin / SPAN * SPAN;
+    now.b = &part;
+    part.panel = t->columns;
+    for (; first < t->end; first += LEAN_COLUMNS) {
+        size_t begin = first < t->begin ? t->begin : first;
+        size_t end = first + LEAN_COLUMNS < t->end ? first + LEAN_COLUMNS
+                                                   : t->end;
+        for (size_t p = begin; p < end; p++)
+            lean_put(b, p, part.panel, p - first);
+        part.size = b->size + first;
+        now.begin = begin - first;
+        now.end = end - first;
+        now.out = (double *)t->out + (begin - t->begin);
+        b->tiles->dense(&now);
+        memset(part.panel, 0,
+               lean_elements(b, end - first) * sizeof *part.panel);
+    }
+}

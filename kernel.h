@@ -100,6 +100,14 @@ int klr_points_create_lean(struct klr_points **out,
                            const struct klr_features *x, const size_t *order,
                            struct klr_pool *pool, struct klr_error *err);
 
+/* Copies of the positions of such points, side by side, as the left argument of
+ * klr_gram(.., points, ..): their entries are those of the positions, and take
+ * less time than these, which may be far from each other. *out is NULL for
+ * points that are not lean, and after a failure. KLR_E_MEMORY. */
+int klr_points_pick(struct klr_points **out, const struct klr_points *points,
+                    const size_t *position, size_t count,
+                    struct klr_error *err);
+
 /* Prepare x in a form that pairs with `base`, as the left argument of
  * klr_gram(x, .., base, ..). x may have features that base has not. Errors as
  * above; a precomputed row may have any serial number, and values. */

@@ -90,6 +90,12 @@ static bool operator_row(struct klr_operator *op, struct klr_set set, size_t i,
 
 /* Within a task of `thread`: out (count, |cols|; stride) = K[i, cols] of these
  * positions i in any order, computed, whatever tiles there are. */
+/* Likewise for the rows of other points, prepared for those of op. */
+static void operator_block_of(struct klr_operator *op, size_t thread,
+                              const struct klr_points *left,
+                              struct klr_range rows, struct klr_set cols,
+                              enum klr_precision precision, void *out,
+                              size_t stride);
 static void operator_block(struct klr_operator *op, size_t thread,
                            const size_t *i, size_t count, struct klr_set cols,
                            enum klr_precision precision, void *out,

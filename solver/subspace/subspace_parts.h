@@ -27,6 +27,7 @@ struct point_sweep {
     const struct binary_problem *problem;
     size_t count, room;      /* points; most of them */
     const size_t *position;  /* (count) theirs, in any order */
+    struct klr_points *left; /* copies of them during a run, or NULL */
     float *kept;             /* (sheets, room, SHEET) K, or NULL */
     size_t filled;           /* points whose entries are kept */
     size_t pitch;            /* bytes of a thread's part of work */

@@ -99,6 +99,21 @@ static struct klr_set set_part(struct klr_set set, size_t begin, size_t count,
     return part;
 }
 
+/* Entries of the points from `first` on. */
+static void sheet_compute(const struct point_sweep *s, size_t first,
+                          struct klr_set set, enum klr_precision precision,
+                          size_t thread, void *out)
+{
+    struct klr_operator *op = s->problem->op;
+    struct klr_range rows = {first, s->count};
+    if (s->left)
+        operator_block_of(op, thread, s->left, rows, set, precision, out,
+                          SHEET);
+    else
+        operator_block(op, thread, s->position + first, s->count - first, set,
+                       precision, out, SHEET);
+}
+
 /* The entries (count, SHEET) of a sheet: those kept, or in the thread's
  * workspace. */
 static const void *sheet_entries(const struct point_sweep *s, size_t sheet,
@@ -115,9 +130,8 @@ static const void *sheet_entries(const struct point_sweep *s, size_t sheet,
     if (!kept && count < SHEET) /* what is left of others may be no numbers */
         memset(out, 0, s->count * SHEET * klr_precision_bytes(precision));
     if (first < s->count)
-        operator_block(b->op, thread, s->position + first, s->count - first,
-                       set, precision, kept ? store + first * SHEET : out,
-                       SHEET);
+        sheet_compute(s, first, set, precision, thread,
+                      kept ? store + first * SHEET : out);
     return out;
 }
 
@@ -191,8 +205,11 @@ static bool point_sweep_run(struct point_sweep_product *p)
 {
     struct point_sweep *s = p->sweep;
     size_t tasks = task_count(s->problem->n);
-    bool whole = klr_pool_run(s->problem->op->pool, tasks, point_sweep_task, p);
-    operator_count(s->problem->op, s->count, s->problem->n);
+    struct klr_operator *op = s->problem->op;
+    klr_points_pick(&s->left, op->points, s->position, s->count, NULL);
+    bool whole = klr_pool_run(op->pool, tasks, point_sweep_task, p);
+    s->left = klr_points_free(s->left);
+    operator_count(op, s->count, s->problem->n);
     *s->entries += ((p->v ? 0.5 : 0) + (p->sum[0] ? 0.5 : 0)) *
                    (double)s->count * (double)s->problem->n;
     if (whole && p->precision == KLR_FLOAT)

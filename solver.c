@@ -91,6 +91,7 @@
 #include "solver/subspace/subspace_sweep.c"  /* K of points and examples */
 #include "solver/subspace/subspace_sample.c" /* a sample, a preconditioner */
 #include "solver/subspace/subspace_newton.c" /* the method, the gap */
+#include "solver/subspace/subspace_level.c"  /* some examples for all */
 #include "solver/subspace/subspace_share.c"  /* machines with the same points */
 #include "solver/subspace/subspace_grow.c"   /* points by growing */
 #include "solver/subspace/subspace_bound.c"  /* the gap to all points */

@@ -66,7 +66,8 @@ static int point_sweep_create(struct point_sweep *s,
     if (point_sweep_kept_bytes(problem, room) <= budget)
         s->kept = klr_zalloc(sheet_count(problem->n) * SHEET,
                              room * sizeof(float), NULL);
-    return 0;
+    s->filled = klr_zalloc(sheet_count(problem->n), sizeof *s->filled, err);
+    return s->filled ? 0 : KLR_E_MEMORY;
 }
 
 static void point_sweep_free(struct point_sweep *s)
@@ -75,6 +76,7 @@ static void point_sweep_free(struct point_sweep *s)
     klr_free(s->range);
     klr_free(s->partial);
     klr_free(s->kept);
+    klr_free(s->filled);
     *s = (struct point_sweep){0};
 }
 
@@ -121,7 +123,7 @@ static const void *sheet_entries(const struct point_sweep *s, size_t sheet,
 {
     const struct binary_problem *b = s->problem;
     bool kept = s->kept && precision == KLR_FLOAT;
-    size_t begin = sheet * SHEET, first = kept ? s->filled : 0;
+    size_t begin = sheet * SHEET, first = kept ? s->filled[sheet] : 0;
     size_t count = b->n - begin < SHEET ? b->n - begin : SHEET;
     float *store = s->kept + sheet * s->room * SHEET;
     void *out = kept ? (void *)store : s->work + thread * s->pitch;
@@ -132,6 +134,8 @@ static const void *sheet_entries(const struct point_sweep *s, size_t sheet,
     if (first < s->count)
         sheet_compute(s, first, set, precision, thread,
                       kept ? store + first * SHEET : out);
+    if (kept)
+        s->filled[sheet] = s->count;
     return out;
 }
 
@@ -174,6 +178,11 @@ static void sheet_multiply(const struct point_sweep_product *p, size_t sheet,
     const struct point_sweep *s = p->sweep;
     size_t begin = sheet * SHEET, n = s->problem->n;
     size_t count = n - begin < SHEET ? n - begin : SHEET;
+    if (s->times && s->times[sheet] == 0) {
+        if (p->v)
+            memset(p->u + begin, 0, count * sizeof *p->u);
+        return;
+    }
     const void *entries = sheet_entries(s, sheet, p->precision, thread);
     double *out =
         (double *)(void *)(s->work + thread * s->pitch) + s->room * SHEET;
@@ -201,6 +210,16 @@ static void point_sweep_task(void *context, size_t task, size_t thread)
         sheet_multiply(p, sheet, thread, partial);
 }
 
+/* Examples that are not passed over. */
+static size_t sweep_rows(const struct point_sweep *s)
+{
+    size_t n = s->problem->n, rows = n;
+    for (size_t sheet = 0; s->times && sheet < sheet_count(n); sheet++)
+        if (s->times[sheet] == 0)
+            rows -= n - sheet * SHEET < SHEET ? n - sheet * SHEET : SHEET;
+    return rows;
+}
+
 static bool point_sweep_run(struct point_sweep_product *p)
 {
     struct point_sweep *s = p->sweep;
@@ -209,11 +228,10 @@ static bool point_sweep_run(struct point_sweep_product *p)
     klr_points_pick(&s->left, op->points, s->position, s->count, NULL);
     bool whole = klr_pool_run(op->pool, tasks, point_sweep_task, p);
     s->left = klr_points_free(s->left);
-    operator_count(op, s->count, s->problem->n);
+    size_t rows = sweep_rows(s);
+    operator_count(op, s->count, rows);
     *s->entries += ((p->v ? 0.5 : 0) + (p->sum[0] ? 0.5 : 0)) *
-                   (double)s->count * (double)s->problem->n;
-    if (whole && p->precision == KLR_FLOAT)
-        s->filled = s->count;
+                   (double)s->count * (double)rows;
     for (size_t q = 0; q < SWEEP_VECTORS && p->sum[q]; q++)
         for (size_t k = 0; k < s->count; k++) {
             double sum = 0;

@@ -5,6 +5,7 @@
  */
 #include "kernel/parts.h"
 
+#include "kernel/features.c"    /* rows of features */
 #include "kernel/map.c"         /* features that occur, numbered */
 #include "kernel/points.c"      /* examples: dense or sparse, sizes, accuracy */
 #include "kernel/precomputed.c" /* examples of a given kernel matrix */

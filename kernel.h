@@ -60,7 +60,34 @@ struct klr_features {
     const size_t *start;
     const int *index;
     const double *value;
+    const struct klr_packed *packed; /* in place of these three, or NULL */
 };
+
+/* Rows that all have the same features, 1 at least, with numbers of base/packed.h.
+ */
+enum { KLR_PACKED_COLUMNS = 1024 }; /* at most */
+struct klr_packed {
+    size_t columns;
+    int *index;      /* (columns) one after the other */
+    uint32_t *value; /* (n, columns) */
+};
+
+/* Row i. What is unpacked is put into `space` (KLR_PACKED_COLUMNS). */
+struct klr_feature_row {
+    size_t count;
+    const int *index;
+    const double *value;
+};
+struct klr_feature_row klr_features_row(const struct klr_features *x, size_t i,
+                                        double *space);
+/* Of all rows. */
+size_t klr_features_count(const struct klr_features *x);
+/* Copies of rows, one behind the other, that the arena frees: not packed.
+ * KLR_E_MEMORY. */
+struct klr_arena;
+int klr_features_pick(struct klr_features *out, const struct klr_features *x,
+                      const size_t *row, size_t n, struct klr_arena *arena,
+                      struct klr_error *err);
 
 /* Positions begin <= i < end. */
 struct klr_range {

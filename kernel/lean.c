@@ -30,12 +30,14 @@ static void lean_put(const struct klr_points *points, size_t p, double *panel,
     const struct klr_features *x = &points->source;
     const struct map *map = &points->map;
     size_t row = points->order ? points->order[p] : p, number = 0;
+    double space[KLR_PACKED_COLUMNS];
+    struct klr_feature_row from = klr_features_row(x, row, space);
     panel += at / PANEL * PANEL * points->width + at % PANEL;
-    for (size_t t = x->start[row]; t < x->start[row + 1]; t++) {
-        if (x->value[t] == 0)
+    for (size_t k = 0; k < from.count; k++) {
+        if (from.value[k] == 0)
             continue;
-        number = map_seek(map->feature, number, map->count, x->index[t]);
-        panel[number * PANEL] = x->value[t];
+        number = map_seek(map->feature, number, map->count, from.index[k]);
+        panel[number * PANEL] = from.value[k];
     }
 }
 
@@ -104,44 +106,23 @@ static void lean_tile(const struct tile *t)
 
 /* ---- some of the rows ---- */
 
-/* Those of x, one behind the other. */
-static void pick_rows(const struct klr_features *x, const size_t *row, size_t n,
-                      size_t *start, int *index, double *value)
-{
-    start[0] = 0;
-    for (size_t i = 0; i < n; i++) {
-        size_t from = x->start[row[i]], size = x->start[row[i] + 1] - from;
-        memcpy(index + start[i], x->index + from, size * sizeof *index);
-        memcpy(value + start[i], x->value + from, size * sizeof *value);
-        start[i + 1] = start[i] + size;
-    }
-}
-
 int klr_points_pick(struct klr_points **out, const struct klr_points *points,
                     const size_t *position, size_t count, struct klr_error *err)
 {
-    const struct klr_features *x = &points->source;
+    struct klr_features picked = {0};
     struct klr_arena arena = {0};
-    size_t *row, *start, entries = 0;
-    int *index = NULL, code = KLR_E_MEMORY;
-    double *value = NULL;
+    size_t *row = NULL;
     *out = NULL;
     if (!points->lean)
         return 0;
-    if (KLR_TAKE(&arena, row, count, 1, err)) {
-        for (size_t i = 0; i < count; i++) {
-            row[i] = points->order ? points->order[position[i]] : position[i];
-            entries += x->start[row[i] + 1] - x->start[row[i]];
-        }
-        if (KLR_TAKE(&arena, start, count + 1, 1, err) &&
-            KLR_TAKE(&arena, index, entries, 1, err) &&
-            KLR_TAKE(&arena, value, entries, 1, err)) {
-            pick_rows(x, row, count, start, index, value);
-            struct klr_features picked = {count, x->dimension, start, index,
-                                          value};
-            code = klr_points_create_like(out, points, &picked, NULL, err);
-        }
-    }
+    int code = KLR_TAKE(&arena, row, count, 1, err) ? 0 : KLR_E_MEMORY;
+    for (size_t i = 0; i < count && !code; i++)
+        row[i] = points->order ? points->order[position[i]] : position[i];
+    if (!code)
+        code = klr_features_pick(&picked, &points->source, row, count, &arena,
+                                 err);
+    if (!code)
+        code = klr_points_create_like(out, points, &picked, NULL, err);
     klr_arena_free(&arena);
     return code;
 }

@@ -31,6 +31,7 @@
 #include "base/cpu.h"
 #include "base/feature_table.h"
 #include "base/memory.h"
+#include "base/packed.h"
 #include "kernel.h"
 
 #define LOG2_E 0x1.71547652b82fep+0

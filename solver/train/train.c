@@ -197,25 +197,18 @@ static int positions_operator(struct klr_operator *op,
                               struct klr_error *err)
 {
     struct klr_features x = problem_features(problem);
-    struct rows rows = {0};
+    struct klr_arena arena = {0};
     if (!partition || !partition->first)
         return (lean ? operator_create_lean : operator_create)(
             op, kernel, &x, partition ? partition->order : NULL, pool, budget,
             err);
-    size_t *start = klr_alloc(partition->n + 1, sizeof *start, err);
-    int code = KLR_E_MEMORY;
-    if (start && !partition_features(partition, problem, &rows, start, err)) {
-        x.n = partition->n;
-        x.start = start;
-        x.index = rows.index;
-        x.value = rows.value;
+    int code = partition_features(partition, problem, &x, &arena, err);
+    if (!code) {
         code = operator_create(op, kernel, &x, NULL, pool, budget, err);
         if (code && err && err->line > 0)
             err->line = (long)partition->order[err->line - 1] + 1;
     }
-    klr_free(start);
-    klr_free(rows.index);
-    klr_free(rows.value);
+    klr_arena_free(&arena);
     return code;
 }
 

@@ -21,16 +21,19 @@ static void lean_create(struct klr_points *points,
     points->order = order;
     points->panel = klr_free(points->panel);
     points->outside = klr_free(points->outside);
+    if (points->kernel.type != KLR_SIGMOID)
+        points->size = klr_free(points->size);
 }
 
-/* Position p, at `at` of a panel (.., width, PANEL) of zeros. */
-static void lean_put(const struct klr_points *points, size_t p, double *panel,
+/* Position p, at `at` of a panel (.., width, PANEL) of zeros. Returns its size,
+ * as points_fill has it. */
+static double lean_put(const struct klr_points *points, size_t p, double *panel,
                      size_t at)
 {
     const struct klr_features *x = &points->source;
     const struct map *map = &points->map;
     size_t row = points->order ? points->order[p] : p, number = 0;
-    double space[KLR_PACKED_COLUMNS];
+    double space[KLR_PACKED_COLUMNS], size = 0;
     struct klr_feature_row from = klr_features_row(x, row, space);
     panel += at / PANEL * PANEL * points->width + at % PANEL;
     for (size_t k = 0; k < from.count; k++) {
@@ -38,7 +41,9 @@ static void lean_put(const struct klr_points *points, size_t p, double *panel,
             continue;
         number = map_seek(map->feature, number, map->count, from.index[k]);
         panel[number * PANEL] = from.value[k];
+        size += term_size(points->term, from.value[k]);
     }
+    return term_is_difference(points->term) ? 0 : size;
 }
 
 /* Doubles of a panel with so many rows; tiles read what follows. */
@@ -51,7 +56,8 @@ static size_t lean_bytes(const struct klr_points *b)
 {
     size_t columns = lean_elements(b, LEAN_COLUMNS);
     size_t rows = lean_elements(b, PACKED_ROWS);
-    return b->lean ? (columns + rows + PACKED_ROWS) * sizeof(double) : 0;
+    size_t sizes = LEAN_COLUMNS + SPAN + PACKED_ROWS;
+    return b->lean ? (columns + rows + sizes) * sizeof(double) : 0;
 }
 
 /* The left rows of a tile become `rows`, which are stored; `work` is zero at
@@ -63,8 +69,7 @@ static void lean_rows(struct tile *t, struct lean_rows *rows, double *work)
     double *size = panel + lean_elements(a, PACKED_ROWS);
     rows->points = *a;
     for (size_t r = 0; r < t->count; r++) {
-        lean_put(a, t->row[r], panel, r);
-        size[r] = a->size[t->row[r]];
+        size[r] = lean_put(a, t->row[r], panel, r);
         rows->row[r] = r;
     }
     rows->points.panel = panel;
@@ -88,13 +93,14 @@ static void lean_tile(const struct tile *t)
     size_t first = t->begin / SPAN * SPAN;
     now.b = &part;
     part.panel = t->columns;
+    part.size = part.panel + lean_elements(b, LEAN_COLUMNS) +
+                lean_elements(b, PACKED_ROWS) + PACKED_ROWS;
     for (; first < t->end; first += LEAN_COLUMNS) {
         size_t begin = first < t->begin ? t->begin : first;
         size_t end = first + LEAN_COLUMNS < t->end ? first + LEAN_COLUMNS
                                                    : t->end;
         for (size_t p = begin; p < end; p++)
-            lean_put(b, p, part.panel, p - first);
-        part.size = b->size + first;
+            part.size[p - first] = lean_put(b, p, part.panel, p - first);
         now.begin = begin - first;
         now.end = end - first;
         now.out = (double *)t->out + (begin - t->begin);

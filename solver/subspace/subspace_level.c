@@ -17,7 +17,8 @@ enum {
 /* Where Newton's method on the level may end: its objective is off by more. */
 static const double level_gap = 0.5;
 
-/* The sheets of classes that are few in the problem that is worked on. */
+/* The sheets of classes that are few in the problem that is worked on, and the
+ * next ones, so that these stand for what follows. */
 static void level_take_few(struct subspace *s, size_t step)
 {
     size_t size[2] = {0, 0};
@@ -25,7 +26,7 @@ static void level_take_few(struct subspace *s, size_t step)
         size[s->problem->y[i] > 0]++;
     for (size_t i = 0; i < s->n; i++)
         if (size[s->problem->y[i] > 0] < LEVEL_SHEETS * step * SHEET)
-            s->level[i / SHEET] = 1;
+            s->level[i / SHEET] = s->level[i / SHEET + 1] = 1;
 }
 
 /* Each that is taken stands for itself and what follows up to the next one. */
@@ -51,7 +52,7 @@ static int level_create(struct subspace *s, struct klr_error *err)
     s->level = klr_free(s->level);
     if (step < LEVEL_LEAST)
         return 0;
-    if (!(s->level = klr_zalloc(sheets, sizeof *s->level, err)))
+    if (!(s->level = klr_zalloc(sheets + 1, sizeof *s->level, err)))
         return KLR_E_MEMORY;
     for (size_t sheet = 0; sheet < sheets; sheet += step)
         s->level[sheet] = 1;

@@ -2,7 +2,7 @@
  *
  * The kind of features that a problem has says how they are to be scaled.
  */
-#include "solver/internal.h"
+#include "solver/data/data.h"
 
 #include "base/feature_table.h"
 

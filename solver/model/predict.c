@@ -537,6 +537,23 @@ static void answer_task(void *context, size_t index, size_t thread)
     }
 }
 
+/* Rows first .. first + n - 1. */
+static struct klr_features features_from(const struct klr_features *x,
+                                         size_t first, size_t n,
+                                         struct klr_packed *packed)
+{
+    struct klr_features part = *x;
+    part.n = n;
+    if (!x->packed) {
+        part.start += first;
+        return part;
+    }
+    *packed = *x->packed;
+    packed->value += first * packed->columns;
+    part.packed = packed;
+    return part;
+}
+
 int klr_predict(struct klr_predictor *p, const struct klr_features *x,
                 double *label, double *decision, double *probability,
                 struct klr_error *err)
@@ -545,10 +562,10 @@ int klr_predict(struct klr_predictor *p, const struct klr_features *x,
     if (probability && !p->model->link)
         return klr_fail(err, KLR_E_USAGE, "the model has no probabilities");
     for (size_t first = 0; first < x->n; first += p->rows) {
-        struct klr_features block = *x;
+        struct klr_packed packed;
         size_t left = x->n - first;
-        block.n = left < p->rows ? left : p->rows;
-        block.start = x->start + first;
+        struct klr_features block =
+            features_from(x, first, left < p->rows ? left : p->rows, &packed);
         double *values = decision ? decision + first * machines : p->decision;
         int code = predict_block(p, &block, values, err);
         if (code && err && err->line)

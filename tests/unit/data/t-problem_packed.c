@@ -105,6 +105,66 @@ static void check_uses(void)
     klr_problem_free(&some[1]);
 }
 
+/* Decision values of a model of one problem for the rows of another. */
+static bool decide(const struct klr_problem *problem,
+                   const struct klr_params *params,
+                   const struct klr_problem *other, double *decision)
+{
+    struct klr_model *model = NULL;
+    struct klr_predictor *predictor = NULL;
+    struct klr_report report;
+    struct klr_error err = {0};
+    struct klr_features x = problem_features(other);
+    bool right = !klr_train(problem, params, &model, &report, &err) &&
+                 !klr_predictor_create(&predictor, model, 1, &err) &&
+                 !klr_predict(predictor, &x, NULL, decision, NULL, &err);
+    if (!right)
+        printf("# %s\n", err.message);
+    klr_predictor_free(predictor);
+    klr_model_free(model);
+    return right;
+}
+
+/* Models, and rows that they answer, packed and not. */
+static void check_models(void)
+{
+    enum { ROWS = 3000, ROW = 64 };
+    static char text[ROWS * ROW];
+    static double decision[2][ROWS];
+    struct klr_problem plain, packed;
+    struct klr_params params;
+    struct klr_error err = {0};
+    char *at = text;
+    for (int i = 0; i < ROWS; i++)
+        at += snprintf(at, ROW, "%d 1:%d.%02d 2:%d 3:-0.%03d\n", i % 3 == 0,
+                       i % 7 - 3, i % 89, i % 11 - 5, i % 997);
+    put(text);
+    int code = klr_problem_read(&plain, path, 0, 1, &err) ||
+               klr_problem_read(&packed, path, KLR_READ_PACKED, 1, &err);
+    static const char *const option[][2] = {
+        {"basis", "20"},        {"kernel", "linear"}, {"kernel", "polynomial"},
+        {"kernel", "laplacian"}, {"model", "svm"},
+    };
+    for (size_t k = 0; k < sizeof option / sizeof *option && !code; k++) {
+        klr_params_init(&params);
+        code = klr_params_set(&params, option[k][0], option[k][1], &err) ||
+               klr_params_set(&params, "gap", "1e-2", &err);
+        bool right = !code && decide(&plain, &params, &plain, decision[0]) &&
+                     decide(&packed, &params, &packed, decision[1]);
+        ok(right && !memcmp(decision[0], decision[1], sizeof *decision),
+           "%s %s: the same decision values", option[k][0], option[k][1]);
+    }
+    klr_params_init(&params);
+    params.kernel = KLR_PRECOMPUTED;
+    struct klr_model *model = NULL;
+    struct klr_report report;
+    ok(klr_train(&packed, &params, &model, &report, &err) == KLR_E_DATA &&
+           err.line == 1,
+       "no precomputed kernel: %s", err.message);
+    klr_problem_free(&plain);
+    klr_problem_free(&packed);
+}
+
 int main(void)
 {
     int file = mkstemp(path);
@@ -125,6 +185,7 @@ int main(void)
     check_many("many rows", SIZE_MAX, "", true);
     check_many("a last row with more", 19999, " 4:1", false);
     check_uses();
+    check_models();
     unlink(path);
     return done_testing();
 }

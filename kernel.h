@@ -63,8 +63,8 @@ struct klr_features {
     const struct klr_packed *packed; /* in place of these three, or NULL */
 };
 
-/* Rows that all have the same features, 1 at least, with numbers of base/packed.h.
- */
+/* Rows that all have the same features, one after the other, 1 at least, with
+ * numbers of base/packed.h. */
 enum { KLR_PACKED_COLUMNS = 1024 }; /* at most */
 struct klr_packed {
     size_t columns;

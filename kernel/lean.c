@@ -10,8 +10,8 @@
 enum { LEAN_COLUMNS = 128 }; /* a multiple of SPAN: put together at once */
 
 /* Binary features need no doubles, products with X all of them. */
-static void lean_create(struct klr_points *points,
-                        const struct klr_features *x, const size_t *order)
+static void lean_create(struct klr_points *points, const struct klr_features *x,
+                        const size_t *order)
 {
     if (points->form != DENSE || !points->narrow.tiles || points->nibble ||
         points->kernel.type == KLR_LINEAR)
@@ -28,7 +28,7 @@ static void lean_create(struct klr_points *points,
 /* Position p, at `at` of a panel (.., width, PANEL) of zeros. Returns its size,
  * as points_fill has it. */
 static double lean_put(const struct klr_points *points, size_t p, double *panel,
-                     size_t at)
+                       size_t at)
 {
     const struct klr_features *x = &points->source;
     const struct map *map = &points->map;
@@ -97,8 +97,8 @@ static void lean_tile(const struct tile *t)
                 lean_elements(b, PACKED_ROWS) + PACKED_ROWS;
     for (; first < t->end; first += LEAN_COLUMNS) {
         size_t begin = first < t->begin ? t->begin : first;
-        size_t end = first + LEAN_COLUMNS < t->end ? first + LEAN_COLUMNS
-                                                   : t->end;
+        size_t end =
+            first + LEAN_COLUMNS < t->end ? first + LEAN_COLUMNS : t->end;
         for (size_t p = begin; p < end; p++)
             part.size[p - first] = lean_put(b, p, part.panel, p - first);
         now.begin = begin - first;

@@ -154,7 +154,7 @@ struct klr_points {
     double common;    /* the value that they all have */
     const struct gram_tiles *tiles; /* of doubles, for this processor */
     struct narrow narrow;
-    bool lean; /* there is no panel: doubles come from */
+    bool lean;                  /* there is no panel: doubles come from */
     struct klr_features source; /* the caller's, */
     const size_t *order;        /* of which row order[p] is position p */
 };
@@ -205,8 +205,8 @@ struct tile {
                         many a nibble shares with the row */
     size_t left;     /* rows side by side, SPARSE */
     enum lookup lookup;
-    uint64_t *used; /* MAPPED: (words of 64 features), zeros between calls */
-    uint32_t *line; /* MAPPED: the same */
+    uint64_t *used;  /* MAPPED: (words of 64 features), zeros between calls */
+    uint32_t *line;  /* MAPPED: the same */
     double *columns; /* where b is lean: lean_bytes, zeros between calls */
     void *out;
     size_t stride;

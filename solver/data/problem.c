@@ -18,10 +18,10 @@ enum {
 /* A problem's arrays while it grows. */
 struct problem_room {
     size_t label, start, line, text, length; /* capacities */
-    struct rows rows;          /* the features, */
-    bool packs;                /* or, while it can be, */
-    struct klr_packed *packed; /* these */
-    size_t words;              /* capacity of packed->value */
+    struct rows rows;                        /* the features, */
+    bool packs;                              /* or, while it can be, */
+    struct klr_packed *packed;               /* these */
+    size_t words;                            /* capacity of packed->value */
 };
 
 /* Line numbers are left out as long as they are those of the rows. */
@@ -33,7 +33,8 @@ static int problem_reserve(struct klr_problem *problem,
     bool keep = flags & KLR_READ_KEEP, lines = problem->line;
     lines = lines || !(flags & KLR_READ_PACKED) || line != (long)need;
     if (KLR_GROW(problem->label, room->label, need, err) ||
-        (!room->packs && KLR_GROW(problem->start, room->start, need + 1, err)) ||
+        (!room->packs &&
+         KLR_GROW(problem->start, room->start, need + 1, err)) ||
         (keep && (KLR_GROW(problem->text, room->text, need, err) ||
                   KLR_GROW(problem->length, room->length, need, err))))
         return KLR_E_MEMORY;
@@ -277,8 +278,8 @@ static int problem_add_batch(struct klr_problem *problem,
 
 /* One batch is read without other threads: to start them takes as long. */
 static int problem_fill(struct klr_problem *problem, struct problem_room *room,
-                        struct klr_reader *reader, long long threads, klr_rows_fn *told, void *context,
-                        struct klr_error *err)
+                        struct klr_reader *reader, long long threads,
+                        klr_rows_fn *told, void *context, struct klr_error *err)
 {
     struct line_batch b = {.reader = reader};
     int got = 1, code = 0;
@@ -381,8 +382,8 @@ bool klr_problem_has_serials(const struct klr_problem *problem)
 {
     for (size_t i = 0; i < problem->n; i++) {
         size_t at = problem->packed ? 0 : problem->start[i];
-        if (problem->packed || at == problem->start[i + 1] || problem->index[at] != 0 ||
-            problem->value[at] != (double)(i + 1))
+        if (problem->packed || at == problem->start[i + 1] ||
+            problem->index[at] != 0 || problem->value[at] != (double)(i + 1))
             return false;
     }
     return true;

@@ -86,7 +86,8 @@ static void weights_add(struct weights *weights, const struct klr_model *model,
     struct klr_feature_row row =
         klr_features_row(&x, vector_row(model, sv), space);
     for (size_t t = 0; t < row.count; t++) {
-        size_t number = klr_feature_table_find(&weights->features, row.index[t]);
+        size_t number =
+            klr_feature_table_find(&weights->features, row.index[t]);
         double *w = weights->value + number * model->machines;
         for (size_t r = 0; r < model->columns && row.value[t] != 0; r++)
             w[machine_of_row(model, c, r)] +=

@@ -74,7 +74,7 @@ int main(void)
 {
     static const double packed[] = {0,     -0.0,    1,        -1,     0.5,
                                     1e-22, 67108e3, 67108863, 1234e9, 1e-5};
-    static const double refused[] = {1.0 / 3,    M_PI,    1e300,   5e-324,
+    static const double refused[] = {1.0 / 3,    M_PI,    1e300,    5e-324,
                                      0x1p53 - 1, -1e-100, INFINITY, 16777.2165};
     for (size_t i = 0; i < sizeof packed / sizeof *packed; i++)
         ok(returns(packed[i]) == 1, "%.17g is packed", packed[i]);

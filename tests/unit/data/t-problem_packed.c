@@ -38,8 +38,8 @@ static bool equal_lines(const struct klr_problem *packed,
 {
     bool equal = true;
     for (size_t i = 0; i < plain->n; i++)
-        equal = equal && plain->line[i] == (packed->line ? packed->line[i]
-                                                         : (long)i + 1);
+        equal = equal && plain->line[i] ==
+                             (packed->line ? packed->line[i] : (long)i + 1);
     return equal;
 }
 
@@ -142,7 +142,7 @@ static void check_models(void)
     int code = klr_problem_read(&plain, path, 0, 1, &err) ||
                klr_problem_read(&packed, path, KLR_READ_PACKED, 1, &err);
     static const char *const option[][2] = {
-        {"basis", "20"},        {"kernel", "linear"}, {"kernel", "polynomial"},
+        {"basis", "20"},         {"kernel", "linear"}, {"kernel", "polynomial"},
         {"kernel", "laplacian"}, {"model", "svm"},
     };
     for (size_t k = 0; k < sizeof option / sizeof *option && !code; k++) {

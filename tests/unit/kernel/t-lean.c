@@ -49,10 +49,9 @@ static void set_make(struct set *s)
         s->order[j] = i;
     }
     s->packed = (struct klr_packed){D, s->index, s->word};
-    s->plain = (struct klr_features){N, D + 1, s->start, s->index, s->value,
-                                     NULL};
-    s->dense = (struct klr_features){N,    D + 1, NULL,
-                                     NULL, NULL,  &s->packed};
+    s->plain =
+        (struct klr_features){N, D + 1, s->start, s->index, s->value, NULL};
+    s->dense = (struct klr_features){N, D + 1, NULL, NULL, NULL, &s->packed};
 }
 
 /* Columns in two ranges that begin and end anywhere. */
@@ -96,9 +95,8 @@ static bool agree(const struct klr_points *full, const struct klr_points *lean,
     klr_gram_rows(full, row, count, full, set, precision, here, set.size, work);
     lean_entries(lean, lean, &last, 1, other, precision, there, lean_work);
     lean_entries(lean, left, row, count, set, precision, there, lean_work);
-    equal = equal &&
-            !memcmp(here, there,
-                    count * set.size * klr_precision_bytes(precision));
+    equal = equal && !memcmp(here, there,
+                             count * set.size * klr_precision_bytes(precision));
     klr_free(work);
     klr_free(lean_work);
     return equal;
@@ -110,10 +108,9 @@ static void check(const char *name, const struct set *s,
     struct klr_points *full = NULL, *lean = NULL, *picked = NULL;
     const struct klr_features *x = packed ? &s->dense : &s->plain;
     size_t row[SOME];
-    bool right = !klr_points_create(&full, kernel, &s->plain, s->order, NULL,
-                                    NULL) &&
-                 !klr_points_create_lean(&lean, kernel, x, s->order, NULL,
-                                         NULL);
+    bool right =
+        !klr_points_create(&full, kernel, &s->plain, s->order, NULL, NULL) &&
+        !klr_points_create_lean(&lean, kernel, x, s->order, NULL, NULL);
     ok(right && lean->lean && !lean->panel, "%s: doubles are given up", name);
     for (int trial = 0; trial < 30 && right; trial++) {
         size_t count = trial % 3 == 0 ? 1 : 1 + chance() % SOME;

@@ -52,8 +52,8 @@ extern const char *const klr_kernel_names[KLR_KERNEL_TYPES + 1];
 bool klr_kernel_is_psd(const struct klr_kernel *kernel);
 
 /* n examples, sparse rows: those of row i are index[start[i] .. start[i+1]),
- * ascending, and the values beside them; or packed, see below. Indices start at 1; index 0 occurs
- * with the precomputed kernel only. A view: owns nothing. */
+ * ascending, and the values beside them; or packed, see below. Indices start at
+ * 1; index 0 occurs with the precomputed kernel only. A view: owns nothing. */
 struct klr_features {
     size_t n;
     int dimension; /* the largest index, at least */

@@ -5,6 +5,7 @@
  */
 #include "kernel/parts.h"
 
+#include "kernel/features.c"    /* rows of features */
 #include "kernel/map.c"         /* features that occur, numbered */
 #include "kernel/points.c"      /* examples: dense or sparse, sizes, accuracy */
 #include "kernel/precomputed.c" /* examples of a given kernel matrix */
@@ -13,6 +14,7 @@
 #include "kernel/tiles.c"       /* arithmetic for each instruction set */
 #include "kernel/sums.c"        /* sums that tiles cannot give */
 #include "kernel/float_form.c"  /* examples as floats, where these serve */
+#include "kernel/lean.c"        /* examples whose doubles are not kept */
 #include "kernel/gram.c"        /* blocks of the Gram matrix */
 #include "kernel/linear.c"      /* products with the features */
 #include "kernel/product.c"     /* products with tiles of the matrix */

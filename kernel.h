@@ -52,15 +52,42 @@ extern const char *const klr_kernel_names[KLR_KERNEL_TYPES + 1];
 bool klr_kernel_is_psd(const struct klr_kernel *kernel);
 
 /* n examples, sparse rows: those of row i are index[start[i] .. start[i+1]),
- * ascending, and the values beside them. Indices start at 1; index 0 occurs
- * with the precomputed kernel only. A view: owns nothing. */
+ * ascending, and the values beside them; or packed, see below. Indices start at
+ * 1; index 0 occurs with the precomputed kernel only. A view: owns nothing. */
 struct klr_features {
     size_t n;
     int dimension; /* the largest index, at least */
     const size_t *start;
     const int *index;
     const double *value;
+    const struct klr_packed *packed; /* in place of these three, or NULL */
 };
+
+/* Rows that all have the same features, one after the other, 1 at least, with
+ * numbers of base/packed.h. */
+enum { KLR_PACKED_COLUMNS = 1024 }; /* at most */
+struct klr_packed {
+    size_t columns;
+    int *index;      /* (columns) one after the other */
+    uint32_t *value; /* (n, columns) */
+};
+
+/* Row i. What is unpacked is put into `space` (KLR_PACKED_COLUMNS). */
+struct klr_feature_row {
+    size_t count;
+    const int *index;
+    const double *value;
+};
+struct klr_feature_row klr_features_row(const struct klr_features *x, size_t i,
+                                        double *space);
+/* Of all rows. */
+size_t klr_features_count(const struct klr_features *x);
+/* Copies of rows, one behind the other, that the arena frees: not packed.
+ * KLR_E_MEMORY. */
+struct klr_arena;
+int klr_features_pick(struct klr_features *out, const struct klr_features *x,
+                      const size_t *row, size_t n, struct klr_arena *arena,
+                      struct klr_error *err);
 
 /* Positions begin <= i < end. */
 struct klr_range {
@@ -89,6 +116,24 @@ struct klr_points;
 int klr_points_create(struct klr_points **out, const struct klr_kernel *kernel,
                       const struct klr_features *x, const size_t *order,
                       struct klr_pool *pool, struct klr_error *err);
+
+/* As klr_points_create, but where floats serve for dense rows their doubles may
+ * not be kept: they are taken from x and order, which must stay then, arrays
+ * included, as long as the points do. Entries are the same; those in doubles
+ * take longer, for a few rows much longer. Such points stand on the left of
+ * themselves only. */
+int klr_points_create_lean(struct klr_points **out,
+                           const struct klr_kernel *kernel,
+                           const struct klr_features *x, const size_t *order,
+                           struct klr_pool *pool, struct klr_error *err);
+
+/* Copies of the positions of such points, side by side, as the left argument of
+ * klr_gram(.., points, ..): their entries are those of the positions, and take
+ * less time than these, which may be far from each other. *out is NULL for
+ * points that are not lean, and after a failure. KLR_E_MEMORY. */
+int klr_points_pick(struct klr_points **out, const struct klr_points *points,
+                    const size_t *position, size_t count,
+                    struct klr_error *err);
 
 /* Prepare x in a form that pairs with `base`, as the left argument of
  * klr_gram(x, .., base, ..). x may have features that base has not. Errors as

@@ -111,6 +111,7 @@
 #include "solver/subspace/subspace_loss.c"    /* losses of two classes */
 #include "solver/subspace/subspace_softmax.c" /* and of a softmax */
 #include "solver/subspace/subspace_newton.c"  /* the method, the gap */
+#include "solver/subspace/subspace_level.c"   /* some examples for all */
 #include "solver/subspace/subspace_share.c"  /* machines with the same points */
 #include "solver/subspace/subspace_grow.c"   /* points by growing */
 #include "solver/subspace/subspace_bound.c"  /* the gap to all points */

@@ -93,6 +93,11 @@ enum klr_reader_flags {
     KLR_READ_NAMES = 4,      /* labels are names, not numbers */
     KLR_READ_BLANK = 16,     /* every line is a row, blank ones and comments */
     KLR_READ_ID = 32,        /* a word before the label is the row's name */
+    KLR_READ_PACKED = 64,    /* klr_problem_read may fill `packed` in place of
+                                `start`, `index` and `value`: where all rows
+                                have the same features, one after the other, of
+                                few digits. `line` may be NULL: then lines are
+                                those of the rows, from 1 */
     KLR_READ_GIVEN = 8,      /* a model says if labels are names: messages about
                                 labels name klr-predict's options */
 };
@@ -141,6 +146,7 @@ struct klr_problem {
     const struct klr_names *features; /* names of as many features, at least, as
                                          `dimension`, which models keep; the
                                          caller's, or NULL */
+    struct klr_packed *packed;        /* kernel.h; or NULL */
 };
 
 /* Read `path` ("-": stdin) with `threads` threads: 0 as for klr_pool_create;

@@ -15,21 +15,39 @@ static uint64_t hash_word(uint64_t hash, uint64_t word)
     return hash ^ (hash >> 29);
 }
 
-uint64_t klr_hash(uint64_t hash, const void *data, size_t bytes)
+struct klr_hashing klr_hash_begin(uint64_t hash, size_t bytes)
+{
+    return (struct klr_hashing){hash_word(hash, (uint64_t)bytes + 1), 0, 0};
+}
+
+void klr_hash_more(struct klr_hashing *h, const void *data, size_t bytes)
 {
     const unsigned char *at = data;
-    uint64_t word = 0;
-    hash = hash_word(hash, (uint64_t)bytes + 1);
-    for (; bytes >= sizeof word; bytes -= sizeof word, at += sizeof word) {
-        memcpy(&word, at, sizeof word);
-        hash = hash_word(hash, word);
+    while (bytes > 0) {
+        size_t take = sizeof h->word - h->filled;
+        if (take > bytes)
+            take = bytes;
+        memcpy((unsigned char *)&h->word + h->filled, at, take);
+        at += take;
+        bytes -= take;
+        h->filled += take;
+        if (h->filled == sizeof h->word) {
+            h->hash = hash_word(h->hash, h->word);
+            h->word = h->filled = 0;
+        }
     }
-    word = 0;
-    if (bytes > 0) {
-        memcpy(&word, at, bytes);
-        hash = hash_word(hash, word);
-    }
-    return hash;
+}
+
+uint64_t klr_hash_end(const struct klr_hashing *h)
+{
+    return h->filled > 0 ? hash_word(h->hash, h->word) : h->hash;
+}
+
+uint64_t klr_hash(uint64_t hash, const void *data, size_t bytes)
+{
+    struct klr_hashing h = klr_hash_begin(hash, bytes);
+    klr_hash_more(&h, data, bytes);
+    return klr_hash_end(&h);
 }
 
 void klr_hash_text(char text[KLR_HASH_SIZE], uint64_t hash)

@@ -13,6 +13,15 @@
  * bytes and their number. */
 uint64_t klr_hash(uint64_t hash, const void *data, size_t bytes);
 
+/* The same of `bytes` bytes that come in parts. */
+struct klr_hashing {
+    uint64_t hash, word;
+    size_t filled; /* bytes of word */
+};
+struct klr_hashing klr_hash_begin(uint64_t hash, size_t bytes);
+void klr_hash_more(struct klr_hashing *h, const void *data, size_t bytes);
+uint64_t klr_hash_end(const struct klr_hashing *h);
+
 /* 16 hexadecimal digits. */
 enum { KLR_HASH_SIZE = 17 };
 void klr_hash_text(char text[KLR_HASH_SIZE], uint64_t hash);

@@ -108,8 +108,8 @@ int main(int argc, char **argv)
         .coef0 = argc > 4 ? atof(argv[4]) : 0,
         .degree = argc > 5 ? atoi(argv[5]) : 3,
     };
-    struct klr_features x = {data.n, data.dimension, data.start, data.index,
-                             data.value};
+    struct klr_features x = {data.n,     data.dimension, data.start,
+                             data.index, data.value,     NULL};
     printf("%s: %zu x %d, %.1f features a row\n", argv[1], data.n,
            data.dimension, (double)data.start[data.n] / (double)data.n);
     printf("%-11s %9s %21s %21s\n%-11s %9s %10s %10s %10s %10s\n", "",

@@ -126,8 +126,8 @@ int main(int argc, char **argv)
         .type = KLR_RBF,
         .gamma = argc > 2 ? atof(argv[2]) : 1.0 / (data.dimension + !data.n),
     };
-    struct klr_features x = {data.n, data.dimension, data.start, data.index,
-                             data.value};
+    struct klr_features x = {data.n,     data.dimension, data.start,
+                             data.index, data.value,     NULL};
     int threads = argc > 3 ? atoi(argv[3]) : (int)klr_processors();
     size_t m = argc > 4 ? (size_t)atoi(argv[4]) : 1;
     printf("%s: %zu x %d, %zu vectors\n", argv[1], data.n, data.dimension, m);

@@ -67,8 +67,8 @@ static double run_gram(struct bench *bench, const struct klr_points *points)
 static int compare(struct bench *bench, size_t width)
 {
     struct klr_kernel rbf = {KLR_RBF, 0, 0.5 / (double)width, 0};
-    struct klr_features view = {COLUMNS, (int)width, bench->start, bench->index,
-                                bench->value};
+    struct klr_features view = {COLUMNS,      (int)width,   bench->start,
+                                bench->index, bench->value, NULL};
     struct klr_points *points;
     double sgemm[RUNS], gram[RUNS];
     fill(bench, width);

@@ -57,8 +57,8 @@ static int ask(struct klr_model *model, struct klr_error *err)
     if (!code)
         code = klr_predictor_create(&predictor, model, 1, err);
     if (!code) {
-        struct klr_features features = {rows.n, rows.dimension, rows.start,
-                                        rows.index, rows.value};
+        struct klr_features features = {rows.n,     rows.dimension, rows.start,
+                                        rows.index, rows.value,     NULL};
         code = klr_predict(predictor, &features, label, NULL, probability, err);
     }
     for (int i = 0; i < ASKED && !code; i++)

@@ -27,7 +27,7 @@ static int answer(const struct klr_model *model,
 {
     const size_t start[2] = {0, row->count};
     int dimension = row->count ? row->index[row->count - 1] : 0;
-    struct klr_features x = {1, dimension, start, row->index, row->value};
+    struct klr_features x = {1, dimension, start, row->index, row->value, NULL};
     double label, probability[MOST_CLASSES];
     char number[KLR_REAL_SIZE];
     int code = klr_predict(predictor, &x, &label, NULL, probability, err);

@@ -114,7 +114,7 @@ static size_t tile_workspace(const struct klr_points *b, enum way way)
 {
     size_t rows = (tile_rows(b, way) + LOOKUP_ROWS - 1) / LOOKUP_ROWS;
     size_t table = b->nibble ? rows * LOOKUP_ROWS * binary_groups(b) * 16 : 0;
-    return spread_bytes(b, way) + table + lines_map_bytes(b);
+    return spread_bytes(b, way) + table + lines_map_bytes(b) + lean_bytes(b);
 }
 
 /* True if there are lines enough for the features of `count` left rows. */
@@ -158,6 +158,8 @@ static void tile_compute(struct tile *t, enum way way, bool binary)
         careful_tile(t);
     else if (binary)
         tiles->binary(t);
+    else if (way == IN_DOUBLE && t->b->lean)
+        lean_tile(t);
     else if (t->b->form == DENSE)
         tiles->dense(t);
     else
@@ -198,6 +200,8 @@ static void gram_tile(const struct klr_points *a, const size_t *row,
 {
     const struct gram_tiles *tiles = way_tiles(b, way);
     bool binary = way != CAREFULLY && rows_are_binary(a, row, count, b);
+    bool lean = way == IN_DOUBLE && a->lean;
+    struct lean_rows rows;
     double gamma = b->kernel.type == KLR_LINEAR ? 1 : b->kernel.gamma;
     char *behind = (char *)workspace + spread_bytes(b, way);
     struct tile t = {.a = a,
@@ -209,15 +213,20 @@ static void gram_tile(const struct klr_points *a, const size_t *row,
                      .count = count,
                      .work = workspace,
                      .table = (uint64_t *)(void *)behind,
+                     .columns = (double *)(void *)behind,
                      .left = tile_left(b, way, count),
                      .lookup = tile_lookup(a, row, count, b, way)};
     lines_place_map(&t, behind);
     if (binary)
         t.left = count == 1 ? 1 : LOOKUP_ROWS;
+    if (lean)
+        lean_rows(&t, &rows, t.columns);
     (binary ? binary_load : tiles->load)(&t);
     tile_columns(&t, way, binary, cols, precision, out, stride);
     if (!binary)
         tiles->clear(&t);
+    if (lean)
+        lean_clear(&rows, count);
 }
 
 /* How many of the first `left` rows make a tile. */

@@ -18,10 +18,14 @@ static int map_create(struct map *map, const struct klr_features *x,
     struct klr_feature_table table = {0};
     size_t number;
     int code = 0;
-    for (size_t i = 0; i < x->n && !code; i++)
-        for (size_t t = x->start[i]; t < x->start[i + 1] && !code; t++)
-            if (x->value[t] != 0)
-                code = klr_feature_table_add(&table, x->index[t], &number, err);
+    for (size_t i = 0; i < x->n && !code; i++) {
+        double space[KLR_PACKED_COLUMNS];
+        struct klr_feature_row row = klr_features_row(x, i, space);
+        for (size_t k = 0; k < row.count && !code; k++)
+            if (row.value[k] != 0)
+                code =
+                    klr_feature_table_add(&table, row.index[k], &number, err);
+    }
     if (!code) {
         map->count = table.count;
         map->feature = table.feature;

@@ -31,6 +31,7 @@
 #include "base/cpu.h"
 #include "base/feature_table.h"
 #include "base/memory.h"
+#include "base/packed.h"
 #include "kernel.h"
 
 #define LOG2_E 0x1.71547652b82fep+0
@@ -153,6 +154,9 @@ struct klr_points {
     double common;    /* the value that they all have */
     const struct gram_tiles *tiles; /* of doubles, for this processor */
     struct narrow narrow;
+    bool lean;                  /* there is no panel: doubles come from */
+    struct klr_features source; /* the caller's, */
+    const size_t *order;        /* of which row order[p] is position p */
 };
 
 /* How many turns of TURN_ROWS rows the points make, and the rows of one. */
@@ -201,8 +205,9 @@ struct tile {
                         many a nibble shares with the row */
     size_t left;     /* rows side by side, SPARSE */
     enum lookup lookup;
-    uint64_t *used; /* MAPPED: (words of 64 features), zeros between calls */
-    uint32_t *line; /* MAPPED: the same */
+    uint64_t *used;  /* MAPPED: (words of 64 features), zeros between calls */
+    uint32_t *line;  /* MAPPED: the same */
+    double *columns; /* where b is lean: lean_bytes, zeros between calls */
     void *out;
     size_t stride;
 };
@@ -258,6 +263,18 @@ static int binary_create(struct klr_points *points, struct klr_error *err);
 static bool rows_are_binary(const struct klr_points *a, const size_t *row,
                             size_t count, const struct klr_points *b);
 static void binary_load(const struct tile *t);
+
+/* ---- points without doubles ---- */
+
+/* Left rows of a tile, put together. */
+struct lean_rows {
+    struct klr_points points;
+    size_t row[PACKED_ROWS];
+};
+
+/* Give up the doubles, where that serves. */
+static void lean_create(struct klr_points *points, const struct klr_features *x,
+                        const size_t *order);
 
 /* ---- floats ---- */
 

@@ -102,11 +102,12 @@ static double points_measure(struct klr_points *points,
     double largest = 0;
     *nonzeros = 0;
     for (size_t i = 0; i < x->n; i++) {
-        double size = 0;
+        double size = 0, space[KLR_PACKED_COLUMNS];
         size_t terms = 0;
-        for (size_t t = x->start[i]; t < x->start[i + 1]; t++) {
-            size += term_size(points->term, x->value[t]);
-            terms += x->value[t] != 0;
+        struct klr_feature_row row = klr_features_row(x, i, space);
+        for (size_t k = 0; k < row.count; k++) {
+            size += term_size(points->term, row.value[k]);
+            terms += row.value[k] != 0;
         }
         *nonzeros += terms;
         if (points->terms < terms)
@@ -211,7 +212,7 @@ static int points_allocate(struct klr_points *points,
                            const struct klr_features *x, struct klr_error *err)
 {
     size_t n = (x->n + SPAN - 1) / SPAN * SPAN;
-    size_t nonzeros = x->n ? x->start[x->n] - x->start[0] : 0;
+    size_t nonzeros = klr_features_count(x);
     points->n = x->n;
     /* tiles read a span of them from any column on */
     points->size = klr_zalloc(n + SPAN, sizeof(double), err);
@@ -250,19 +251,22 @@ static void points_fill(struct klr_points *points, const struct map *map,
                         const struct klr_features *x, size_t row, size_t p)
 {
     double inside = 0; /* the map */
+    double space[KLR_PACKED_COLUMNS];
+    struct klr_feature_row from = klr_features_row(x, row, space);
     size_t number = 0;
     if (points->form == SPARSE)
         points->start[p + 1] = points->start[p];
-    for (size_t t = x->start[row]; t < x->start[row + 1]; t++) {
-        if (x->value[t] == 0)
+    for (size_t k = 0; k < from.count; k++) {
+        int index = from.index[k];
+        if (from.value[k] == 0)
             continue;
-        number = map_seek(map->feature, number, map->count, x->index[t]);
-        double size = term_size(points->term, x->value[t]);
-        if (number == map->count || map->feature[number] != x->index[t]) {
+        number = map_seek(map->feature, number, map->count, index);
+        double size = term_size(points->term, from.value[k]);
+        if (number == map->count || map->feature[number] != index) {
             points->outside[p] += size;
             continue;
         }
-        points_put(points, p, (int)number, x->value[t]);
+        points_put(points, p, (int)number, from.value[k]);
         /* in the order of the sums, so that D(x, x) = 0 comes out exactly;
          * of the overlap with itself, 2 |x|_1, that holds too */
         inside += size;
@@ -311,10 +315,11 @@ static int points_grow(struct klr_points *points, const struct klr_features *x,
     if (!(points->growth = klr_alloc(x->n, sizeof *points->growth, err)))
         return KLR_E_MEMORY;
     for (size_t p = 0; p < x->n; p++) {
-        size_t row = order ? order[p] : p;
-        double square = 0;
-        for (size_t t = x->start[row]; t < x->start[row + 1]; t++)
-            square += x->value[t] * x->value[t];
+        double square = 0, space[KLR_PACKED_COLUMNS];
+        struct klr_feature_row row =
+            klr_features_row(x, order ? order[p] : p, space);
+        for (size_t k = 0; k < row.count; k++)
+            square += row.value[k] * row.value[k];
         points->growth[p] = exp(points->kernel.gamma * square);
     }
     return 0;
@@ -415,6 +420,17 @@ static int points_prepare(struct klr_points *points, bool dense,
         return 0;
     points_discard(points);
     return points_prepare(points, true, x, order, err);
+}
+
+int klr_points_create_lean(struct klr_points **out,
+                           const struct klr_kernel *kernel,
+                           const struct klr_features *x, const size_t *order,
+                           struct klr_pool *pool, struct klr_error *err)
+{
+    int code = klr_points_create(out, kernel, x, order, pool, err);
+    if (!code)
+        lean_create(*out, x, order);
+    return code;
 }
 
 int klr_points_create(struct klr_points **out, const struct klr_kernel *kernel,

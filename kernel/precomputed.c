@@ -32,9 +32,9 @@ static double matrix_lookup(const struct klr_features *x, size_t row, int index)
 static int matrix_serial(const struct klr_features *x, size_t row, bool right,
                          int *serial, struct klr_error *err)
 {
-    size_t begin = x->start[row];
+    size_t begin = x->packed ? 0 : x->start[row];
     int most = x->dimension > 0 ? x->dimension : INT32_MAX;
-    if (begin == x->start[row + 1] || x->index[begin] != 0)
+    if (x->packed || begin == x->start[row + 1] || x->index[begin] != 0)
         return klr_fail_at(err, KLR_E_DATA, (long)row + 1, 0,
                            "a precomputed kernel needs 0:SERIAL as the first "
                            "feature of every row");
@@ -51,7 +51,7 @@ static int matrix_serial(const struct klr_features *x, size_t row, bool right,
 
 static bool matrix_is_bare(const struct klr_features *x)
 {
-    return x->n == 0 || x->start[x->n] - x->start[0] == x->n;
+    return klr_features_count(x) == x->n;
 }
 
 /* True if two values of K_pj are equal up to rounding, relative to the largest

@@ -38,6 +38,7 @@
 #include "base/feature_table.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/packed.h"
 #include "base/numbers.h"
 #include "base/scaling.h"
 #include "base/system.h"

@@ -47,7 +47,8 @@ static void sample_pack(struct sample *s)
         s->start[i + 1] = at;
     }
     int last = s->feature ? s->feature[s->d - 1] : (int)s->d;
-    s->view = (struct klr_features){s->n, last, s->start, s->index, s->value};
+    s->view =
+        (struct klr_features){s->n, last, s->start, s->index, s->value, NULL};
 }
 
 static double sign(void)

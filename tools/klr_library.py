@@ -29,7 +29,7 @@ class Error(ctypes.Structure):
 class Features(ctypes.Structure):
     _fields_ = [("n", ctypes.c_size_t), ("dimension", ctypes.c_int),
                 ("start", ctypes.c_void_p), ("index", ctypes.c_void_p),
-                ("value", ctypes.c_void_p)]
+                ("value", ctypes.c_void_p), ("packed", ctypes.c_void_p)]
 
 
 USAGE, MEMORY, LIMIT, IO, PIPE, DATA, MODEL = range(1, 8)

@@ -60,7 +60,7 @@ int cli_train_read_data(struct cli_train *train,
 {
     struct klr_error err;
     double begin = train->seconds.begin = klr_seconds();
-    int scale = train->options.scale, flags = 0;
+    int scale = train->options.scale, flags = KLR_READ_PACKED;
     if (train->models && (scale == KLR_SCALE_NONE || scale == CLI_SCALE_AUTO))
         flags |= KLR_READ_KEEP;
     if (train->params.string_labels)

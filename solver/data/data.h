@@ -85,6 +85,7 @@ static int scale_features(const struct klr_scaling *scaling,
                           const struct klr_features *x, struct rows *out,
                           size_t *start, struct klr_error *err);
 
+static struct klr_packed *packed_free(struct klr_packed *packed); /* NULL */
 /* The features of a problem; the arrays stay its own. */
 static struct klr_features problem_features(const struct klr_problem *problem);
 
@@ -158,10 +159,11 @@ static size_t partition_rows(const struct partition *partition, size_t p,
 /* How many examples a range of positions has. */
 static size_t partition_examples(const struct partition *partition,
                                  struct klr_range range);
-/* Append the features of all positions in their order, with start (n + 1). */
+/* The features of all positions in their order, which the arena frees. */
 static int partition_features(const struct partition *partition,
-                              const struct klr_problem *, struct rows *rows,
-                              size_t *start, struct klr_error *err);
+                              const struct klr_problem *,
+                              struct klr_features *features,
+                              struct klr_arena *arena, struct klr_error *err);
 /* The class whose label an option names; KLR_E_USAGE if there is none. */
 static int partition_find(const struct partition *partition, const char *option,
                           const char *text, size_t *class,

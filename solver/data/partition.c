@@ -8,17 +8,26 @@
  */
 #include "solver/data/data.h"
 
-/* The distinct labels ascending into label (n); returns how many. */
-static size_t partition_distinct(const struct klr_problem *problem,
-                                 double *label)
+/* The distinct labels, ascending. */
+static int partition_distinct(struct partition *partition,
+                              const struct klr_problem *problem,
+                              struct klr_error *err)
 {
-    size_t k = 0;
-    memcpy(label, problem->label, problem->n * sizeof *label);
-    qsort(label, problem->n, sizeof *label, compare_labels);
-    for (size_t i = 0; i < problem->n; i++)
+    size_t n = problem->n, k = 0;
+    double *label = klr_alloc(n, sizeof *label, err);
+    if (!label)
+        return KLR_E_MEMORY;
+    memcpy(label, problem->label, n * sizeof *label);
+    qsort(label, n, sizeof *label, compare_labels);
+    for (size_t i = 0; i < n; i++)
         if (k == 0 || label[i] != label[k - 1])
             label[k++] = label[i];
-    return k;
+    partition->k = k;
+    partition->label = klr_alloc(k, sizeof *label, err);
+    if (partition->label)
+        memcpy(partition->label, label, k * sizeof *label);
+    klr_free(label);
+    return partition->label ? 0 : KLR_E_MEMORY;
 }
 
 static int partition_check_labels(size_t n, size_t k, bool named,
@@ -154,11 +163,10 @@ static int partition_create(struct partition *partition,
     partition->names = problem->names;
     partition->folds = folds;
     partition->parts = plan.parts;
-    if (!(partition->label = klr_alloc(n, sizeof *partition->label, err)) ||
+    if (partition_distinct(partition, problem, err) ||
         !(partition->order = klr_alloc(n, sizeof *partition->order, err)) ||
         !(cell = klr_alloc(n, sizeof *cell, err)))
         goto done;
-    partition->k = partition_distinct(problem, partition->label);
     if ((code =
              partition_check_labels(n, partition->k, partition->names, err)) ||
         (code = partition_positive(partition, positive, err)) ||

@@ -2,10 +2,11 @@
  *
  * A data set in memory, read in batches: the lines that are complete in the
  * input's block. Turns of the pool parse them, each into places of its own in
- * the reader's arrays that are surely large enough; then rows are moved
- * together, and labels and lines added to the problem, in order. What is wrong
- * with a line is told when its turn comes there. So neither the rows nor the
- * error depend on the number of threads.
+ * the reader's arrays that are surely large enough; then rows, labels and lines
+ * are added to the problem, in order. What is wrong with a line is told when
+ * its turn comes there. So neither the rows nor the error depend on the number
+ * of threads. Where they are asked for, features are packed until a row comes
+ * that cannot be.
  */
 #include "solver/data/data.h"
 
@@ -14,22 +15,34 @@ enum {
     BATCH_TASK = 8      /* lines of a task */
 };
 
-/* Capacities of a problem's arrays while it grows. */
+/* A problem's arrays while it grows. */
 struct problem_room {
-    size_t label, start, line, text, length;
+    size_t label, start, line, text, length; /* capacities */
+    struct rows rows;                        /* the features, */
+    bool packs;                              /* or, while it can be, */
+    struct klr_packed *packed;               /* these */
+    size_t words;                            /* capacity of packed->value */
 };
 
+/* Line numbers are left out as long as they are those of the rows. */
 static int problem_reserve(struct klr_problem *problem,
-                           struct problem_room *room, bool keep,
+                           struct problem_room *room, int flags, long line,
                            struct klr_error *err)
 {
     size_t need = problem->n + 1;
+    bool keep = flags & KLR_READ_KEEP, lines = problem->line;
+    lines = lines || !(flags & KLR_READ_PACKED) || line != (long)need;
     if (KLR_GROW(problem->label, room->label, need, err) ||
-        KLR_GROW(problem->start, room->start, need + 1, err) ||
-        KLR_GROW(problem->line, room->line, need, err) ||
+        (!room->packs &&
+         KLR_GROW(problem->start, room->start, need + 1, err)) ||
         (keep && (KLR_GROW(problem->text, room->text, need, err) ||
                   KLR_GROW(problem->length, room->length, need, err))))
         return KLR_E_MEMORY;
+    bool begins = lines && !problem->line;
+    if (lines && KLR_GROW(problem->line, room->line, need, err))
+        return KLR_E_MEMORY;
+    for (size_t i = 0; begins && i < problem->n; i++)
+        problem->line[i] = (long)i + 1;
     return 0;
 }
 
@@ -49,13 +62,11 @@ static int problem_add_label(struct klr_problem *problem,
     return code;
 }
 
-static void problem_add(struct klr_problem *problem, const struct klr_row *row,
-                        size_t end)
+static void problem_add(struct klr_problem *problem, const struct klr_row *row)
 {
     size_t i = problem->n++;
-    problem->start[i] = end - row->count;
-    problem->start[i + 1] = end;
-    problem->line[i] = row->line.number;
+    if (problem->line)
+        problem->line[i] = row->line.number;
     problem->has_qid |= row->has_qid;
     problem->has_zero |= row->count && row->index[0] == 0;
     if (row->count && row->index[row->count - 1] > problem->dimension)
@@ -68,10 +79,115 @@ static void problem_add(struct klr_problem *problem, const struct klr_row *row,
     }
 }
 
+/* ---- Features ---- */
+
+static struct klr_packed *packed_free(struct klr_packed *packed)
+{
+    if (packed) {
+        klr_free(packed->index);
+        klr_free(packed->value);
+    }
+    return klr_free(packed);
+}
+
+/* As the first row has them; NULL: that cannot be. */
+static int packed_create(struct klr_packed **out, const struct klr_row *row,
+                         struct klr_error *err)
+{
+    size_t columns = row->count;
+    *out = NULL;
+    if (columns == 0 || columns > KLR_PACKED_COLUMNS || row->index[0] < 1)
+        return 0;
+    struct klr_packed *packed = klr_zalloc(1, sizeof *packed, err);
+    if (!packed ||
+        !(packed->index = klr_alloc(columns, sizeof *packed->index, err))) {
+        packed_free(packed);
+        return KLR_E_MEMORY;
+    }
+    packed->columns = columns;
+    for (size_t k = 0; k < columns; k++)
+        packed->index[k] = row->index[0] + (int)k;
+    *out = packed;
+    return 0;
+}
+
+/* The row into `word`; false: that cannot be. */
+static bool packed_put(const struct klr_packed *packed,
+                       const struct klr_row *row, uint32_t *word)
+{
+    size_t columns = packed->columns;
+    bool packs = row->count == columns &&
+                 !memcmp(row->index, packed->index, columns * sizeof(int));
+    for (size_t k = 0; k < columns && packs; k++)
+        packs = klr_pack(row->value[k], &word[k]);
+    return packs;
+}
+
+/* Append features to the rows. */
+static int rows_append(struct rows *rows, size_t count, const int *index,
+                       const double *value, struct klr_error *err)
+{
+    if (rows_reserve(rows, count, err))
+        return KLR_E_MEMORY;
+    memcpy(rows->index + rows->count, index, count * sizeof *index);
+    memcpy(rows->value + rows->count, value, count * sizeof *value);
+    rows->count += count;
+    return 0;
+}
+
+/* From now on features are rows, those that there are as well. */
+static int problem_unpack(struct klr_problem *problem,
+                          struct problem_room *room, struct klr_error *err)
+{
+    double space[KLR_PACKED_COLUMNS];
+    struct klr_features x = {.n = problem->n, .packed = room->packed};
+    room->packs = false;
+    int code = KLR_GROW(problem->start, room->start, problem->n + 2, err);
+    if (!code)
+        code = rows_reserve(&room->rows, klr_features_count(&x), err);
+    for (size_t i = 0; i < x.n && !code; i++) {
+        struct klr_feature_row row = klr_features_row(&x, i, space);
+        problem->start[i] = room->rows.count;
+        code = rows_append(&room->rows, row.count, row.index, row.value, err);
+    }
+    room->packed = packed_free(room->packed);
+    return code;
+}
+
+static int problem_add_packed(struct klr_problem *problem,
+                              struct problem_room *room,
+                              const struct klr_row *row, struct klr_error *err)
+{
+    int code = 0;
+    if (problem->n == 0)
+        code = packed_create(&room->packed, row, err);
+    struct klr_packed *packed = room->packed;
+    size_t columns = packed ? packed->columns : 0, at = problem->n * columns;
+    if (!code && packed)
+        code = KLR_GROW(packed->value, room->words, at + columns, err);
+    if (!code && !(packed && packed_put(packed, row, packed->value + at)))
+        code = problem_unpack(problem, room, err);
+    return code;
+}
+
+static int problem_add_features(struct klr_problem *problem,
+                                struct problem_room *room,
+                                const struct klr_row *row,
+                                struct klr_error *err)
+{
+    int code = room->packs ? problem_add_packed(problem, room, row, err) : 0;
+    if (code || room->packs)
+        return code;
+    problem->start[problem->n] = room->rows.count;
+    code = rows_append(&room->rows, row->count, row->index, row->value, err);
+    problem->start[problem->n + 1] = room->rows.count;
+    return code;
+}
+
 /* ---- Batches ---- */
 
-/* A row, its place in the arrays, behind those that are complete, for so many
- * features, and how it was parsed. */
+/* A row, its place in the arrays for so many features, and how it was parsed.
+ */
 struct batch_row {
     struct klr_row row;
     size_t place, most;
@@ -112,8 +228,8 @@ static struct rows batch_place(const struct line_batch *b,
                                const struct batch_row *r)
 {
     const struct rows *all = &b->reader->rows;
-    size_t at = all->count + r->place;
-    return (struct rows){0, r->most, r->most, all->index + at, all->value + at};
+    return (struct rows){0, r->most, r->most, all->index + r->place,
+                         all->value + r->place};
 }
 
 static void batch_task(void *context, size_t task, size_t thread)
@@ -137,17 +253,6 @@ static int batch_parse(struct line_batch *b, struct klr_error *err)
     return code;
 }
 
-/* The next row of the batch, moved behind the last one; b->reader->rows.count
- * stays until all are. */
-static void batch_move(const struct line_batch *b, const struct batch_row *r,
-                       size_t *end)
-{
-    const struct rows *all = &b->reader->rows;
-    memmove(all->index + *end, r->row.index, r->row.count * sizeof *all->index);
-    memmove(all->value + *end, r->row.value, r->row.count * sizeof *all->value);
-    *end += r->row.count;
-}
-
 /* ---- Problems ---- */
 
 static int problem_add_batch(struct klr_problem *problem,
@@ -155,30 +260,27 @@ static int problem_add_batch(struct klr_problem *problem,
                              struct klr_error *err)
 {
     int flags = b->reader->flags, code = batch_parse(b, err);
-    size_t end = b->reader->rows.count;
     for (size_t k = 0; k < b->count && !code; k++) {
         struct batch_row *r = &b->rows[k];
         struct rows place = batch_place(b, r);
         if (r->code)
             return line_parse(flags, &place, &r->row, err);
-        code = problem_reserve(problem, room, flags & KLR_READ_KEEP, err);
+        code = problem_reserve(problem, room, flags, r->row.line.number, err);
         if (!code)
             code = problem_add_label(problem, &r->row, flags, err);
-        if (code)
-            return code;
-        batch_move(b, r, &end);
-        problem_add(problem, &r->row, end);
+        if (!code)
+            code = problem_add_features(problem, room, &r->row, err);
+        if (!code)
+            problem_add(problem, &r->row);
     }
-    b->reader->rows.count = end;
     return code;
 }
 
 /* One batch is read without other threads: to start them takes as long. */
-static int problem_fill(struct klr_problem *problem, struct klr_reader *reader,
-                        long long threads, klr_rows_fn *told, void *context,
-                        struct klr_error *err)
+static int problem_fill(struct klr_problem *problem, struct problem_room *room,
+                        struct klr_reader *reader, long long threads,
+                        klr_rows_fn *told, void *context, struct klr_error *err)
 {
-    struct problem_room room = {0};
     struct line_batch b = {.reader = reader};
     int got = 1, code = 0;
     b.rows = klr_alloc(BATCH_LINES, sizeof *b.rows, err);
@@ -188,7 +290,7 @@ static int problem_fill(struct klr_problem *problem, struct klr_reader *reader,
         got = batch_take(&b, err);
         if (batch == 1 && b.count > 0)
             klr_pool_create(&b.pool, threads, NULL);
-        code = problem_add_batch(problem, &room, &b, err);
+        code = problem_add_batch(problem, room, &b, err);
         if (told)
             told(problem->n, context);
     }
@@ -197,21 +299,41 @@ static int problem_fill(struct klr_problem *problem, struct klr_reader *reader,
     return code ? code : -got;
 }
 
+/* Of the indices of all rows, then of their values. */
+static uint64_t features_hash_all(const struct klr_features *x, uint64_t hash)
+{
+    double space[KLR_PACKED_COLUMNS];
+    size_t entries = klr_features_count(x);
+    struct klr_hashing index = klr_hash_begin(hash, entries * sizeof(int));
+    for (size_t i = 0; i < x->n; i++) {
+        struct klr_feature_row row = klr_features_row(x, i, space);
+        klr_hash_more(&index, row.index, row.count * sizeof *row.index);
+    }
+    hash = klr_hash_end(&index);
+    struct klr_hashing value = klr_hash_begin(hash, entries * sizeof(double));
+    for (size_t i = 0; i < x->n; i++) {
+        struct klr_feature_row row = klr_features_row(x, i, space);
+        klr_hash_more(&value, row.value, row.count * sizeof *row.value);
+    }
+    return klr_hash_end(&value);
+}
+
 /* Of labels, names, indices and values. Never 0. */
 static uint64_t problem_hash(const struct klr_problem *problem)
 {
-    size_t n = problem->n, entries = problem->start[n];
+    size_t n = problem->n;
+    struct klr_features x = problem_features(problem);
     uint64_t hash = klr_hash(0, problem->label, n * sizeof *problem->label);
     for (size_t i = 0; i < klr_names_count(problem->names); i++) {
         const char *name = klr_names_text(problem->names, i);
         hash = klr_hash(hash, name, strlen(name));
     }
     for (size_t i = 0; i < n; i++) {
-        uint64_t end = problem->start[i + 1];
+        uint64_t end = problem->packed ? (i + 1) * problem->packed->columns
+                                       : problem->start[i + 1];
         hash = klr_hash(hash, &end, sizeof end);
     }
-    hash = klr_hash(hash, problem->index, entries * sizeof *problem->index);
-    hash = klr_hash(hash, problem->value, entries * sizeof *problem->value);
+    hash = features_hash_all(&x, hash);
     return hash ? hash : 1;
 }
 
@@ -228,16 +350,21 @@ int klr_problem_read_told(struct klr_problem *problem, const char *path,
 {
     *problem = (struct klr_problem){0};
     struct klr_reader *reader = NULL;
+    struct problem_room room = {.packs = flags & KLR_READ_PACKED};
     int code = klr_reader_open(&reader, path, flags, err);
     if (!code)
-        code = problem_fill(problem, reader, threads, told, context, err);
+        code =
+            problem_fill(problem, &room, reader, threads, told, context, err);
     if (!code && problem->n == 0)
         code = klr_fail(err, KLR_E_DATA, "no examples");
     if (!code && problem->names)
         code = names_sort(problem->names, problem->n, problem->label, err);
+    problem->index = room.rows.index;
+    problem->value = room.rows.value;
+    problem->packed = room.packed;
     if (!code) {
-        problem->index = reader->rows.index;
-        problem->value = reader->rows.value;
+        klr_free(reader->rows.index);
+        klr_free(reader->rows.value);
         reader->rows = (struct rows){0};
         problem->hash = problem_hash(problem);
         if (flags & KLR_READ_KEEP) {
@@ -254,9 +381,9 @@ int klr_problem_read_told(struct klr_problem *problem, const char *path,
 bool klr_problem_has_serials(const struct klr_problem *problem)
 {
     for (size_t i = 0; i < problem->n; i++) {
-        size_t at = problem->start[i];
-        if (at == problem->start[i + 1] || problem->index[at] != 0 ||
-            problem->value[at] != (double)(i + 1))
+        size_t at = problem->packed ? 0 : problem->start[i];
+        if (problem->packed || at == problem->start[i + 1] ||
+            problem->index[at] != 0 || problem->value[at] != (double)(i + 1))
             return false;
     }
     return true;
@@ -269,6 +396,7 @@ void klr_problem_free(struct klr_problem *problem)
     klr_free(problem->start);
     klr_free(problem->index);
     klr_free(problem->value);
+    packed_free(problem->packed);
     klr_free(problem->line);
     klr_free(problem->text);
     klr_free(problem->length);
@@ -285,5 +413,6 @@ static struct klr_features problem_features(const struct klr_problem *problem)
         .start = problem->start,
         .index = problem->index,
         .value = problem->value,
+        .packed = problem->packed,
     };
 }

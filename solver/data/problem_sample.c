@@ -57,9 +57,11 @@ static int sample_copy(struct klr_problem *sample,
                        const struct klr_problem *problem, const size_t *row,
                        size_t n, struct klr_error *err)
 {
+    struct klr_features x = problem_features(problem);
+    double space[KLR_PACKED_COLUMNS];
     size_t entries = 0;
     for (size_t i = 0; i < n; i++)
-        entries += problem->start[row[i] + 1] - problem->start[row[i]];
+        entries += klr_features_row(&x, row[i], space).count;
     *sample = (struct klr_problem){.dimension = problem->dimension,
                                    .has_zero = problem->has_zero};
     if (!(sample->label = klr_alloc(n, sizeof *sample->label, err)) ||
@@ -70,12 +72,10 @@ static int sample_copy(struct klr_problem *sample,
         return KLR_E_MEMORY;
     sample->start[0] = 0;
     for (size_t i = 0; i < n; i++) {
-        size_t from = problem->start[row[i]], to = sample->start[i];
-        size_t count = problem->start[row[i] + 1] - from;
-        memcpy(sample->index + to, problem->index + from,
-               count * sizeof *sample->index);
-        memcpy(sample->value + to, problem->value + from,
-               count * sizeof *sample->value);
+        struct klr_feature_row from = klr_features_row(&x, row[i], space);
+        size_t to = sample->start[i], count = from.count;
+        memcpy(sample->index + to, from.index, count * sizeof *from.index);
+        memcpy(sample->value + to, from.value, count * sizeof *from.value);
         sample->label[i] = problem->label[row[i]];
         sample->start[i + 1] = to + count;
     }

@@ -27,15 +27,17 @@ static int scale_row(const struct klr_scaling *scaling,
                      const struct klr_features *x, size_t i, struct rows *out,
                      struct klr_error *err)
 {
-    size_t at = x->start[i], end = x->start[i + 1];
+    double space[KLR_PACKED_COLUMNS];
+    struct klr_feature_row row = klr_features_row(x, i, space);
+    size_t at = 0, end = row.count;
     if (rows_reserve(out, scaling->columns, err))
         return KLR_E_MEMORY;
     for (size_t c = 0; c < scaling->columns; c++) {
         const struct klr_scaling_column *column = &scaling->column[c];
-        while (at < end && x->index[at] < column->index)
+        while (at < end && row.index[at] < column->index)
             at++;
-        bool there = at < end && x->index[at] == column->index;
-        double value = there ? x->value[at] : 0;
+        bool there = at < end && row.index[at] == column->index;
+        double value = there ? row.value[at] : 0;
         double scaled;
         int code = klr_scaling_map(scaling, column, value, &scaled, err);
         if (code)
@@ -94,9 +96,9 @@ static int scaling_learn(struct klr_scaling *scaling,
                          const struct klr_features *x, struct klr_error *err)
 {
     for (size_t i = 0; i < x->n; i++) {
-        size_t at = x->start[i];
-        if (klr_scaling_see_row(scaling, x->start[i + 1] - at, x->index + at,
-                                x->value + at, err))
+        double space[KLR_PACKED_COLUMNS];
+        struct klr_feature_row row = klr_features_row(x, i, space);
+        if (klr_scaling_see_row(scaling, row.count, row.index, row.value, err))
             return KLR_E_MEMORY;
     }
     return klr_scaling_settle(scaling, err);
@@ -111,6 +113,7 @@ static void problem_take(struct klr_problem *problem, struct rows *rows,
     klr_free(problem->start);
     klr_free(problem->index);
     klr_free(problem->value);
+    problem->packed = packed_free(problem->packed);
     problem->start = start;
     problem->index = rows->index;
     problem->value = rows->value;

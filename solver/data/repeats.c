@@ -20,19 +20,21 @@ struct repeats {
 
 static uint64_t features_hash(const struct klr_features *x, size_t row)
 {
-    size_t from = x->start[row], count = x->start[row + 1] - from;
-    uint64_t hash = klr_hash(0, x->index + from, count * sizeof *x->index);
-    return klr_hash(hash, x->value + from, count * sizeof *x->value);
+    double space[KLR_PACKED_COLUMNS];
+    struct klr_feature_row f = klr_features_row(x, row, space);
+    uint64_t hash = klr_hash(0, f.index, f.count * sizeof *f.index);
+    return klr_hash(hash, f.value, f.count * sizeof *f.value);
 }
 
 static bool features_equal(const struct klr_features *x, size_t row,
                            const struct klr_features *z, size_t other)
 {
-    size_t a = x->start[row], b = z->start[other];
-    size_t count = x->start[row + 1] - a;
-    return z->start[other + 1] - b == count &&
-           !memcmp(x->index + a, z->index + b, count * sizeof *x->index) &&
-           !memcmp(x->value + a, z->value + b, count * sizeof *x->value);
+    double space[2][KLR_PACKED_COLUMNS];
+    struct klr_feature_row a = klr_features_row(x, row, space[0]);
+    struct klr_feature_row b = klr_features_row(z, other, space[1]);
+    return a.count == b.count &&
+           !memcmp(a.index, b.index, a.count * sizeof *a.index) &&
+           !memcmp(a.value, b.value, a.count * sizeof *a.value);
 }
 
 /* The position of the row: a new one, unless one from `begin` on has the same
@@ -149,26 +151,10 @@ static size_t partition_examples(const struct partition *partition,
 /* The features of the positions, in their order. */
 static int partition_features(const struct partition *partition,
                               const struct klr_problem *problem,
-                              struct rows *rows, size_t *start,
-                              struct klr_error *err)
+                              struct klr_features *features,
+                              struct klr_arena *arena, struct klr_error *err)
 {
-    size_t count = 0;
-    for (size_t p = 0; p < partition->n; p++) {
-        size_t row = partition->order[p];
-        start[p] = count;
-        count += problem->start[row + 1] - problem->start[row];
-    }
-    start[partition->n] = count;
-    if (rows_reserve(rows, count, err))
-        return KLR_E_MEMORY;
-    rows->count = count;
-    for (size_t p = 0; p < partition->n; p++) {
-        size_t from = problem->start[partition->order[p]];
-        size_t size = start[p + 1] - start[p];
-        memcpy(rows->index + start[p], problem->index + from,
-               size * sizeof *rows->index);
-        memcpy(rows->value + start[p], problem->value + from,
-               size * sizeof *rows->value);
-    }
-    return 0;
+    struct klr_features x = problem_features(problem);
+    return klr_features_pick(features, &x, partition->order, partition->n,
+                             arena, err);
 }

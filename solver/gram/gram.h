@@ -34,6 +34,12 @@ static int operator_create(struct klr_operator *op, const struct klr_kernel *,
                            const struct klr_features *x, const size_t *order,
                            struct klr_pool *pool, size_t budget,
                            struct klr_error *err);
+/* The same on points that klr_points_create_lean makes: x and order stay. */
+static int operator_create_lean(struct klr_operator *op,
+                                const struct klr_kernel *,
+                                const struct klr_features *x,
+                                const size_t *order, struct klr_pool *pool,
+                                size_t budget, struct klr_error *err);
 /* A second operator on the points and tiles of op, for products by one other
  * thread at the same time. op must outlive it; free it in any case. */
 static int operator_share(struct klr_operator *share,
@@ -84,6 +90,12 @@ static bool operator_row(struct klr_operator *op, struct klr_set set, size_t i,
 
 /* Within a task of `thread`: out (count, |cols|; stride) = K[i, cols] of these
  * positions i in any order, computed, whatever tiles there are. */
+/* Likewise for the rows of other points, prepared for those of op. */
+static void operator_block_of(struct klr_operator *op, size_t thread,
+                              const struct klr_points *left,
+                              struct klr_range rows, struct klr_set cols,
+                              enum klr_precision precision, void *out,
+                              size_t stride);
 static void operator_block(struct klr_operator *op, size_t thread,
                            const size_t *i, size_t count, struct klr_set cols,
                            enum klr_precision precision, void *out,

@@ -23,6 +23,16 @@ static int operator_allocate(struct klr_operator *op, struct klr_error *err)
     return 0;
 }
 
+static int operator_settle(struct klr_operator *op, size_t budget,
+                           struct klr_error *err)
+{
+    op->groups = choose_groups(op);
+    int code = tiles_create(&op->tiles, op->points, klr_pool_size(op->pool),
+                            op->groups ? 0 : budget, err);
+    op->tiles.symmetric = op->kernel.type != KLR_PRECOMPUTED;
+    return code ? code : operator_allocate(op, err);
+}
+
 static int operator_create(struct klr_operator *op,
                            const struct klr_kernel *kernel,
                            const struct klr_features *x, const size_t *order,
@@ -31,14 +41,23 @@ static int operator_create(struct klr_operator *op,
 {
     *op = (struct klr_operator){.kernel = *kernel, .n = x->n, .pool = pool};
     int code = klr_points_create(&op->points, kernel, x, order, pool, err);
-    if (!code) {
-        op->groups = choose_groups(op);
-        code = tiles_create(&op->tiles, op->points, klr_pool_size(pool),
-                            op->groups ? 0 : budget, err);
-        op->tiles.symmetric = kernel->type != KLR_PRECOMPUTED;
-    }
     if (!code)
-        code = operator_allocate(op, err);
+        code = operator_settle(op, budget, err);
+    if (code)
+        operator_free(op);
+    return code;
+}
+
+static int operator_create_lean(struct klr_operator *op,
+                                const struct klr_kernel *kernel,
+                                const struct klr_features *x,
+                                const size_t *order, struct klr_pool *pool,
+                                size_t budget, struct klr_error *err)
+{
+    *op = (struct klr_operator){.kernel = *kernel, .n = x->n, .pool = pool};
+    int code = klr_points_create_lean(&op->points, kernel, x, order, pool, err);
+    if (!code)
+        code = operator_settle(op, budget, err);
     if (code)
         operator_free(op);
     return code;

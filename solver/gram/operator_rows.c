@@ -135,6 +135,17 @@ static void operator_block(struct klr_operator *op, size_t thread,
     work->evaluations += count * cols.size;
 }
 
+static void operator_block_of(struct klr_operator *op, size_t thread,
+                              const struct klr_points *left,
+                              struct klr_range rows, struct klr_set cols,
+                              enum klr_precision precision, void *out,
+                              size_t stride)
+{
+    struct tile_work *work = &op->tiles.work[thread];
+    klr_gram(left, rows, op->points, cols, precision, out, stride, work->gram);
+    work->evaluations += (rows.end - rows.begin) * cols.size;
+}
+
 static void operator_diagonal(const struct klr_operator *op, struct klr_set set,
                               double *out)
 {

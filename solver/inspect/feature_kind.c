@@ -2,7 +2,7 @@
  *
  * The kind of features that a problem has says how they are to be scaled.
  */
-#include "solver/internal.h"
+#include "solver/data/data.h"
 
 #include "base/feature_table.h"
 
@@ -16,14 +16,22 @@ static double *largest_values(const struct klr_problem *problem,
                               struct klr_feature_table *table,
                               struct klr_error *err)
 {
-    size_t entries = problem->start[problem->n], number;
-    for (size_t i = 0; i < entries; i++)
-        if (klr_feature_table_add(table, problem->index[i], &number, err))
-            return NULL;
+    struct klr_features x = problem_features(problem);
+    double space[KLR_PACKED_COLUMNS];
+    size_t number;
+    for (size_t i = 0; i < x.n; i++) {
+        struct klr_feature_row row = klr_features_row(&x, i, space);
+        for (size_t k = 0; k < row.count; k++)
+            if (klr_feature_table_add(table, row.index[k], &number, err))
+                return NULL;
+    }
     double *most = klr_zalloc(table->count, sizeof *most, err);
-    for (size_t i = 0; i < entries && most; i++) {
-        number = klr_feature_table_find(table, problem->index[i]);
-        most[number] = fmax(most[number], fabs(problem->value[i]));
+    for (size_t i = 0; i < x.n && most; i++) {
+        struct klr_feature_row row = klr_features_row(&x, i, space);
+        for (size_t k = 0; k < row.count; k++) {
+            number = klr_feature_table_find(table, row.index[k]);
+            most[number] = fmax(most[number], fabs(row.value[k]));
+        }
     }
     return most;
 }
@@ -50,14 +58,19 @@ int klr_problem_feature_kind(const struct klr_problem *problem,
                              enum klr_feature_kind *kind, struct klr_error *err)
 {
     const double few = 0.05; /* of the entries: zeros are to stay */
-    size_t entries = problem->start[problem->n], filled = 0;
+    struct klr_features x = problem_features(problem);
+    double space[KLR_PACKED_COLUMNS];
+    size_t filled = 0;
     double cells = (double)problem->n * problem->dimension;
     bool binary = true, bounded = true, reach = false;
-    for (size_t i = 0; i < entries; i++) {
-        double value = problem->value[i];
-        filled += value != 0;
-        binary = binary && (value == 0 || value == 1);
-        bounded = bounded && fabs(value) <= 1;
+    for (size_t i = 0; i < x.n; i++) {
+        struct klr_feature_row row = klr_features_row(&x, i, space);
+        for (size_t k = 0; k < row.count; k++) {
+            double value = row.value[k];
+            filled += value != 0;
+            binary = binary && (value == 0 || value == 1);
+            bounded = bounded && fabs(value) <= 1;
+        }
     }
     if (!binary && bounded && reach_bounds(problem, &reach, err))
         return KLR_E_MEMORY;

@@ -14,13 +14,15 @@ enum { SPREAD_ROWS = 20, SPREAD_OTHERS = 200000, SPREAD_LEAST = 20 };
 static double spread_distance(const struct klr_features *x, size_t i, size_t j,
                               bool squared)
 {
-    size_t u = x->start[i], v = x->start[j];
-    double sum = 0;
-    while (u < x->start[i + 1] || v < x->start[j + 1]) {
-        int64_t left = u < x->start[i + 1] ? x->index[u] : INT64_MAX;
-        int64_t right = v < x->start[j + 1] ? x->index[v] : INT64_MAX;
-        double d = left <= right ? x->value[u++] : 0;
-        d -= right <= left ? x->value[v++] : 0;
+    double space[2][KLR_PACKED_COLUMNS], sum = 0;
+    struct klr_feature_row a = klr_features_row(x, i, space[0]);
+    struct klr_feature_row b = klr_features_row(x, j, space[1]);
+    size_t u = 0, v = 0;
+    while (u < a.count || v < b.count) {
+        int64_t left = u < a.count ? a.index[u] : INT64_MAX;
+        int64_t right = v < b.count ? b.index[v] : INT64_MAX;
+        double d = left <= right ? a.value[u++] : 0;
+        d -= right <= left ? b.value[v++] : 0;
         sum += squared ? d * d : fabs(d);
     }
     return sum;
@@ -29,12 +31,14 @@ static double spread_distance(const struct klr_features *x, size_t i, size_t j,
 /* u'v of the rows i and j. */
 static double spread_product(const struct klr_features *x, size_t i, size_t j)
 {
-    size_t u = x->start[i], v = x->start[j];
-    double sum = 0;
-    while (u < x->start[i + 1] && v < x->start[j + 1]) {
-        int left = x->index[u], right = x->index[v];
+    double space[2][KLR_PACKED_COLUMNS], sum = 0;
+    struct klr_feature_row a = klr_features_row(x, i, space[0]);
+    struct klr_feature_row b = klr_features_row(x, j, space[1]);
+    size_t u = 0, v = 0;
+    while (u < a.count && v < b.count) {
+        int left = a.index[u], right = b.index[v];
         if (left == right)
-            sum += x->value[u] * x->value[v];
+            sum += a.value[u] * b.value[v];
         u += left <= right;
         v += right <= left;
     }

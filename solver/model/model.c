@@ -134,7 +134,8 @@ int klr_model_last_serial(const struct klr_model *model)
         return 0;
     for (size_t i = 0; i < model->n_sv; i++) {
         size_t row = model->problem ? model->sv_row[i] : i;
-        last = fmax(last, x.value[x.start[row]]);
+        double space[KLR_PACKED_COLUMNS];
+        last = fmax(last, klr_features_row(&x, row, space).value[0]);
     }
     return (int)last;
 }

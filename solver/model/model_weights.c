@@ -63,13 +63,15 @@ static int weights_index(struct weights *weights, const struct klr_model *model,
                          struct klr_error *err)
 {
     struct klr_features x = model_features(model);
+    double space[KLR_PACKED_COLUMNS];
     size_t number;
     int code = 0;
     for (size_t sv = 0; sv < model->n_sv; sv++) {
-        size_t row = vector_row(model, sv);
-        for (size_t t = x.start[row]; t < x.start[row + 1] && !code; t++)
-            if (x.value[t] != 0)
-                code = klr_feature_table_add(&weights->features, x.index[t],
+        struct klr_feature_row row =
+            klr_features_row(&x, vector_row(model, sv), space);
+        for (size_t t = 0; t < row.count && !code; t++)
+            if (row.value[t] != 0)
+                code = klr_feature_table_add(&weights->features, row.index[t],
                                              &number, err);
     }
     return code;
@@ -80,13 +82,16 @@ static void weights_add(struct weights *weights, const struct klr_model *model,
                         size_t c, size_t sv)
 {
     struct klr_features x = model_features(model);
-    size_t row = vector_row(model, sv), number;
-    for (size_t t = x.start[row]; t < x.start[row + 1]; t++) {
-        number = klr_feature_table_find(&weights->features, x.index[t]);
+    double space[KLR_PACKED_COLUMNS];
+    struct klr_feature_row row =
+        klr_features_row(&x, vector_row(model, sv), space);
+    for (size_t t = 0; t < row.count; t++) {
+        size_t number =
+            klr_feature_table_find(&weights->features, row.index[t]);
         double *w = weights->value + number * model->machines;
-        for (size_t r = 0; r < model->columns && x.value[t] != 0; r++)
+        for (size_t r = 0; r < model->columns && row.value[t] != 0; r++)
             w[machine_of_row(model, c, r)] +=
-                model->coef[r * model->n_sv + sv] * x.value[t];
+                model->coef[r * model->n_sv + sv] * row.value[t];
     }
 }
 
@@ -118,12 +123,15 @@ static void weights_decide(const struct weights *weights,
                            double *decision)
 {
     size_t machines = weights->machines;
-    for (size_t t = x->start[row]; t < x->start[row + 1]; t++) {
-        size_t number = klr_feature_table_find(&weights->features, x->index[t]);
+    double space[KLR_PACKED_COLUMNS];
+    struct klr_feature_row from = klr_features_row(x, row, space);
+    for (size_t t = 0; t < from.count; t++) {
+        size_t number =
+            klr_feature_table_find(&weights->features, from.index[t]);
         const double *w = weights->value + number * machines;
         for (size_t m = 0; m < machines && number < weights->features.count;
              m++)
-            decision[m] += w[m] * x->value[t];
+            decision[m] += w[m] * from.value[t];
     }
 }
 

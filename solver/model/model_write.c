@@ -163,12 +163,13 @@ static void save_numbers(const struct klr_model *model, size_t sv,
 {
     struct klr_features x = model_features(model);
     size_t row = model->problem ? model->sv_row[sv] : sv;
-    size_t begin = x.start[row], end = x.start[row + 1];
+    double space[KLR_PACKED_COLUMNS];
+    struct klr_feature_row from = klr_features_row(&x, row, space);
     if (model->kernel.type == KLR_PRECOMPUTED)
-        end = begin + 1; /* the serial number; the rest is the matrix */
-    for (size_t i = begin; i < end; i++) {
-        klr_putf(out, "%d:", x.index[i]);
-        klr_put_real(out, x.value[i]);
+        from.count = 1; /* the serial number; the rest is the matrix */
+    for (size_t k = 0; k < from.count; k++) {
+        klr_putf(out, "%d:", from.index[k]);
+        klr_put_real(out, from.value[k]);
         klr_put(out, " ", 1);
     }
 }

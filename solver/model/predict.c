@@ -40,8 +40,6 @@ struct klr_predictor {
     struct weights weights;      /* of a linear model; of others */
     struct klr_operator op;      /* over all support vectors, */
     struct klr_features vectors; /* the model's */
-    size_t *vector_start;        /* (n_sv + 1) of a trained model's, */
-    struct rows vector;          /* and their features */
     struct klr_range *range;     /* (k) the vectors of each class */
     enum klr_precision precision;
     size_t rows;        /* of a block */
@@ -90,29 +88,10 @@ static int predictor_gather(struct klr_predictor *p, struct klr_error *err)
 {
     const struct klr_model *model = p->model;
     struct klr_features x = p->vectors = model_features(model);
-    struct rows *rows = &p->vector;
-    size_t n = p->vectors.n = model->n_sv;
-    if (!model->problem)
-        return 0;
-    if (!KLR_TAKE(&p->arena, p->vector_start, n + 1, 1, err))
-        return KLR_E_MEMORY;
-    for (size_t i = 0; i < n; i++) {
-        size_t from = x.start[model->sv_row[i]];
-        size_t count = x.start[model->sv_row[i] + 1] - from;
-        if (rows_reserve(rows, count, err))
-            return KLR_E_MEMORY;
-        p->vector_start[i] = rows->count;
-        memcpy(rows->index + rows->count, x.index + from,
-               count * sizeof *x.index);
-        memcpy(rows->value + rows->count, x.value + from,
-               count * sizeof *x.value);
-        rows->count += count;
-    }
-    p->vector_start[n] = rows->count;
-    p->vectors.start = p->vector_start;
-    p->vectors.index = rows->index;
-    p->vectors.value = rows->value;
-    return 0;
+    p->vectors.n = model->n_sv;
+    return model->problem ? klr_features_pick(&p->vectors, &x, model->sv_row,
+                                              model->n_sv, &p->arena, err)
+                          : 0;
 }
 
 /* Classes become ranges of columns, coefficients rows. */
@@ -290,8 +269,6 @@ struct klr_predictor *klr_predictor_free(struct klr_predictor *p)
     weights_free(&p->weights);
     klr_pool_free(p->pool);
     klr_arena_free(&p->arena);
-    klr_free(p->vector.index);
-    klr_free(p->vector.value);
     klr_free(p->scaled.index);
     klr_free(p->scaled.value);
     return klr_free(p);
@@ -376,6 +353,23 @@ static void answer_task(void *context, size_t index, size_t thread)
     }
 }
 
+/* Rows first .. first + n - 1. */
+static struct klr_features features_from(const struct klr_features *x,
+                                         size_t first, size_t n,
+                                         struct klr_packed *packed)
+{
+    struct klr_features part = *x;
+    part.n = n;
+    if (!x->packed) {
+        part.start += first;
+        return part;
+    }
+    *packed = *x->packed;
+    packed->value += first * packed->columns;
+    part.packed = packed;
+    return part;
+}
+
 int klr_predict(struct klr_predictor *p, const struct klr_features *x,
                 double *label, double *decision, double *probability,
                 struct klr_error *err)
@@ -384,10 +378,10 @@ int klr_predict(struct klr_predictor *p, const struct klr_features *x,
     if (probability && !p->model->link)
         return klr_fail(err, KLR_E_USAGE, "the model has no probabilities");
     for (size_t first = 0; first < x->n; first += p->rows) {
-        struct klr_features block = *x;
+        struct klr_packed packed;
         size_t left = x->n - first;
-        block.n = left < p->rows ? left : p->rows;
-        block.start = x->start + first;
+        struct klr_features block =
+            features_from(x, first, left < p->rows ? left : p->rows, &packed);
         double *values = decision ? decision + first * machines : p->decision;
         int code = predict_block(p, &block, values, err);
         if (code && err && err->line)

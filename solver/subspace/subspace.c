@@ -11,7 +11,8 @@ enum {
     SAMPLE_POINT = 16,     /* examples of the sample for a point, */
     SAMPLE_FEW = 4,        /* at least, where they are too many: */
     SAMPLE_MOST = 1 << 27, /* entries of B */
-    SAMPLE_LEAST = 1024
+    SAMPLE_LEAST = 1024,
+    KEPT_UNASKED = 1 << 30
 };
 
 /* ---- making ready ---- */
@@ -139,11 +140,19 @@ static int room_triangles(struct subspace *s, size_t most,
     return 0;
 }
 
+/* Entries of K that are kept save less than half the time: without -m they take
+ * no more than KEPT_UNASKED bytes. */
+static double kept_budget(const struct subspace *s, double need)
+{
+    const struct klr_params *params = s->problem->params;
+    double budget = (double)params_budget(params) - fmax(need, 0);
+    return params->cache_mb > 0 ? budget : fmin(budget, KEPT_UNASKED);
+}
+
 static int subspace_make_room(struct subspace *s, size_t most,
                               struct klr_error *err)
 {
     double need = subspace_bytes(s, most) - params_beside;
-    double budget = (double)params_budget(s->problem->params);
     int code = 0;
     if (!subspace_fits(s, most))
         return params_refuse_budget(s->n, need, err);
@@ -156,7 +165,7 @@ static int subspace_make_room(struct subspace *s, size_t most,
         return code;
     s->most = most;
     code = point_sweep_create(&s->sweep, s->problem, s->position, most,
-                              sweep_vectors(s), budget - fmax(need, 0),
+                              sweep_vectors(s), kept_budget(s, need),
                               &s->entries, err);
     s->sweep.count = s->m;
     return code;
@@ -253,6 +262,7 @@ static void subspace_free(struct subspace *s)
     klr_free(s->du);
     klr_free(s->dual);
     klr_free(s->store);
+    klr_free(s->level);
     share_free(s);
 }
 
@@ -261,8 +271,8 @@ static void subspace_free(struct subspace *s)
 static void subspace_start(struct subspace *s, double c)
 {
     s->loss = loss_of(s->problem->params, c);
-    for (size_t i = 0; i < s->n; i++)
-        s->all.cost[i] = c * s->problem->weight[i];
+    s->c = c;
+    level_costs(s, s->sweep.times != NULL);
     memset(s->all.u, 0, s->n * s->columns * sizeof *s->all.u);
     subspace_evaluate(s, &s->all);
     s->objective = s->gap = NAN;
@@ -329,7 +339,8 @@ static int subspace_at(struct subspace *s, size_t t,
     s->hessians = 0;
     if (!status && subspace_fit_sample(s, sample_gap)) {
         memcpy(s->all.rho, s->sample.rho, s->columns * sizeof *s->rho);
-        status = subspace_newton(s, params->eps);
+        status = level_approach(s) ? subspace_newton(s, params->eps)
+                                   : s->problem->clock->status;
     } else if (!status) {
         status = s->problem->clock->status;
     }

@@ -209,6 +209,9 @@ static int subspace_choose(struct subspace *s, double c, struct klr_error *err)
     int code = 0;
     if (params->basis == KLR_BASIS_AUTO)
         code = choose_size(s, c, err);
+    if (!code)
+        code = level_create(s, err);
+    s->sweep.times = s->level;
     for (size_t q = 0; q < s->machines; q++) {
         subspace_turn(s, q);
         subspace_start(s, c);
@@ -217,7 +220,8 @@ static int subspace_choose(struct subspace *s, double c, struct klr_error *err)
     }
     if (!code)
         code = choose_first(s, err);
-    if (code || s->problem->given || params->basis_choice != KLR_BASIS_GROW)
-        return code;
-    return subspace_grow(s, err);
+    if (!code && !s->problem->given && params->basis_choice == KLR_BASIS_GROW)
+        code = subspace_grow(s, err);
+    s->sweep.times = NULL;
+    return code;
 }

@@ -155,6 +155,7 @@ static bool growth_multiply(struct growth *g, struct klr_error *err, int *code)
     *code = point_sweep_create(&sweep, s->problem, g->position, g->count,
                                s->sweep.vectors, 0, &s->entries, err);
     sweep.count = g->count;
+    sweep.times = s->sweep.times;
     bool whole = !*code && growth_gather(s, &sweep, g->h, g->pitch);
     point_sweep_free(&sweep);
     return whole;

@@ -279,7 +279,7 @@ static bool restricted_step(struct subspace *s, enum klr_precision precision,
 {
     if (!restricted_slope(s, precision))
         return false;
-    if (*products > RESTRICTED_MANY && !subspace_renew(s))
+    if (*products > RESTRICTED_MANY && !s->sweep.times && !subspace_renew(s))
         return false;
     double accuracy = restricted_accuracy(s, eps), distance = INFINITY;
     if (precision == KLR_DOUBLE)
@@ -322,18 +322,42 @@ static bool restricted_check(struct subspace *s, double eps,
     return restricted_confirm(s);
 }
 
+/* u and g at w, of floats. */
+static bool restricted_begin(struct subspace *s, double eps)
+{
+    s->gap = INFINITY;
+    s->progress.target = eps;
+    s->progress.violation = INFINITY;
+    if (!subspace_multiply(s, KLR_FLOAT, s->w, s->all.u, NULL, NULL))
+        return false;
+    subspace_evaluate(s, &s->all);
+    return true;
+}
+
+static bool subspace_approach(struct subspace *s, double eps)
+{
+    const double fall = 1e-3;
+    size_t products = 0;
+    double before = INFINITY;
+    bool goes_on = restricted_begin(s, eps);
+    for (int step = 0; goes_on && step < RESTRICTED_STEPS; step++) {
+        goes_on = restricted_step(s, KLR_FLOAT, eps, &products) &&
+                  subspace_goes_on(s);
+        if (s->gap <= eps || !(s->objective < (1 - fall) * before))
+            break;
+        before = s->objective;
+    }
+    return goes_on;
+}
+
 static enum klr_status subspace_newton(struct subspace *s, double eps)
 {
     enum klr_precision precision = KLR_FLOAT;
     const double fall = 1e-4; /* of an objective that is far from its end */
-    size_t products = 0, vain = 0;
+    size_t products = s->level ? RESTRICTED_MANY + 1 : 0, vain = 0;
     double least = INFINITY, lowest = INFINITY;
-    s->gap = INFINITY;
-    s->progress.target = eps;
-    s->progress.violation = INFINITY;
-    if (!subspace_multiply(s, precision, s->w, s->all.u, NULL, NULL))
+    if (!restricted_begin(s, eps))
         return s->problem->clock->status;
-    subspace_evaluate(s, &s->all);
     for (int step = 0; step < RESTRICTED_STEPS && vain < RESTRICTED_VAIN;
          step++) {
         if (!restricted_step(s, precision, eps, &products))

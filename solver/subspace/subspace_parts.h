@@ -28,10 +28,12 @@ struct point_sweep {
     size_t count, room;     /* points; most of them */
     size_t vectors;         /* that they are multiplied with at once, at most */
     const size_t *position; /* (count) theirs, in any order */
-    float *kept;            /* (sheets, room, SHEET) K, or NULL */
-    size_t filled;          /* points whose entries are kept */
-    size_t pitch;           /* bytes of a thread's part of work */
-    char *work;             /* (threads) entries of a sheet, sums */
+    struct klr_points *left; /* copies of them during a run, or NULL */
+    float *kept;             /* (sheets, room, SHEET) K, or NULL */
+    size_t *filled;          /* (sheets) points whose entries are kept */
+    const double *times;     /* (sheets) 0: passed over, with u = 0; or NULL */
+    size_t pitch;            /* bytes of a thread's part of work */
+    char *work;              /* (threads) entries of a sheet, sums */
     struct klr_range *range; /* (threads, ranges of the set) */
     double *partial;         /* (tasks, vectors, room) */
     double *entries;         /* what was multiplied so far */
@@ -154,8 +156,10 @@ struct subspace {
     struct shared_machine *shared; /* (machines) NULL: there is one alone */
     const struct subspace_functions *functions;
     struct loss loss;
-    size_t columns;    /* of w: 1, or the classes of a softmax */
-    size_t classes;    /* 2, or the same */
+    size_t columns; /* of w: 1, or the classes of a softmax */
+    size_t classes; /* 2, or the same */
+    double c;
+    double *level;     /* (sheets) what each example stands for, or NULL */
     size_t n, m, most; /* examples; points, now and at most */
     size_t *member;    /* (most) local index of the points */
     size_t *position;  /* (most) theirs in the operator */
@@ -331,7 +335,23 @@ static bool subspace_add_square(struct subspace *s, size_t c, const void *a,
 static void subspace_invert(const struct subspace *s, const double *x,
                             double *z);
 
+/* ---- some examples for all: see subspace_level.c ---- */
+
+/* s->level, where it pays for s->most points. */
+static int level_create(struct subspace *s, struct klr_error *err);
+/* The costs at s->c: of the level, if there is one, from now on, or of all. */
+static void level_costs(struct subspace *s, bool enter);
+/* C_i of an example of the sample. */
+static double subspace_cost(const struct subspace *s, size_t i);
+/* From w on nearer to the solution, by the level, which is left then. False: it
+ * was ended. */
+static bool level_approach(struct subspace *s);
+
 /* ---- the method: see subspace_newton.c ---- */
+
+/* By floats alone, to a gap of `eps` or where the objective hardly falls.
+ * False: it was ended. */
+static bool subspace_approach(struct subspace *s, double eps);
 
 /* To a relative gap of `eps`; KLR_CONVERGED, or why not. */
 static enum klr_status subspace_newton(struct subspace *s, double eps);

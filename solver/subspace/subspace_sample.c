@@ -379,7 +379,7 @@ static bool subspace_fit_sample(struct subspace *s, double eps)
     struct fit *fit = &s->sample;
     size_t length = subspace_length(s), products = 0;
     for (size_t i = 0; i < fit->n; i++)
-        fit->cost[i] = s->all.cost[s->row[i]] * s->share[i];
+        fit->cost[i] = subspace_cost(s, s->row[i]) * s->share[i];
     sample_values(s, s->w, fit->u);
     for (int step = 0; step < STEPS; step++) {
         subspace_evaluate(s, fit);

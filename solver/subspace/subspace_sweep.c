@@ -65,9 +65,10 @@ static int point_sweep_create(struct point_sweep *s,
                                  room * sizeof(double), err)))
         return KLR_E_MEMORY;
     if (point_sweep_kept_bytes(problem, room) <= budget)
-        s->kept = klr_zalloc(sheet_count(problem->n) * SHEET,
-                             room * sizeof(float), NULL);
-    return 0;
+        s->kept = klr_alloc(sheet_count(problem->n) * SHEET,
+                            room * sizeof(float), NULL);
+    s->filled = klr_zalloc(sheet_count(problem->n), sizeof *s->filled, err);
+    return s->filled ? 0 : KLR_E_MEMORY;
 }
 
 static void point_sweep_free(struct point_sweep *s)
@@ -76,6 +77,7 @@ static void point_sweep_free(struct point_sweep *s)
     klr_free(s->range);
     klr_free(s->partial);
     klr_free(s->kept);
+    klr_free(s->filled);
     *s = (struct point_sweep){0};
 }
 
@@ -100,6 +102,21 @@ static struct klr_set set_part(struct klr_set set, size_t begin, size_t count,
     return part;
 }
 
+/* Entries of the points from `first` on. */
+static void sheet_compute(const struct point_sweep *s, size_t first,
+                          struct klr_set set, enum klr_precision precision,
+                          size_t thread, void *out)
+{
+    struct klr_operator *op = s->problem->op;
+    struct klr_range rows = {first, s->count};
+    if (s->left)
+        operator_block_of(op, thread, s->left, rows, set, precision, out,
+                          SHEET);
+    else
+        operator_block(op, thread, s->position + first, s->count - first, set,
+                       precision, out, SHEET);
+}
+
 /* The entries (count, SHEET) of a sheet: those kept, or in the thread's
  * workspace. */
 static const void *sheet_entries(const struct point_sweep *s, size_t sheet,
@@ -107,18 +124,21 @@ static const void *sheet_entries(const struct point_sweep *s, size_t sheet,
 {
     const struct binary_problem *b = s->problem;
     bool kept = s->kept && precision == KLR_FLOAT;
-    size_t begin = sheet * SHEET, first = kept ? s->filled : 0;
+    size_t begin = sheet * SHEET, first = kept ? s->filled[sheet] : 0;
     size_t count = b->n - begin < SHEET ? b->n - begin : SHEET;
-    float *store = s->kept + sheet * s->room * SHEET;
-    void *out = kept ? (void *)store : s->work + thread * s->pitch;
+    size_t element = klr_precision_bytes(precision) * SHEET;
+    void *out = kept ? (void *)(s->kept + sheet * s->room * SHEET)
+                     : s->work + thread * s->pitch;
+    char *more = (char *)out + first * element;
     struct klr_set set =
         set_part(b->set, begin, count, s->range + thread * b->set.count);
-    if (!kept && count < SHEET) /* what is left of others may be no numbers */
-        memset(out, 0, s->count * SHEET * klr_precision_bytes(precision));
-    if (first < s->count)
-        operator_block(b->op, thread, s->position + first, s->count - first,
-                       set, precision, kept ? store + first * SHEET : out,
-                       SHEET);
+    if (first < s->count) {
+        if (count < SHEET) /* what is left of others may be no numbers */
+            memset(more, 0, (s->count - first) * element);
+        sheet_compute(s, first, set, precision, thread, more);
+    }
+    if (kept)
+        s->filled[sheet] = s->count;
     return out;
 }
 
@@ -177,6 +197,16 @@ static void sheet_vector(const struct point_sweep_product *p,
     sheet_expand(s, entries, p->precision, t, out, sum);
 }
 
+/* u = 0 of the examples that are passed over. */
+static void sheet_pass_over(const struct point_sweep_product *p, size_t sheet)
+{
+    size_t begin = sheet * SHEET, n = p->sweep->problem->n;
+    size_t end = n - begin < SHEET ? n : begin + SHEET;
+    for (size_t q = 0; q < p->count; q++)
+        for (size_t i = begin; i < end && p->vector[q].v; i++)
+            p->vector[q].u[i * p->step] = 0;
+}
+
 static void point_sweep_task(void *context, size_t task, size_t thread)
 {
     const struct point_sweep_product *p = context;
@@ -187,6 +217,10 @@ static void point_sweep_task(void *context, size_t task, size_t thread)
     size_t sheets = sheet_count(s->problem->n), end = (task + 1) * SHEETS;
     memset(partial, 0, s->vectors * s->room * sizeof *partial);
     for (size_t sheet = task * SHEETS; sheet < end && sheet < sheets; sheet++) {
+        if (s->times && s->times[sheet] == 0) {
+            sheet_pass_over(p, sheet);
+            continue;
+        }
         const void *entries = sheet_entries(s, sheet, p->precision, thread);
         for (size_t q = 0; q < p->count; q++)
             sheet_vector(p, &p->vector[q], sheet, entries, out,
@@ -205,16 +239,28 @@ static void point_sweep_join(const struct point_sweep *s, size_t q, double *sum)
     }
 }
 
+/* Examples that are not passed over. */
+static size_t sweep_rows(const struct point_sweep *s)
+{
+    size_t n = s->problem->n, rows = n;
+    for (size_t sheet = 0; s->times && sheet < sheet_count(n); sheet++)
+        if (s->times[sheet] == 0)
+            rows -= n - sheet * SHEET < SHEET ? n - sheet * SHEET : SHEET;
+    return rows;
+}
+
 static bool point_sweep_run(struct point_sweep_product *p)
 {
     struct point_sweep *s = p->sweep;
-    bool whole = klr_pool_run(s->problem->op->pool, task_count(s->problem->n),
-                              point_sweep_task, p);
-    operator_count(s->problem->op, s->count, s->problem->n);
+    struct klr_operator *op = s->problem->op;
+    klr_points_pick(&s->left, op->points, s->position, s->count, NULL);
+    bool whole =
+        klr_pool_run(op->pool, task_count(s->problem->n), point_sweep_task, p);
+    s->left = klr_points_free(s->left);
+    size_t rows = sweep_rows(s);
+    operator_count(op, s->count, rows);
     *s->entries += ((p->vector->v ? 0.5 : 0) + (p->vector->sum ? 0.5 : 0)) *
-                   (double)s->count * (double)s->problem->n;
-    if (whole && p->precision == KLR_FLOAT)
-        s->filled = s->count;
+                   (double)s->count * (double)rows;
     for (size_t q = 0; q < p->count; q++)
         if (p->vector[q].sum)
             point_sweep_join(s, q, p->vector[q].sum);

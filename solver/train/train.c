@@ -187,34 +187,28 @@ static int training_partition(struct partition *partition,
     return code;
 }
 
-/* operator_create, by positions of which several examples may share one. */
+/* operator_create, by positions of which several examples may share one; lean
+ * where they do not. */
 static int positions_operator(struct klr_operator *op,
                               const struct klr_problem *problem,
                               const struct klr_kernel *kernel,
                               const struct partition *partition,
-                              struct klr_pool *pool, size_t budget,
+                              struct klr_pool *pool, size_t budget, bool lean,
                               struct klr_error *err)
 {
     struct klr_features x = problem_features(problem);
-    struct rows rows = {0};
+    struct klr_arena arena = {0};
     if (!partition || !partition->first)
-        return operator_create(op, kernel, &x,
-                               partition ? partition->order : NULL, pool,
-                               budget, err);
-    size_t *start = klr_alloc(partition->n + 1, sizeof *start, err);
-    int code = KLR_E_MEMORY;
-    if (start && !partition_features(partition, problem, &rows, start, err)) {
-        x.n = partition->n;
-        x.start = start;
-        x.index = rows.index;
-        x.value = rows.value;
+        return (lean ? operator_create_lean : operator_create)(
+            op, kernel, &x, partition ? partition->order : NULL, pool, budget,
+            err);
+    int code = partition_features(partition, problem, &x, &arena, err);
+    if (!code) {
         code = operator_create(op, kernel, &x, NULL, pool, budget, err);
         if (code && err && err->line > 0)
             err->line = (long)partition->order[err->line - 1] + 1;
     }
-    klr_free(start);
-    klr_free(rows.index);
-    klr_free(rows.value);
+    klr_arena_free(&arena);
     return code;
 }
 
@@ -230,7 +224,7 @@ static int problem_operator(struct klr_operator *op,
     int code = tile_budget(params, n, k, &budget, err);
     if (!code)
         code = positions_operator(op, problem, &kernel, partition, pool, budget,
-                                  err);
+                                  params->basis != 0, err);
     if (params->folds || params->loo || params->cost.count > 1 ||
         system_of(params, NULL)->chooses)
         op->tiles.patience = 0; /* many products will come */

@@ -90,7 +90,7 @@ static int square_create(struct square *s, struct klr_error *err)
     }
     if (!code && !s->status) {
         s->start[n] = n * (n + 1);
-        struct klr_features x = {n, (int)n, s->start, s->index, s->value};
+        struct klr_features x = {n, (int)n, s->start, s->index, s->value, NULL};
         code = operator_create(&s->op, &matrix, &x, NULL, b->op->pool, 0, err);
     }
     klr_arena_free(&s->arena);

@@ -138,7 +138,8 @@ static void check_predictions(const struct klr_model *model,
     static const uint8_t rows[] = "\n\n\n";
     struct klr_error err = {.code = -1, .line = -1, .column = -1};
     size_t k = klr_model_classes(model), pairs = klr_model_machines(model);
-    struct klr_features x = {ROWS, 2147483647, row_start, row_index, row_value};
+    struct klr_features x = {ROWS,      2147483647, row_start,
+                             row_index, row_value,  NULL};
     double *label = doubles(ROWS), *decision = doubles(ROWS * pairs);
     double *probability =
         klr_model_has_probabilities(model) ? doubles(ROWS * k) : NULL;

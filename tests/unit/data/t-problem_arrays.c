@@ -43,7 +43,7 @@ static bool empty(const struct klr_problem *p)
 static void test_contents(void)
 {
     struct klr_problem p;
-    struct klr_features x = {ROWS, 0, starts, indices, values};
+    struct klr_features x = {ROWS, 0, starts, indices, values, NULL};
     ok(!klr_problem_dense(&p, ROWS, COLUMNS, dense, 1, labels, NULL) &&
            holds(&p, 0) && !p.has_zero,
        "dense");
@@ -95,7 +95,7 @@ static void test_sparse_refusals(void)
     struct klr_problem p;
     struct klr_error err;
     for (size_t i = 0; i < 3; i++) {
-        struct klr_features x = {ROWS, 0, starts, wrong[i], values};
+        struct klr_features x = {ROWS, 0, starts, wrong[i], values, NULL};
         ok(klr_problem_sparse(&p, &x, NULL, &err) == KLR_E_DATA &&
                err.line == 1 && err.column == (i < 2 ? 2 : 1) && empty(&p),
            "indices: %s", err.message);

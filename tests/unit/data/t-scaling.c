@@ -213,11 +213,11 @@ static void test_wide(void)
         value[i] = 1 + i % 5;
         start[i + 1] = (size_t)i + 1;
     }
-    struct klr_features x = {ROWS, WIDE, start, index, value};
+    struct klr_features x = {ROWS, WIDE, start, index, value, NULL};
     decide(model, &x, decision);
     size_t differ = 0;
     for (size_t i = 0; i < ROWS; i += 11) {
-        struct klr_features one = {1, WIDE, start + i, index, value};
+        struct klr_features one = {1, WIDE, start + i, index, value, NULL};
         decide(model, &one, single);
         differ += single[0] != decision[i];
     }

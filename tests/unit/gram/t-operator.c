@@ -93,7 +93,7 @@ static struct klr_features make_features(bool sparse)
     }
     for (size_t t = 0; t < N * M; t++)
         v[t] = uniform();
-    return (struct klr_features){N, D, start, feature, x};
+    return (struct klr_features){N, D, start, feature, x, NULL};
 }
 
 /* No tile, some tiles of floats, all of them and some of doubles, all; with

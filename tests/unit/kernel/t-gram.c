@@ -539,8 +539,8 @@ static void test_large_left_row(void)
     int index[6] = {1, 2, 3, 1, 2, 3};
     size_t start[3] = {0, 3, 6};
     struct klr_kernel kernel = {KLR_SIGMOID, 0, 1, -0.125};
-    struct klr_features base = {2, 3, start, index, z};
-    struct klr_features left = {1, 3, start, index, x};
+    struct klr_features base = {2, 3, start, index, z, NULL};
+    struct klr_features left = {1, 3, start, index, x, NULL};
     struct klr_range pair = {0, 2}, one = {0, 1};
     struct klr_points *p = NULL, *q = NULL;
     int code = klr_points_create(&p, &kernel, &base, NULL, NULL, NULL);
@@ -600,7 +600,7 @@ static void test_threads(enum form form, size_t every)
             value[count] = uniform();
         }
     }
-    struct klr_features x = {ROWS, FEATURES, start, index, value};
+    struct klr_features x = {ROWS, FEATURES, start, index, value, NULL};
     bool equal = !klr_pool_create(&pool, 3, NULL) &&
                  !klr_points_create(&one, &rbf, &x, order, NULL, NULL) &&
                  one->form == form;

@@ -131,7 +131,7 @@ static void test_overflow(void)
     double x[4] = {1, 2, 1e200, -1e200}, gram[4];
     int index[4] = {1, 2, 1, 2};
     size_t start[3] = {0, 2, 4};
-    struct klr_features view = {2, 2, start, index, x};
+    struct klr_features view = {2, 2, start, index, x, NULL};
     static const struct klr_kernel bad[] = {{KLR_LINEAR, 0, 0, 0},
                                             {KLR_POLYNOMIAL, 3, 1e-200, 0},
                                             {KLR_SIGMOID, 0, 1e-200, 0}};
@@ -162,7 +162,7 @@ static void test_overflow(void)
     ok(fabs(gram[1] - tanh(0.2)) < 1e-14 && gram[2] == gram[1] && gram[3] == 1,
        "and answers with numbers: %.17g %.17g", gram[1], gram[3]);
     klr_points_free(p);
-    struct klr_features none = {0, 0, start, index, x};
+    struct klr_features none = {0, 0, start, index, x, NULL};
     ok(!klr_points_create(&p, &rbf, &none, NULL, NULL, &err) &&
            klr_points_count(p) == 0,
        "no examples at all");
@@ -200,7 +200,7 @@ static void test_precomputed(void)
     static const size_t start[] = {0, 4, 7, 11};
     static const int index[] = {0, 1, 2, 3, 0, 2, 3, 0, 1, 2, 3};
     static const double value[] = {2, .1, .2, .3, 3, .3, .4, 1, .5, .1, 0};
-    struct klr_features x = {3, 3, start, index, value};
+    struct klr_features x = {3, 3, start, index, value, NULL};
     const double expected[9] = {.2, .3, .1, .3, .4, 0, .1, 0, .5};
     const size_t order[] = {2, 0, 1};
     struct klr_points *p, *left, *bare;
@@ -236,8 +236,8 @@ static void test_precomputed(void)
     static const size_t bare_start[] = {0, 1, 2}, test_start[] = {0, 3};
     static const int bare_index[] = {0, 0}, test_index[] = {0, 1, 3};
     static const double bare_value[] = {3, 1}, test_value[] = {0, 7, 8};
-    struct klr_features sv = {2, 0, bare_start, bare_index, bare_value};
-    struct klr_features test = {1, 3, test_start, test_index, test_value};
+    struct klr_features sv = {2, 0, bare_start, bare_index, bare_value, NULL};
+    struct klr_features test = {1, 3, test_start, test_index, test_value, NULL};
     struct klr_range pair = {0, 2};
     ok(!klr_points_create(&bare, &given, &sv, NULL, NULL, NULL),
        "serials alone");
@@ -273,7 +273,7 @@ static void test_precomputed_refusals(void)
     for (size_t t = 0; t < sizeof cases / sizeof *cases; t++) {
         int index[] = {0, 1, cases[t].first, 2};
         double value[] = {1, 1, cases[t].serial, 1};
-        struct klr_features x = {2, 2, start, index, value};
+        struct klr_features x = {2, 2, start, index, value, NULL};
         struct klr_points *p;
         struct klr_error err;
         int code = klr_points_create(&p, &given, &x, NULL, NULL, &err);

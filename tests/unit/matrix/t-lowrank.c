@@ -32,7 +32,7 @@ static struct klr_features examples(size_t n, size_t different)
     }
     for (size_t i = 0; i <= n; i++)
         start[i] = i * FEATURES;
-    return (struct klr_features){n, FEATURES, start, feature, value};
+    return (struct klr_features){n, FEATURES, start, feature, value, NULL};
 }
 
 struct built {

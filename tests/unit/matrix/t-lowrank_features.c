@@ -38,7 +38,7 @@ static struct klr_features examples(size_t width)
         root[i] = i % 9 == 0 ? 0 : 3 * uniform();
     }
     start[N] = N * EACH;
-    return (struct klr_features){N, WIDTH, start, feature, value};
+    return (struct klr_features){N, WIDTH, start, feature, value, NULL};
 }
 
 /* Whether a feature is among the LEADING_MOST of the largest weights. */

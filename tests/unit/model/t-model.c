@@ -463,7 +463,7 @@ static void test_libsvm(void)
     size_t row[] = {0, 1};
     int feature[] = {5};
     double one[] = {1};
-    struct klr_features x = {1, 5, row, feature, one};
+    struct klr_features x = {1, 5, row, feature, one, NULL};
     ok(model && !klr_predictor_create(&predictor, model, 2, &err) &&
            !klr_predict(predictor, &x, &answer, &decision, NULL, &err) &&
            answer == 3 && decision == 0.5,

@@ -49,8 +49,8 @@ static void make_rows(struct table *rows, size_t n)
 
 static struct klr_features features(size_t first, size_t n)
 {
-    return (struct klr_features){n, FEATURES, tests.start + first, tests.index,
-                                 tests.value};
+    return (struct klr_features){n,           FEATURES,    tests.start + first,
+                                 tests.index, tests.value, NULL};
 }
 
 /* k classes of unequal sizes; coefficients about `size` large. */

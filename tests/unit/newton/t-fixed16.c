@@ -29,7 +29,7 @@ static struct klr_features features(void)
                                (y[i] > 0 ? 0.3 : 0);
         }
     }
-    return (struct klr_features){N, D, start, feature, value};
+    return (struct klr_features){N, D, start, feature, value, NULL};
 }
 
 static int solve(struct klr_operator *op, const struct klr_params *params,

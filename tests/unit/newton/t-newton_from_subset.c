@@ -58,7 +58,7 @@ static void fixture_make(struct fixture *f, enum kind kind, double gamma,
         f->y[i] = i < FIRST - HOLE ? 1 : -1;
         f->weight[i] = 0.5 + uniform();
     }
-    struct klr_features x = {ALL, 2, f->start, f->index, f->value};
+    struct klr_features x = {ALL, 2, f->start, f->index, f->value, NULL};
     klr_params_init(&f->params);
     f->params.cost.value[0] = c;
     f->params = params_settle(&f->params);

@@ -63,8 +63,8 @@ static void *work(void *context)
         c->code = klr_predictor_create(&predictor, c->given ? c->given : model,
                                        c->threads, NULL);
     if (!c->code) {
-        struct klr_features rows = {p.n, p.dimension, p.start, p.index,
-                                    p.value};
+        struct klr_features rows = {p.n,     p.dimension, p.start,
+                                    p.index, p.value,     NULL};
         c->code =
             klr_predict(predictor, &rows, NULL, NULL, c->probability, NULL);
     }

@@ -292,9 +292,9 @@ refused('option --basis: only klr by newton has one, not svm by smo',
     qw(-s svm --basis 9));
 refused('option --basis: only klr by newton has one, not klr by smo',
     qw(-a smo --basis 9));
-refused('option --loo: a softmax has no closed form; what has: ovo, ova, ddag',
+refused('option --loo: a softmax has no closed form; ovo, ova and ddag have one',
     qw(--multiclass softmax --basis 9 --loo));
-refused('option -a: smo does not train a softmax; what does: newton',
+refused('option -a: smo does not train a softmax; solvers that do: newton',
     qw(--multiclass softmax --basis 9 -a smo));
 refused('option --basis: only klr by newton has one, not ivm by greedy',
     qw(-s ivm --basis 9));

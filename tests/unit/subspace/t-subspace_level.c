@@ -10,6 +10,7 @@
 enum { MOST_N = 60000 };
 
 static double y[MOST_N], weight[MOST_N], cost[MOST_N];
+static size_t part[2];
 
 /* A level for m points; the first `few` examples are of the other class. */
 static void make(struct subspace *s, struct binary_problem *problem, size_t n,
@@ -18,6 +19,9 @@ static void make(struct subspace *s, struct binary_problem *problem, size_t n,
     *problem = (struct binary_problem){.n = n, .y = y, .weight = weight};
     *s = (struct subspace){.problem = problem,
                            .machines = 1,
+                           .columns = 1,
+                           .classes = 2,
+                           .part = part,
                            .n = n,
                            .most = m,
                            .c = 3,

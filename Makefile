@@ -155,7 +155,7 @@ $(PROGRAMS): $(BIN)/%: $(OBJECTS) $(BUILD)/%.o
 	$(SAY) "  LINK $@"
 	$(Q)$(COMPILE) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
-$(BUILD)/%.o: %.c
+$(BUILD)/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(SAY) "  CC   $@"
 	$(Q)$(COMPILE) -MMD -MP -c -o $@ $<

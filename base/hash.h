@@ -13,7 +13,7 @@
  * bytes and their number. */
 uint64_t klr_hash(uint64_t hash, const void *data, size_t bytes);
 
-/* The same of `bytes` bytes that come in parts. */
+/* That hash of `bytes` bytes that come in parts. */
 struct klr_hashing {
     uint64_t hash, word;
     size_t filled; /* bytes of word */

@@ -203,7 +203,7 @@ solve(const struct sample *s, const struct klr_params *given, double *beta)
     return solution;
 }
 
-/* The same with so little memory that no tile of K is kept. */
+/* As that, with so little memory that no tile of K is kept. */
 static inline struct solution solve_untiled(const struct sample *s,
                                             const struct klr_params *given,
                                             double *beta)

@@ -8,9 +8,9 @@
 #include "cli/cli.h"
 #include "solver.h"
 
-/* Of -b. */
+/* For -b. */
 enum { PREDICT_LABELS, PREDICT_PROBABILITIES, PREDICT_AUTO };
-/* Of --id. */
+/* For --id. */
 enum { PREDICT_NO_ID, PREDICT_COMMENT, PREDICT_FIRST };
 
 struct cli_predict_options {

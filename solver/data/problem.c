@@ -299,7 +299,7 @@ static int problem_fill(struct klr_problem *problem, struct problem_room *room,
     return code ? code : -got;
 }
 
-/* Of the indices of all rows, then of their values. */
+/* Hash the indices of all rows, then their values. */
 static uint64_t features_hash_all(const struct klr_features *x, uint64_t hash)
 {
     double space[KLR_PACKED_COLUMNS];
@@ -318,7 +318,7 @@ static uint64_t features_hash_all(const struct klr_features *x, uint64_t hash)
     return klr_hash_end(&value);
 }
 
-/* Of labels, names, indices and values. Never 0. */
+/* A hash of labels, names, indices and values. Never 0. */
 static uint64_t problem_hash(const struct klr_problem *problem)
 {
     size_t n = problem->n;

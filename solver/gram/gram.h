@@ -34,7 +34,7 @@ static int operator_create(struct klr_operator *op, const struct klr_kernel *,
                            const struct klr_features *x, const size_t *order,
                            struct klr_pool *pool, size_t budget,
                            struct klr_error *err);
-/* The same on points that klr_points_create_lean makes: x and order stay. */
+/* As operator_create, on points of klr_points_create_lean: x and order stay. */
 static int operator_create_lean(struct klr_operator *op,
                                 const struct klr_kernel *,
                                 const struct klr_features *x,

@@ -79,7 +79,7 @@ static double precond_bytes(size_t n, size_t most)
            (sizeof(double) + sizeof(size_t)) * (double)most;
 }
 
-/* Of a linear kernel L is sparse. */
+/* A linear kernel has a sparse L. */
 static int precond_create_linear(struct precond *m, struct klr_arena *arena,
                                  struct klr_error *err)
 {

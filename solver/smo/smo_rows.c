@@ -43,9 +43,9 @@ static const void *smo_whole_row(struct smo *smo, size_t i)
     return klr_cache_row(smo->cache, smo->example[i].local);
 }
 
-/* Of each lane of examples the one that can rise, and the one that can fall,
- * which violates most among those without a cached row. A lane has every
- * SMO_LANES-th run of SMO_RUN examples. */
+/* Two violators without a cached row for each lane of examples: the worst one
+ * that can rise, and the worst that can fall. A lane has every SMO_LANES-th run
+ * of SMO_RUN examples. */
 struct smo_wanted {
     struct smo_bounds bounds[SMO_LANES];     /* s of the two */
     size_t rise[SMO_LANES], fall[SMO_LANES]; /* their indices; n: none */

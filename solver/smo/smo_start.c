@@ -107,7 +107,7 @@ static void smo_begin(struct smo *smo)
     }
 }
 
-/* Of a linear kernel, by its features. */
+/* By the features of a linear kernel. */
 static enum klr_status smo_products_linear(struct smo *smo, double *s)
 {
     const struct binary_problem *problem = smo->problem;

@@ -318,7 +318,7 @@ static bool subspace_fit_sample(struct subspace *s, double eps);
  * column by the diagonal of W there.
  */
 static bool subspace_precondition(struct subspace *s);
-/* The same by W of all examples there. */
+/* Likewise, by W of all examples there. */
 static bool subspace_renew(struct subspace *s);
 /* x (panels_bands(m) KLR_BAND, KLR_BAND) = R^-T K[points, examples], rows of B
  * transposed: of the examples row[first ..], or first .. where row is NULL; at

@@ -75,7 +75,7 @@ static void check_many(const char *what, size_t odd, const char *end,
     free(text);
 }
 
-/* What is made of packed rows: samples, scaled rows, models' features. */
+/* Made of packed rows: samples, scaled rows, models' features. */
 static void check_uses(void)
 {
     struct klr_problem plain, packed, some[2];

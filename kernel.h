@@ -127,10 +127,10 @@ int klr_points_create_lean(struct klr_points **out,
                            const struct klr_features *x, const size_t *order,
                            struct klr_pool *pool, struct klr_error *err);
 
-/* Copies of lean points at `count` positions, side by side, as the left argument
- * of klr_gram(.., points, ..). Entries are those of the positions, and take less
- * time, since positions may be far from each other. *out is NULL where points
- * are not lean, and after a failure. KLR_E_MEMORY. */
+/* Copies of lean points at `count` positions, side by side, as the left
+ * argument of klr_gram(.., points, ..). Entries are those of the positions, and
+ * take less time, since positions may be far from each other. *out is NULL
+ * where points are not lean, and after a failure. KLR_E_MEMORY. */
 int klr_points_pick(struct klr_points **out, const struct klr_points *points,
                     const size_t *position, size_t count,
                     struct klr_error *err);

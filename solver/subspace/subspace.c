@@ -72,7 +72,7 @@ static double subspace_bytes(const struct subspace *s, size_t most)
     return growth + point_sweep_bytes(problem, most, sweep_vectors(s)) +
            (1 + k) * (double)panels_size(most + 1) * sizeof(double) +
            rows * (m + KLR_BAND) * sizeof(float) +
-           (6 + 10 * k) * n * sizeof(double) +
+           (3 + 10 * k) * n * sizeof(double) +
            share_bytes(s->machines, problem->n, most) +
            (problem->params->loo ? leave_out_bytes(problem, most) : 0);
 }
@@ -191,30 +191,36 @@ static int create_columns(struct subspace *s, struct klr_error *err)
     return 0;
 }
 
+static size_t subspace_place(const struct subspace *s, size_t i)
+{
+    return set_position(s->problem->set, i);
+}
+
+static double subspace_diagonal(const struct subspace *s, size_t i)
+{
+    size_t at = subspace_place(s, i);
+    struct klr_range one = {at, at + 1};
+    double diagonal;
+    operator_diagonal(s->problem->op, set_of(&one, 1), &diagonal);
+    return diagonal;
+}
+
 /* Arrays of examples. */
 static int create_examples(struct subspace *s, struct klr_error *err)
 {
     const struct binary_problem *problem = s->problem;
-    size_t n = s->n, k = s->columns, i = 0;
-    int code = fit_create(&s->all, n, k, err);
+    size_t n = s->n, k = s->columns;
+    int code = fit_create(&s->all, problem->y, n, k, err);
     if (code)
         return code;
-    if (!(s->place = klr_alloc(n, sizeof *s->place, err)) ||
-        !(s->diagonal = klr_alloc(n, sizeof *s->diagonal, err)) ||
-        !(s->sample_column = klr_alloc(n, sizeof(double), err)) ||
+    if (!(s->sample_column = klr_alloc(n, sizeof(double), err)) ||
         !(s->du = klr_alloc(n, k * sizeof *s->du, err)) ||
         !(s->dual = klr_alloc(n, k * sizeof *s->dual, err)))
         return KLR_E_MEMORY;
-    for (size_t r = 0; r < problem->set.count; r++)
-        for (size_t p = problem->set.range[r].begin;
-             p < problem->set.range[r].end; p++)
-            s->place[i++] = p;
-    memcpy(s->all.y, problem->y, n * sizeof *s->all.y);
     for (size_t c = 0; c < k && k > 1; c++)
         softmax_set_class(&s->all.softmax, c, problem[c].y);
-    operator_diagonal(problem->op, problem->set, s->diagonal);
-    for (i = 0; i < n; i++)
-        s->size = fmax(s->size, fabs(s->diagonal[i]));
+    for (size_t i = 0; i < n; i++)
+        s->size = fmax(s->size, fabs(subspace_diagonal(s, i)));
     return 0;
 }
 
@@ -247,8 +253,6 @@ static void subspace_free(struct subspace *s)
     point_sweep_free(&s->sweep);
     klr_free(s->member);
     klr_free(s->position);
-    klr_free(s->place);
-    klr_free(s->diagonal);
     klr_free(s->r.value);
     for (size_t c = 0; c < s->columns && s->h; c++)
         klr_free(s->h[c].value);

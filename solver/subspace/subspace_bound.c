@@ -108,7 +108,7 @@ static bool bound_sum(struct bound *b, bool all, double total)
             continue;
         b->row[b->count] = i;
         b->size[b->count] = size;
-        b->position[b->count] = s->place[i];
+        b->position[b->count] = subspace_place(s, i);
         b->times[b->count++] = times;
         if (b->count == BOUND_ROWS)
             whole = bound_rows(b);

@@ -17,7 +17,8 @@ static void span_fill(struct subspace *s, size_t *order,
     for (size_t i = 0, k = 0; i < s->n; i++) {
         if (order[i] == 0)
             continue;
-        range[ranges++] = (struct klr_range){s->place[i], s->place[i] + 1};
+        size_t at = subspace_place(s, i);
+        range[ranges++] = (struct klr_range){at, at + 1};
         order[k++] = order[i] - 1; /* k <= i */
     }
     for (size_t r = 0; r < m; r++) {
@@ -50,8 +51,8 @@ static bool span_factor(struct subspace *s, struct klr_pool *pool,
     memset(drop, 0, s->m * sizeof *drop);
     memset(s->r.value, 0, panels_size(s->m) * sizeof(double));
     for (size_t k = 0; k < s->m; k++) {
-        s->position[k] = s->place[s->member[k]];
-        s->least[k] = s->tolerance * s->diagonal[s->member[k]];
+        s->position[k] = subspace_place(s, s->member[k]);
+        s->least[k] = s->tolerance * subspace_diagonal(s, s->member[k]);
     }
     s->r.n = s->m;
     s->r.pool = pool;

@@ -36,7 +36,8 @@ struct growth {
     size_t *position;        /* (count) */
     struct klr_range *range; /* (count) the same */
     double *h;               /* (targets, pitch) */
-    double *diagonal;        /* (count) */
+    double *diagonal;        /* (count) that of G */
+    double *least;           /* (count) where that is no more than rounding */
     float *gram;             /* (pitch, pitch) G */
     float *x;                /* (most, pitch) R^-T K[points, candidates] */
     float *column;           /* (most, pitch) of those that have joined */
@@ -56,6 +57,7 @@ static int growth_create(struct growth *g, struct subspace *s, size_t most,
         !(g->range = klr_alloc(most, sizeof *g->range, err)) ||
         !(g->h = klr_alloc(subspace_targets(s), pitch * sizeof *g->h, err)) ||
         !(g->diagonal = klr_alloc(most, sizeof *g->diagonal, err)) ||
+        !(g->least = klr_alloc(most, sizeof *g->least, err)) ||
         !(g->gram = klr_zalloc(pitch + 1, pitch * sizeof(float), err)) ||
         !(g->x = klr_zalloc(points + 1, pitch * sizeof(float), err)) ||
         !(g->column = klr_alloc(s->most, pitch * sizeof(float), err)) ||
@@ -74,6 +76,7 @@ static void growth_free(struct growth *g)
     klr_free(g->range);
     klr_free(g->h);
     klr_free(g->diagonal);
+    klr_free(g->least);
     klr_free(g->gram);
     klr_free(g->x);
     klr_free(g->column);
@@ -117,10 +120,11 @@ static void growth_draw(struct growth *g, size_t wanted, uint64_t *random)
         sum += size[i];
         if (size[i] == 0 || !(all || sum > next))
             continue;
-        size_t at = s->place[i], k = g->count++;
+        size_t at = subspace_place(s, i), k = g->count++;
         g->member[k] = i;
         g->position[k] = at;
         g->range[k] = (struct klr_range){at, at + 1};
+        g->least[k] = fmax(grow_least, s->tolerance) * subspace_diagonal(s, i);
         while (!all && next < sum)
             next += step;
     }
@@ -254,8 +258,7 @@ static size_t growth_best(const struct growth *g)
         double d = g->diagonal[c], fall = 0;
         for (size_t q = 0; q < subspace_targets(s); q++)
             fall += g->h[q * g->pitch + c] * g->h[q * g->pitch + c];
-        if (d > fmax(grow_least, s->tolerance) * s->diagonal[g->member[c]] &&
-            fall > most * d) {
+        if (d > g->least[c] && fall > most * d) {
             most = fall / d;
             best = c;
         }

@@ -4,13 +4,12 @@
  */
 #include "solver/subspace/subspace_parts.h"
 
-static int fit_create(struct fit *fit, size_t n, size_t columns,
-                      struct klr_error *err)
+static int fit_create(struct fit *fit, const double *y, size_t n,
+                      size_t columns, struct klr_error *err)
 {
     double **vector[] = {&fit->u, &fit->g, &fit->curve, &fit->next};
-    *fit = (struct fit){.n = n, .columns = columns, .rho = fit->rho};
-    if (!(fit->y = klr_alloc(n, sizeof(double), err)) ||
-        !(fit->cost = klr_alloc(n, sizeof(double), err)))
+    *fit = (struct fit){.y = y, .n = n, .columns = columns, .rho = fit->rho};
+    if (!(fit->cost = klr_alloc(n, sizeof(double), err)))
         return KLR_E_MEMORY;
     for (size_t i = 0; i < sizeof vector / sizeof *vector; i++)
         if (!(*vector[i] = klr_alloc(n, columns * sizeof(double), err)))
@@ -22,8 +21,7 @@ static int fit_create(struct fit *fit, size_t n, size_t columns,
 
 static void fit_free(struct fit *fit)
 {
-    double *vector[] = {fit->y, fit->cost,  fit->u,
-                        fit->g, fit->curve, fit->next};
+    double *vector[] = {fit->cost, fit->u, fit->g, fit->curve, fit->next};
     for (size_t i = 0; i < sizeof vector / sizeof *vector; i++)
         klr_free(vector[i]);
     softmax_free(&fit->softmax);

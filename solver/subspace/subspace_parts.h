@@ -79,7 +79,8 @@ static bool point_sweep_run(struct point_sweep_product *p);
 
 struct fit {
     size_t n, columns;      /* columns: 1, or the classes of a softmax */
-    double *y, *cost;       /* (n) C_i, of a sample times what it stands for */
+    const double *y;        /* (n) whoever creates it has that */
+    double *cost;           /* (n) C_i, of a sample times what it stands for */
     double *u, *g;          /* (n, columns) f + rho; y alpha, or C ([y] - p) */
     double *curve;          /* (n, columns) W, or p of a softmax */
     double *next;           /* (n, columns) u after a step; workspace */
@@ -89,8 +90,8 @@ struct fit {
 };
 
 /* Without a rho, which stays. Free it in any case. */
-static int fit_create(struct fit *fit, size_t n, size_t columns,
-                      struct klr_error *err);
+static int fit_create(struct fit *fit, const double *y, size_t n,
+                      size_t columns, struct klr_error *err);
 static void fit_free(struct fit *fit);
 
 /* The sum of W of one column. */
@@ -163,9 +164,7 @@ struct subspace {
     size_t n, m, most; /* examples; points, now and at most */
     size_t *member;    /* (most) local index of the points */
     size_t *position;  /* (most) theirs in the operator */
-    size_t *place;     /* (n) positions of the examples */
     double tolerance;  /* of the pivots of K_MM, relative to K_ii */
-    double *diagonal;  /* (n) K_ii */
     double size;       /* max |K_ii| */
     struct panels r;   /* R */
     struct panels *h;  /* (columns) the factors of the preconditioner */
@@ -187,6 +186,7 @@ struct subspace {
     double bdual;                /* |B'dual|^2 */
     struct fit sample;           /* of a sample of them */
     size_t *row;                 /* (sample.n) local index, ascending */
+    double *sample_y;            /* (sample.n) */
     double *share;               /* (sample.n) examples that each stands for */
     float *b;                    /* (sample.n, panels_bands(m) KLR_BAND) B */
     float *scaled;               /* some of its rows, weighted */
@@ -221,6 +221,9 @@ static bool subspace_sweep(struct subspace *s, enum klr_precision precision,
 /* True where the solver is to go on. */
 static bool subspace_goes_on(struct subspace *s);
 static bool subspace_has_bias(const struct subspace *s);
+/* The position of an example in the operator, and its K_ii. */
+static size_t subspace_place(const struct subspace *s, size_t i);
+static double subspace_diagonal(const struct subspace *s, size_t i);
 /* Elements of w. */
 static size_t subspace_length(const struct subspace *s);
 /* rho, g, curve and losses at fit->u. */

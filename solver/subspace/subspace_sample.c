@@ -100,7 +100,7 @@ static void subspace_whiten(const struct subspace *s, size_t thread,
     struct klr_range range[KLR_BAND];
     size_t ranges = 0;
     for (size_t i = 0; i < rows; i++) {
-        size_t at = s->place[row ? row[first + i] : first + i];
+        size_t at = subspace_place(s, row ? row[first + i] : first + i);
         ranges = set_append(range, ranges, (struct klr_range){at, at + 1});
     }
     memset(x, 0, sample_pitch(s) * KLR_BAND * sizeof *x);
@@ -142,6 +142,7 @@ static void subspace_forget_sample(struct subspace *s)
 {
     fit_free(&s->sample);
     s->row = klr_free(s->row);
+    s->sample_y = klr_free(s->sample_y);
     s->share = klr_free(s->share);
     s->b = klr_free(s->b);
     s->scaled = klr_free(s->scaled);
@@ -153,9 +154,10 @@ static int subspace_draw(struct subspace *s, size_t wanted,
     size_t most = sample_most(wanted, s->classes, s->n);
     subspace_forget_sample(s);
     if (!(s->row = klr_alloc(most, sizeof *s->row, err)) ||
+        !(s->sample_y = klr_alloc(most, sizeof *s->sample_y, err)) ||
         !(s->share = klr_alloc(most, sizeof *s->share, err)))
         return KLR_E_MEMORY;
-    int code = fit_create(&s->sample, most, s->columns, err);
+    int code = fit_create(&s->sample, s->sample_y, most, s->columns, err);
     if (code)
         return code;
     sample_divide(s, wanted < s->n ? wanted : s->n, s->part);
@@ -167,7 +169,7 @@ static int subspace_draw(struct subspace *s, size_t wanted,
               klr_alloc(SAMPLE_ROWS * sample_pitch(s), sizeof *s->scaled, err)))
         return KLR_E_MEMORY;
     for (size_t i = 0; i < s->sample.n; i++) {
-        s->sample.y[i] = s->problem->y[s->row[i]];
+        s->sample_y[i] = s->problem->y[s->row[i]];
         if (s->columns > 1)
             s->sample.softmax.class[i] = s->all.softmax.class[s->row[i]];
     }

@@ -44,7 +44,7 @@ static void subspace_turn(struct subspace *s, size_t q)
     if (!s->shared)
         return;
     s->problem = &s->problems[q];
-    memcpy(s->all.y, s->problem->y, s->n * sizeof *s->all.y);
+    s->all.y = s->problem->y;
     memcpy(s->w, s->shared[q].w, s->most * sizeof *s->w);
     *s->all.rho = s->shared[q].rho;
     *s->sample.rho = s->shared[q].sample_rho;

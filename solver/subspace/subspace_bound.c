@@ -116,7 +116,8 @@ static bool bound_sum(struct bound *b, bool all, double total)
     return whole && (b->count == 0 || bound_rows(b));
 }
 
-/* P - max D_all, over P; *t becomes where it is. */
+/* P - max D_all, over P; *t becomes where it is. Far from the end of all points
+ * it is at t = 0, where D_all is 0. */
 static double bound_gap(const struct subspace *s, double residual, double *t)
 {
     double form = s->bdual + residual, low = 0, high = 1, slope;
@@ -134,6 +135,8 @@ static double bound_gap(const struct subspace *s, double residual, double *t)
     }
     double dual =
         -0.5 * *t * *t * form - s->functions->conjugate(s, *t, &slope);
+    if (!(dual > 0))
+        *t = dual = 0;
     return (s->objective - dual) / s->objective;
 }
 

@@ -544,6 +544,23 @@ static void test_apart(double cost)
        few.basis.full_gap);
 }
 
+/* A bound is not above the objective itself. */
+static void test_far_from_all(void)
+{
+    static struct sample s;
+    struct klr_params params = basis_params(1e15, 5);
+    struct klr_report report;
+    struct klr_model *model;
+    struct klr_error err;
+    sample_classes(&s, MOST, 3);
+    if (klr_train(&s.problem, &params, &model, &report, &err))
+        printf("Bail out! %s\n", err.message);
+    ok(report.basis.full_gap > 0.9 && report.basis.full_gap <= 1,
+       "far from all points: at most all of it is lost, %g",
+       report.basis.full_gap);
+    klr_model_free(model);
+}
+
 int main(void)
 {
     test_solutions();
@@ -556,5 +573,6 @@ int main(void)
     test_bound();
     for (double cost = 1; cost < 1e10; cost *= 1e3)
         test_apart(cost);
+    test_far_from_all();
     return done_testing();
 }

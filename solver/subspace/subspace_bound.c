@@ -5,7 +5,7 @@
  *
  *   D_all(t g) = -t^2/2 (|B'g|^2 + g'(K - Q)g) - sum_i psi_i(t alpha_i),
  *
- * the largest over 0 < t <= 1 being the bound. g'(K - Q)g = sum_i g_i q_i, q =
+ * the largest over 0 <= t <= 1 being the bound. g'(K - Q)g = sum_i g_i q_i, q =
  * (K - Q)g, takes all of K. An estimate takes some rows i, drawn with
  * probabilities in proportion to |g_i|: the mean of y_i q_i over them, times
  * sum_i |g_i|; their deviation tells its standard error.

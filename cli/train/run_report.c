@@ -202,8 +202,10 @@ static void warn_basis(const struct cli_train *train,
     else
         cli_warn(program,
                  "%sno small model exists: over %zu point%s all examples would "
-                 "still gain %.2g log loss, about: train without --basis",
-                 prefix, points, klr_plural(points), report[t].basis.excess);
+                 "still gain about %.2g +- %.1g log loss: train without "
+                 "--basis",
+                 prefix, points, klr_plural(points), report[t].basis.excess,
+                 report[t].basis.excess_error);
 }
 
 void cli_train_notes(const struct cli_train *train,

@@ -128,7 +128,8 @@ static void softmax_newton(const struct softmax *sm, double slope, double far)
 }
 
 /* By Newton's method with halved steps. The loss is convex in rho; near the
- * optimum, where it changes no more, the slope tells whether a step is good. */
+ * optimum, where it changes no more, the slope tells whether a step is good. It
+ * has the digits of a loss that is small against the costs. */
 static void softmax_rho(const struct softmax *sm, const double *u, double *rho)
 {
     enum { STEPS = 200, HALVINGS = 30 };
@@ -137,7 +138,8 @@ static void softmax_rho(const struct softmax *sm, const double *u, double *rho)
     double loss, slope = softmax_slope(sm, u, rho, &loss);
     for (size_t i = 0; i < sm->n; i++)
         total += sm->cost[i];
-    for (int step = 0; step < STEPS && slope > 1e-15 * total; step++) {
+    for (int step = 0;
+         step < STEPS && slope > fmin(1e-15 * total, 1e-14 * loss); step++) {
         double length = 2, next = INFINITY, change = 0, old = loss;
         softmax_newton(sm, slope, far);
         memcpy(sm->best, rho, k * sizeof *rho);

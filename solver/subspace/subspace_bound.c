@@ -5,7 +5,7 @@
  *
  *   D_all(t g) = -t^2/2 (|B'g|^2 + g'(K - Q)g) - sum_i psi_i(t alpha_i),
  *
- * the largest over 0 < t <= 1 being the bound. g'(K - Q)g = sum_i g_i q_i, q =
+ * the largest over 0 <= t <= 1 being the bound. g'(K - Q)g = sum_i g_i q_i, q =
  * (K - Q)g, takes all of K. An estimate takes some rows i, drawn with
  * probabilities in proportion to |g_i|: the mean of y_i q_i over them, times
  * sum_i |g_i|; their deviation tells its standard error.
@@ -116,7 +116,8 @@ static bool bound_sum(struct bound *b, bool all, double total)
     return whole && (b->count == 0 || bound_rows(b));
 }
 
-/* P - max D_all, over P; *t becomes where it is. */
+/* P - max D_all, over P; *t becomes where it is. Far from the end of all points
+ * it is at t = 0, where D_all is 0. */
 static double bound_gap(const struct subspace *s, double residual, double *t)
 {
     double form = s->bdual + residual, low = 0, high = 1, slope;
@@ -134,6 +135,8 @@ static double bound_gap(const struct subspace *s, double residual, double *t)
     }
     double dual =
         -0.5 * *t * *t * form - s->functions->conjugate(s, *t, &slope);
+    if (!(dual > 0))
+        *t = dual = 0;
     return (s->objective - dual) / s->objective;
 }
 

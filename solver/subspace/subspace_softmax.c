@@ -114,8 +114,8 @@ static void softmax_bend(const struct subspace *s, const struct fit *fit,
 /* ---- the dual ---- */
 
 /* p (k) of a point of the dual times t, of example i: with that of y(i) it sums
- * to 1. */
-static void dual_row(const struct subspace *s, size_t i, double t, double *p)
+ * to 1. Returns the sum of the others, which has all its digits. */
+static double dual_row(const struct subspace *s, size_t i, double t, double *p)
 {
     const struct fit *fit = &s->all;
     size_t k = s->columns, y = fit->softmax.class[i];
@@ -125,6 +125,7 @@ static void dual_row(const struct subspace *s, size_t i, double t, double *p)
         others += c == y ? 0 : p[c];
     }
     p[y] = fmax(1 - others, 0);
+    return others;
 }
 
 static double softmax_follow(const struct subspace *s, double t, double *dual)
@@ -150,21 +151,33 @@ static double softmax_follow(const struct subspace *s, double t, double *dual)
     return step;
 }
 
-/* C_i KL(p~_i || p_i), as a sum of terms that are not negative. */
+/* q log(q / p) - q + p, not negative, for q = p + change: of a small change it
+ * keeps digits that C would make much of. */
+static double divergence(double q, double p, double log_p, double change)
+{
+    double part = change / p;
+    if (fabs(part) < 0.5)
+        return p * ((1 + part) * log1p(part) - part);
+    return (q > 0 ? q * (log(q) - log_p) : 0) - q + p;
+}
+
+/* C_i KL(p~_i || p_i) as a sum of such terms. 1 - p of y(i) is the sum of the
+ * others, and so its change is what they lose. */
 static double excess_row(const struct subspace *s, size_t i)
 {
     const struct fit *fit = &s->all;
     const struct softmax *sm = &fit->softmax;
     size_t k = s->columns, y = sm->class[i];
     const double *u = fit->u + i * k;
-    double *dual = sm->step, sum = 0;
+    double *dual = sm->step, sum = 0, lost = 0;
     double loss = softmax_row(sm, i, fit->u, fit->rho);
     dual_row(s, i, 1, dual);
+    for (size_t c = 0; c < k; c++)
+        lost += c == y ? 0 : sm->p[c] - dual[c];
     for (size_t c = 0; c < k; c++) {
         double log_p = u[c] - u[y] - (fit->rho[c] - fit->rho[y]) - loss;
-        sum += sm->p[c];
-        if (dual[c] > 0)
-            sum += dual[c] * (log(dual[c]) - log_p) - dual[c];
+        double change = c == y ? lost : dual[c] - sm->p[c];
+        sum += divergence(dual[c], sm->p[c], log_p, change);
     }
     return fit->cost[i] * fmax(sum, 0);
 }
@@ -192,9 +205,12 @@ static double softmax_conjugate(const struct subspace *s, double t,
     size_t k = s->columns;
     *slope = 0;
     for (size_t i = 0; i < s->n; i++) {
-        dual_row(s, i, t, p);
+        size_t y = fit->softmax.class[i];
+        double others = dual_row(s, i, t, p);
         for (size_t c = 0; c < k; c++) {
             double log_p = p[c] > 0 ? log(p[c]) : 0;
+            if (c == y && others < 0.5)
+                log_p = log1p(-others);
             sum += fit->cost[i] * p[c] * log_p;
             *slope += s->dual[i * k + c] * log_p;
         }

@@ -516,6 +516,51 @@ static void test_bound(void)
     }
 }
 
+/* Classes far apart, whose losses are tiny against their costs: gap and bound
+ * keep the digits of the losses, for a basis and for all examples. */
+static void test_apart(double cost)
+{
+    static struct sample s;
+    struct klr_report few, all;
+    struct klr_model *model;
+    struct klr_error err;
+    struct klr_params params = basis_params(cost, ROWS);
+    sample_classes(&s, ROWS, 3);
+    for (size_t i = 0; i < ROWS; i++)
+        s.value[i * FEATURES + (size_t)s.label[i]] += 30;
+    params.kernel = KLR_LINEAR;
+    int code = klr_train(&s.problem, &params, &model, &few, &err);
+    klr_model_free(model);
+    params.basis = 0;
+    if (code || klr_train(&s.problem, &params, &model, &all, &err))
+        printf("Bail out! %s\n", err.message);
+    klr_model_free(model);
+    ok(few.status == KLR_CONVERGED && all.status == KLR_CONVERGED,
+       "classes apart, C = %g: converged, as of all examples", cost);
+    double above = (few.primal - all.primal) / few.primal;
+    ok(few.basis.full_gap >= 0 && above <= few.basis.full_gap + 1e-6 &&
+           few.basis.full_gap <= 2 * above + 2e-6,
+       "... %.3g above that of all points, at most %.3g", above,
+       few.basis.full_gap);
+}
+
+/* A bound is not above the objective itself. */
+static void test_far_from_all(void)
+{
+    static struct sample s;
+    struct klr_params params = basis_params(1e15, 5);
+    struct klr_report report;
+    struct klr_model *model;
+    struct klr_error err;
+    sample_classes(&s, MOST, 3);
+    if (klr_train(&s.problem, &params, &model, &report, &err))
+        printf("Bail out! %s\n", err.message);
+    ok(report.basis.full_gap > 0.9 && report.basis.full_gap <= 1,
+       "far from all points: at most all of it is lost, %g",
+       report.basis.full_gap);
+    klr_model_free(model);
+}
+
 int main(void)
 {
     test_solutions();
@@ -526,5 +571,8 @@ int main(void)
     test_two_classes(true);
     test_all_points();
     test_bound();
+    for (double cost = 1; cost < 1e10; cost *= 1e3)
+        test_apart(cost);
+    test_far_from_all();
     return done_testing();
 }

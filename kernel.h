@@ -80,10 +80,16 @@ struct klr_feature_row {
 };
 struct klr_feature_row klr_features_row(const struct klr_features *x, size_t i,
                                         double *space);
-/* For all rows. */
+/* How many features all rows have together. */
 size_t klr_features_count(const struct klr_features *x);
-/* Copies of rows, one behind the other, that the arena frees: not packed.
- * KLR_E_MEMORY. */
+/* Copies of n rows, not packed: start (n + 1) first, whose end is returned, then
+ * index and value (end). */
+size_t klr_features_starts(const struct klr_features *x, const size_t *row,
+                           size_t n, size_t *start);
+void klr_features_copy(const struct klr_features *x, const size_t *row,
+                       size_t n, const size_t *start, int *index,
+                       double *value);
+/* Such copies in arrays that the arena frees. KLR_E_MEMORY. */
 struct klr_arena;
 int klr_features_pick(struct klr_features *out, const struct klr_features *x,
                       const size_t *row, size_t n, struct klr_arena *arena,

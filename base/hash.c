@@ -23,6 +23,12 @@ struct klr_hashing klr_hash_begin(uint64_t hash, size_t bytes)
 void klr_hash_more(struct klr_hashing *h, const void *data, size_t bytes)
 {
     const unsigned char *at = data;
+    for (; h->filled == 0 && bytes >= sizeof h->word;
+         bytes -= sizeof h->word, at += sizeof h->word) {
+        uint64_t word;
+        memcpy(&word, at, sizeof word);
+        h->hash = hash_word(h->hash, word);
+    }
     while (bytes > 0) {
         size_t take = sizeof h->word - h->filled;
         if (take > bytes)

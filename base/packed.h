@@ -18,7 +18,7 @@ extern "C" {
 
 /* False if no such number is `value`, bit by bit. */
 bool klr_pack(double value, uint32_t *word);
-double klr_unpack(uint32_t word);
+void klr_unpack(size_t count, const uint32_t *word, double *value);
 
 #ifdef __cplusplus
 }

@@ -13,9 +13,7 @@ struct klr_feature_row klr_features_row(const struct klr_features *x, size_t i,
         return (struct klr_feature_row){x->start[i + 1] - begin,
                                         x->index + begin, x->value + begin};
     }
-    const uint32_t *word = packed->value + i * packed->columns;
-    for (size_t k = 0; k < packed->columns; k++)
-        space[k] = klr_unpack(word[k]);
+    klr_unpack(packed->columns, packed->value + i * packed->columns, space);
     return (struct klr_feature_row){packed->columns, packed->index, space};
 }
 
@@ -31,26 +29,40 @@ size_t klr_features_count(const struct klr_features *x)
     return x->packed ? x->n * x->packed->columns : x->start[x->n] - x->start[0];
 }
 
-int klr_features_pick(struct klr_features *out, const struct klr_features *x,
-                      const size_t *row, size_t n, struct klr_arena *arena,
-                      struct klr_error *err)
+size_t klr_features_starts(const struct klr_features *x, const size_t *row,
+                           size_t n, size_t *start)
 {
-    double space[KLR_PACKED_COLUMNS], *value;
-    size_t *start, end = 0;
-    int *index;
-    for (size_t i = 0; i < n; i++)
-        end += features_size(x, row[i]);
-    if (!KLR_TAKE(arena, start, n + 1, 1, err) ||
-        !KLR_TAKE(arena, index, end, 1, err) ||
-        !KLR_TAKE(arena, value, end, 1, err))
-        return KLR_E_MEMORY;
     start[0] = 0;
+    for (size_t i = 0; i < n; i++)
+        start[i + 1] = start[i] + features_size(x, row[i]);
+    return start[n];
+}
+
+void klr_features_copy(const struct klr_features *x, const size_t *row,
+                       size_t n, const size_t *start, int *index, double *value)
+{
+    double space[KLR_PACKED_COLUMNS];
     for (size_t i = 0; i < n; i++) {
         struct klr_feature_row from = klr_features_row(x, row[i], space);
         memcpy(index + start[i], from.index, from.count * sizeof *index);
         memcpy(value + start[i], from.value, from.count * sizeof *value);
-        start[i + 1] = start[i] + from.count;
     }
+}
+
+int klr_features_pick(struct klr_features *out, const struct klr_features *x,
+                      const size_t *row, size_t n, struct klr_arena *arena,
+                      struct klr_error *err)
+{
+    size_t *start, size;
+    int *index;
+    double *value;
+    if (!KLR_TAKE(arena, start, n + 1, 1, err))
+        return KLR_E_MEMORY;
+    size = klr_features_starts(x, row, n, start);
+    if (!KLR_TAKE(arena, index, size, 1, err) ||
+        !KLR_TAKE(arena, value, size, 1, err))
+        return KLR_E_MEMORY;
+    klr_features_copy(x, row, n, start, index, value);
     *out = (struct klr_features){.n = n,
                                  .dimension = x->dimension,
                                  .start = start,

@@ -186,8 +186,7 @@ static int problem_add_features(struct klr_problem *problem,
 
 /* ---- Batches ---- */
 
-/* A row, its place in the arrays for so many features, and how it was parsed.
- */
+/* A row, its place in the arrays, and how it was parsed. */
 struct batch_row {
     struct klr_row row;
     size_t place, most;

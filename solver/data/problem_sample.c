@@ -58,27 +58,20 @@ static int sample_copy(struct klr_problem *sample,
                        size_t n, struct klr_error *err)
 {
     struct klr_features x = problem_features(problem);
-    double space[KLR_PACKED_COLUMNS];
-    size_t entries = 0;
-    for (size_t i = 0; i < n; i++)
-        entries += klr_features_row(&x, row[i], space).count;
+    size_t entries;
     *sample = (struct klr_problem){.dimension = problem->dimension,
                                    .has_zero = problem->has_zero};
     if (!(sample->label = klr_alloc(n, sizeof *sample->label, err)) ||
-        !(sample->start = klr_alloc(n + 1, sizeof *sample->start, err)) ||
-        !(sample->index = klr_alloc(entries, sizeof *sample->index, err)) ||
+        !(sample->start = klr_alloc(n + 1, sizeof *sample->start, err)))
+        return KLR_E_MEMORY;
+    entries = klr_features_starts(&x, row, n, sample->start);
+    if (!(sample->index = klr_alloc(entries, sizeof *sample->index, err)) ||
         !(sample->value = klr_alloc(entries, sizeof *sample->value, err)) ||
         names_copy(&sample->names, problem->names, err))
         return KLR_E_MEMORY;
-    sample->start[0] = 0;
-    for (size_t i = 0; i < n; i++) {
-        struct klr_feature_row from = klr_features_row(&x, row[i], space);
-        size_t to = sample->start[i], count = from.count;
-        memcpy(sample->index + to, from.index, count * sizeof *from.index);
-        memcpy(sample->value + to, from.value, count * sizeof *from.value);
+    klr_features_copy(&x, row, n, sample->start, sample->index, sample->value);
+    for (size_t i = 0; i < n; i++)
         sample->label[i] = problem->label[row[i]];
-        sample->start[i + 1] = to + count;
-    }
     sample->n = n;
     return 0;
 }

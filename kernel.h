@@ -82,8 +82,8 @@ struct klr_feature_row klr_features_row(const struct klr_features *x, size_t i,
                                         double *space);
 /* How many features all rows have together. */
 size_t klr_features_count(const struct klr_features *x);
-/* Copies of n rows, not packed: start (n + 1) first, whose end is returned, then
- * index and value (end). */
+/* Copies of n rows, not packed: start (n + 1) first, whose last element is
+ * returned, then index and value, as many as that. */
 size_t klr_features_starts(const struct klr_features *x, const size_t *row,
                            size_t n, size_t *start);
 void klr_features_copy(const struct klr_features *x, const size_t *row,

@@ -40,10 +40,11 @@ bool klr_pack(double value, uint32_t *word)
 
 void klr_unpack(size_t count, const uint32_t *word, double *value)
 {
+    static const double sign[] = {1, -1}; /* no branch: it would be random */
     const uint32_t most = (UINT32_C(1) << DIGITS) - 1;
     for (size_t k = 0; k < count; k++) {
         unsigned points = word[k] >> DIGITS & 31;
-        double size = (double)(word[k] & most) * up[points] / down[points];
-        value[k] = word[k] >> 31 ? -size : size;
+        double number = sign[word[k] >> 31] * (double)(word[k] & most);
+        value[k] = number * up[points] / down[points];
     }
 }

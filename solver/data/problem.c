@@ -24,25 +24,35 @@ struct problem_room {
     size_t words;                            /* capacity of packed->value */
 };
 
-/* Line numbers are left out as long as they are those of the rows. */
+/* The number of the next row's line; left out, where rows may be packed, as long
+ * as lines are numbered as rows are. */
+static int problem_add_line(struct klr_problem *problem,
+                            struct problem_room *room, int flags, long line,
+                            struct klr_error *err)
+{
+    size_t i = 0, n = problem->n;
+    bool first = !problem->line;
+    if (first && (flags & KLR_READ_PACKED) && line == (long)n + 1)
+        return 0;
+    if (KLR_GROW(problem->line, room->line, n + 1, err))
+        return KLR_E_MEMORY;
+    for (; first && i < n; i++)
+        problem->line[i] = (long)i + 1;
+    problem->line[n] = line;
+    return 0;
+}
+
 static int problem_reserve(struct klr_problem *problem,
-                           struct problem_room *room, int flags, long line,
+                           struct problem_room *room, bool keep,
                            struct klr_error *err)
 {
     size_t need = problem->n + 1;
-    bool keep = flags & KLR_READ_KEEP, lines = problem->line;
-    lines = lines || !(flags & KLR_READ_PACKED) || line != (long)need;
     if (KLR_GROW(problem->label, room->label, need, err) ||
         (!room->packs &&
          KLR_GROW(problem->start, room->start, need + 1, err)) ||
         (keep && (KLR_GROW(problem->text, room->text, need, err) ||
                   KLR_GROW(problem->length, room->length, need, err))))
         return KLR_E_MEMORY;
-    bool begins = lines && !problem->line;
-    if (lines && KLR_GROW(problem->line, room->line, need, err))
-        return KLR_E_MEMORY;
-    for (size_t i = 0; begins && i < problem->n; i++)
-        problem->line[i] = (long)i + 1;
     return 0;
 }
 
@@ -65,8 +75,6 @@ static int problem_add_label(struct klr_problem *problem,
 static void problem_add(struct klr_problem *problem, const struct klr_row *row)
 {
     size_t i = problem->n++;
-    if (problem->line)
-        problem->line[i] = row->line.number;
     problem->has_qid |= row->has_qid;
     problem->has_zero |= row->count && row->index[0] == 0;
     if (row->count && row->index[row->count - 1] > problem->dimension)
@@ -264,7 +272,10 @@ static int problem_add_batch(struct klr_problem *problem,
         struct rows place = batch_place(b, r);
         if (r->code)
             return line_parse(flags, &place, &r->row, err);
-        code = problem_reserve(problem, room, flags, r->row.line.number, err);
+        code = problem_reserve(problem, room, flags & KLR_READ_KEEP, err);
+        if (!code)
+            code =
+                problem_add_line(problem, room, flags, r->row.line.number, err);
         if (!code)
             code = problem_add_label(problem, &r->row, flags, err);
         if (!code)

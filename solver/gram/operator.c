@@ -23,14 +23,30 @@ static int operator_allocate(struct klr_operator *op, struct klr_error *err)
     return 0;
 }
 
-static int operator_settle(struct klr_operator *op, size_t budget,
-                           struct klr_error *err)
+/* klr_points_create, or klr_points_create_lean. */
+typedef int create_points(struct klr_points **out, const struct klr_kernel *,
+                          const struct klr_features *x, const size_t *order,
+                          struct klr_pool *pool, struct klr_error *err);
+
+static int operator_create_on(create_points *create, struct klr_operator *op,
+                              const struct klr_kernel *kernel,
+                              const struct klr_features *x, const size_t *order,
+                              struct klr_pool *pool, size_t budget,
+                              struct klr_error *err)
 {
-    op->groups = choose_groups(op);
-    int code = tiles_create(&op->tiles, op->points, klr_pool_size(op->pool),
+    *op = (struct klr_operator){.kernel = *kernel, .n = x->n, .pool = pool};
+    int code = create(&op->points, kernel, x, order, pool, err);
+    if (!code) {
+        op->groups = choose_groups(op);
+        code = tiles_create(&op->tiles, op->points, klr_pool_size(pool),
                             op->groups ? 0 : budget, err);
-    op->tiles.symmetric = op->kernel.type != KLR_PRECOMPUTED;
-    return code ? code : operator_allocate(op, err);
+        op->tiles.symmetric = kernel->type != KLR_PRECOMPUTED;
+    }
+    if (!code)
+        code = operator_allocate(op, err);
+    if (code)
+        operator_free(op);
+    return code;
 }
 
 static int operator_create(struct klr_operator *op,
@@ -39,13 +55,8 @@ static int operator_create(struct klr_operator *op,
                            struct klr_pool *pool, size_t budget,
                            struct klr_error *err)
 {
-    *op = (struct klr_operator){.kernel = *kernel, .n = x->n, .pool = pool};
-    int code = klr_points_create(&op->points, kernel, x, order, pool, err);
-    if (!code)
-        code = operator_settle(op, budget, err);
-    if (code)
-        operator_free(op);
-    return code;
+    return operator_create_on(klr_points_create, op, kernel, x, order, pool,
+                              budget, err);
 }
 
 static int operator_create_lean(struct klr_operator *op,
@@ -54,13 +65,8 @@ static int operator_create_lean(struct klr_operator *op,
                                 const size_t *order, struct klr_pool *pool,
                                 size_t budget, struct klr_error *err)
 {
-    *op = (struct klr_operator){.kernel = *kernel, .n = x->n, .pool = pool};
-    int code = klr_points_create_lean(&op->points, kernel, x, order, pool, err);
-    if (!code)
-        code = operator_settle(op, budget, err);
-    if (code)
-        operator_free(op);
-    return code;
+    return operator_create_on(klr_points_create_lean, op, kernel, x, order,
+                              pool, budget, err);
 }
 
 static int operator_share(struct klr_operator *share,

@@ -354,6 +354,7 @@ static enum klr_status subspace_newton(struct subspace *s, double eps)
 {
     enum klr_precision precision = KLR_FLOAT;
     const double fall = 1e-6; /* of an objective that is far from its end */
+    /* after a level, h is to be renewed by the weights of all examples */
     size_t products = s->level ? RESTRICTED_MANY + 1 : 0, vain = 0;
     double least = INFINITY, lowest = INFINITY;
     if (!restricted_begin(s, eps))

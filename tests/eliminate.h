@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Systems of linear equations, as tests write them out from definitions.
+ * Systems of linear equations and steps of Newton's method, as tests write them
+ * out from definitions.
  */
 #ifndef KLR_TESTS_ELIMINATE_H
 #define KLR_TESTS_ELIMINATE_H
 
 #include <math.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 static inline void eliminate_swap(long double *a, long double *b)
 {
@@ -40,6 +43,27 @@ static inline void eliminate(size_t m, size_t wide, long double *a, size_t step,
             b[k * step] -= a[k * wide + j] * b[j * step];
         b[k * step] /= a[k * wide + k];
     }
+}
+
+typedef long double objective_fn(const void *context, const long double *x);
+
+/* x (m) becomes x + t step for the first t of 1, 1/2 .. at which f is less than
+ * *objective, which follows; false: there is none. `next` (m) is workspace. */
+static inline bool descend(objective_fn *f, const void *context, size_t m,
+                           const long double *step, long double *next,
+                           long double *x, long double *objective)
+{
+    for (long double t = 1; t > 1e-6L; t /= 2) {
+        for (size_t k = 0; k < m; k++)
+            next[k] = x[k] + t * step[k];
+        long double least = f(context, next);
+        if (least >= *objective)
+            continue;
+        memcpy(x, next, m * sizeof *x);
+        *objective = least;
+        return true;
+    }
+    return false;
 }
 
 #endif

@@ -24,8 +24,8 @@ struct problem_room {
     size_t words;                            /* capacity of packed->value */
 };
 
-/* The number of the next row's line; left out, where rows may be packed, as long
- * as lines are numbered as rows are. */
+/* The number of the next row's line. Where rows may be packed there are none as
+ * long as lines are numbered as rows are. */
 static int problem_add_line(struct klr_problem *problem,
                             struct problem_room *room, int flags, long line,
                             struct klr_error *err)

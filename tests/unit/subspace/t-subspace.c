@@ -54,8 +54,9 @@ static long double judge_f(const struct judge *j, const long double *x,
     return f;
 }
 
-static long double judge_objective(const struct judge *j, const long double *x)
+static long double judge_objective(const void *context, const long double *x)
 {
+    const struct judge *j = context;
     long double sum = 0;
     for (size_t k = 0; k < j->m; k++)
         for (size_t l = 0; l < j->m; l++)
@@ -89,17 +90,8 @@ static bool judge_step(struct judge *j)
         }
     }
     eliminate(j->size, WIDE, *h, 1, step);
-    for (long double t = 1; t > 1e-6L; t /= 2) {
-        for (size_t k = 0; k < j->size; k++)
-            next[k] = j->x[k] + t * step[k];
-        long double objective = judge_objective(j, next);
-        if (objective >= j->objective)
-            continue;
-        memcpy(j->x, next, sizeof next);
-        j->objective = objective;
-        return true;
-    }
-    return false;
+    return descend(judge_objective, j, j->size, step, next, j->x,
+                   &j->objective);
 }
 
 /* The least objective in the kernels of the examples with coefficients. */

@@ -71,8 +71,9 @@ static long double judge_row(const struct judge *j, const long double *x,
     return most + logl(sum) - own;
 }
 
-static long double judge_objective(const struct judge *j, const long double *x)
+static long double judge_objective(const void *context, const long double *x)
 {
+    const struct judge *j = context;
     long double sum = 0, p[CLASSES];
     for (size_t c = 0; c < j->k; c++)
         for (size_t a = 0; a < j->m; a++)
@@ -130,17 +131,8 @@ static bool judge_step(struct judge *j)
     for (size_t i = 0; i < j->n; i++)
         judge_add_row(j, i, h, step);
     eliminate(j->k * j->size, WIDE, *h, 1, step);
-    for (long double t = 1; t > 1e-6L; t /= 2) {
-        for (size_t e = 0; e < j->k * j->size; e++)
-            next[e] = j->x[e] + t * step[e];
-        long double objective = judge_objective(j, next);
-        if (objective >= j->objective)
-            continue;
-        memcpy(j->x, next, sizeof next);
-        j->objective = objective;
-        return true;
-    }
-    return false;
+    return descend(judge_objective, j, j->k * j->size, step, next, j->x,
+                   &j->objective);
 }
 
 static long double judge_least(struct judge *j)

@@ -257,7 +257,7 @@ static int params_check_loo(const struct klr_params *params,
     if (link_is_fitted(settled.link))
         return klr_fail(err, KLR_E_USAGE,
                         "option --loo: a %s link is fitted on all examples; "
-                        "what is not: sigma, none",
+                        "sigma and none are not fitted",
                         klr_link_names[settled.link]);
     return 0;
 }

@@ -151,7 +151,7 @@ for my $case (
     [ 'a softmax has no closed form; ovo, ova and ddag have one',
         '--multiclass softmax' ],
     [ 'the kernel must be positive semidefinite', '-a smo -t sigmoid' ],
-    [ 'a platt link is fitted on all examples; what is not: sigma, none',
+    [ 'a platt link is fitted on all examples; sigma and none are not fitted',
         '--link platt' ],
 )
 {

@@ -45,6 +45,12 @@ my $given = train('many', 'p', '--points', "$dir/points", '-e', '1e-9');
 cmp_ok(abs($given->{objective} / $grown->{objective} - 1), '<', 1e-6,
     'the same optimum from another start');
 
+# With some more points there is no part, and little is left to gain.
+put("$dir/more", join '', get("$dir/points"), map {"$_\n"} 101 .. 110);
+my $more = train('many', 'o', '--points', "$dir/more");
+cmp_ok(abs($more->{objective} / $grown->{objective} - 1), '<', 1e-4,
+    'and it is that of all examples');
+
 # One example of a class in a thousand.
 my $often = 0;
 put("$dir/rare", join '', grep { !/^-/ || $often++ % 1000 == 0 } @rows, @rows);

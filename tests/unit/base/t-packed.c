@@ -37,7 +37,7 @@ static uint64_t chance(void)
     return state >> 20;
 }
 
-/* Decimals as text has them, between 10^-12 and 10^10. */
+/* Decimals as text has them, from 10^-15 to 10^16. */
 static void check_decimals(void)
 {
     int lost = 0;
@@ -48,7 +48,7 @@ static void check_decimals(void)
             most *= 10;
         int number = (int)(chance() % (uint64_t)most);
         snprintf(text, sizeof text, "%s%de%d", chance() % 2 ? "-" : "", number,
-                 (int)(chance() % 19) - 15);
+                 (int)(chance() % 25) - 15);
         if (returns(strtod(text, NULL)) != 1 && lost++ == 0)
             printf("# %s does not come back\n", text);
     }

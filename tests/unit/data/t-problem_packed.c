@@ -43,6 +43,19 @@ static bool equal_lines(const struct klr_problem *packed,
     return equal;
 }
 
+/* The hash of arrays, all of each at once. */
+static uint64_t hash_of(const struct klr_problem *plain)
+{
+    size_t n = plain->n, entries = plain->start[n];
+    uint64_t hash = klr_hash(0, plain->label, n * sizeof *plain->label);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t end = plain->start[i + 1];
+        hash = klr_hash(hash, &end, sizeof end);
+    }
+    hash = klr_hash(hash, plain->index, entries * sizeof *plain->index);
+    return klr_hash(hash, plain->value, entries * sizeof *plain->value);
+}
+
 static void check(const char *what, const char *text, bool packs)
 {
     struct klr_problem plain, packed;
@@ -55,7 +68,8 @@ static void check(const char *what, const char *text, bool packs)
        packs ? "%s: packed" : "%s: not packed", what);
     ok(equal_features(&packed, &plain), "... the same features");
     ok(equal_lines(&packed, &plain), "... and lines");
-    ok(packed.hash == plain.hash, "... and hash");
+    ok(packed.hash == plain.hash && plain.hash == hash_of(&plain),
+       "... and hash");
     klr_problem_free(&plain);
     klr_problem_free(&packed);
 }
@@ -73,6 +87,21 @@ static void check_many(const char *what, size_t odd, const char *end,
         exit(99);
     check(what, text, packs);
     free(text);
+}
+
+/* Rows of so many features; as many as fit are packed. */
+static void check_wide(size_t columns)
+{
+    enum { MOST = 2000, ENTRY = 16 };
+    static char text[2 * MOST * ENTRY];
+    char *at = text, what[32];
+    for (int i = 0; i < 2; i++)
+        for (size_t k = 0; k <= columns; k++)
+            at += k == 0 ? sprintf(at, "%d", i)
+                         : sprintf(at, " %zu:%zu%s", k, (k + (size_t)i) % 9,
+                                   k == columns ? "\n" : "");
+    snprintf(what, sizeof what, "%zu columns", columns);
+    check(what, text, columns <= KLR_PACKED_COLUMNS);
 }
 
 /* Made of packed rows: samples, scaled rows, models' features. */
@@ -184,6 +213,8 @@ int main(void)
     check("index 0", "1 0:1 1:1\n0 0:2 1:1\n", false);
     check_many("many rows", SIZE_MAX, "", true);
     check_many("a last row with more", 19999, " 4:1", false);
+    check_wide(KLR_PACKED_COLUMNS);
+    check_wide(KLR_PACKED_COLUMNS + 1);
     check_uses();
     check_models();
     unlink(path);

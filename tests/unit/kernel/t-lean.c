@@ -103,14 +103,15 @@ static bool agree(const struct klr_points *full, const struct klr_points *lean,
 }
 
 static void check(const char *name, const struct set *s,
-                  const struct klr_kernel *kernel, bool packed)
+                  const struct klr_kernel *kernel, const size_t *order,
+                  bool packed)
 {
     struct klr_points *full = NULL, *lean = NULL, *picked = NULL;
     const struct klr_features *x = packed ? &s->dense : &s->plain;
     size_t row[SOME];
     bool right =
-        !klr_points_create(&full, kernel, &s->plain, s->order, NULL, NULL) &&
-        !klr_points_create_lean(&lean, kernel, x, s->order, NULL, NULL);
+        !klr_points_create(&full, kernel, &s->plain, order, NULL, NULL) &&
+        !klr_points_create_lean(&lean, kernel, x, order, NULL, NULL);
     ok(right && lean->lean && !lean->panel, "%s: doubles are given up", name);
     for (int trial = 0; trial < 30 && right; trial++) {
         size_t count = trial % 3 == 0 ? 1 : 1 + chance() % SOME;
@@ -152,7 +153,9 @@ int main(void)
     set_make(&s);
     for (size_t k = 0; k < sizeof kernel / sizeof *kernel; k++)
         for (int packed = 0; packed < 2; packed++)
-            check(klr_kernel_names[kernel[k].type], &s, &kernel[k], packed);
+            check(klr_kernel_names[kernel[k].type], &s, &kernel[k], s.order,
+                  packed);
+    check("rows as they are", &s, &kernel[0], NULL, true);
     check_kept(&s, (struct klr_kernel){KLR_LINEAR, 0, 0, 0}, "linear");
     check_kept(&s, (struct klr_kernel){KLR_RBF, 0, 1e9, 0}, "a huge gamma");
     return done_testing();

@@ -31,11 +31,11 @@
  */
 #define LOCAL static inline __attribute__((always_inline)) TARGET
 #define WIDE  (BYTES / (int)sizeof(REAL))
-#define GROUP (SPAN / WIDE < 4 ? SPAN / WIDE : 4) /* vectors side by side */
-/* Statements for all of them, not loops around them. */
-#define EACH(q) _Pragma("GCC unroll 4") for (int q = 0; q < GROUP; q++)
-/* Vectors of a register block of one row or of ROWS: a multiple of GROUP in
- * all. */
+#define GROUP 4 /* vectors side by side, at most */
+/* Statements for all of those `beside`, not loops around them. */
+#define EACH(q) _Pragma("GCC unroll 4") for (size_t q = 0; q < beside; q++)
+/* Vectors of a register block of one row or of ROWS: in all a multiple of
+ * GROUP, or less than it. */
 #define AT_MOST(most, count) ((count) < (most) ? (count) : (most))
 #define ALONE                AT_MOST(8, SPAN / WIDE)
 #define VECTORS(rows)        ((size_t)((rows) == 1 ? ALONE : 2))
@@ -80,9 +80,10 @@ LOCAL reals NAME(choose)(bits mask, reals a, reals b)
 /* 2^(n + x) for |x| <= 1/2, given n + TO_INTEGER, within 2 units in the last
  * place; 2^0 = 1 exactly, and n = LOWEST gives 0. 2 2^x = 2 + x p(x), where p
  * interpolates 2 (2^x - 1) / x at the Chebyshev points, meets 2^(n-1), whose
- * biased exponent is what the last bits are. GROUP vectors go side by side: one
- * alone would wait for each of its operations. */
-LOCAL void NAME(scaled)(reals x[GROUP], const reals n[GROUP])
+ * biased exponent is what the last bits are. Vectors go side by side: one alone
+ * would wait for each of its operations. */
+LOCAL void NAME(scaled)(const size_t beside, reals x[GROUP],
+                        const reals n[GROUP])
 {
     reals scale[GROUP], p[GROUP];
     EACH(q) scale[q] = (reals)((bits)n[q] << POINT);
@@ -94,13 +95,13 @@ LOCAL void NAME(scaled)(reals x[GROUP], const reals n[GROUP])
 }
 
 /* 2^x for x <= 0; 0 half a power above the lowest. */
-LOCAL void NAME(powers)(reals x[GROUP])
+LOCAL void NAME(powers)(const size_t beside, reals x[GROUP])
 {
     reals n[GROUP];
     EACH(q) x[q] = MOST(x[q], NAME(all)(LOWEST));
     EACH(q) n[q] = x[q] + TO_INTEGER;
     EACH(q) x[q] -= n[q] - TO_INTEGER;
-    NAME(scaled)(x, n);
+    NAME(scaled)(beside, x, n);
 }
 
 /* tanh within 2 units in the last place: x + x^3 q(x^2) up to 0.65, with q from
@@ -120,7 +121,7 @@ LOCAL reals NAME(tanh)(reals x, reals e)
 
 #ifdef LOGS
 /* e^x for x <= 0: x = n log 2 + r, the first part of log 2 times n exact. */
-LOCAL void NAME(exponentials)(reals x[GROUP])
+LOCAL void NAME(exponentials)(const size_t beside, reals x[GROUP])
 {
     const REAL log2 = 0x1.62e42fefa2p-1, rest = 0x1.9ef35793c7673p-41;
     const REAL per_log2 = 0x1.71547652b82fep+0;
@@ -129,7 +130,7 @@ LOCAL void NAME(exponentials)(reals x[GROUP])
     EACH(q) n[q] = x[q] * per_log2 + TO_INTEGER;
     EACH(q) whole[q] = n[q] - TO_INTEGER;
     EACH(q) x[q] = ((x[q] - whole[q] * log2) - whole[q] * rest) * per_log2;
-    NAME(scaled)(x, n);
+    NAME(scaled)(beside, x, n);
 }
 
 /* log(1 + e) for 0 <= e <= 1 is 2 artanh s = 2 s + s^3 q(s^2) for s = e / (2 +
@@ -147,10 +148,11 @@ LOCAL reals NAME(log_above)(reals e)
 static TARGET void NAME(logistic)(const REAL *z, REAL *p, REAL *rest,
                                   REAL *loss)
 {
-    for (size_t i = 0; i < SPAN; i += GROUP * WIDE) {
+    const size_t beside = GROUP;
+    for (size_t i = 0; i < SPAN; i += beside * WIDE) {
         reals e[GROUP];
         EACH(q) e[q] = -NAME(abs)(((const reals *)(z + i))[q]);
-        NAME(exponentials)(e);
+        NAME(exponentials)(beside, e);
         EACH(q)
         {
             reals x = ((const reals *)(z + i))[q];
@@ -308,17 +310,18 @@ LOCAL reals NAME(distance)(enum term term, reals u, reals v, reals sum)
     return MOST((reals){0}, (u - sum) + (v - sum));
 }
 
-/* GROUP vectors of sums become the kernel, of examples of sizes u and v. */
-LOCAL void NAME(group)(const struct formula *f, enum term term,
+/* Vectors of sums become the kernel, of examples of sizes u and v. */
+LOCAL void NAME(group)(const struct formula *f, const enum klr_kernel_type type,
+                       const enum term term, const size_t beside,
                        const reals u[GROUP], const reals v[GROUP],
                        reals sum[GROUP])
 {
     reals gamma = NAME(all)((REAL)f->gamma);
     reals coef0 = NAME(all)((REAL)f->coef0), e[GROUP];
-    switch (f->type) {
+    switch (type) {
     case KLR_RBF:
         EACH(q) sum[q] = gamma * NAME(distance)(term, u[q], v[q], sum[q]);
-        NAME(powers)(sum);
+        NAME(powers)(beside, sum);
         break;
     case KLR_LINEAR:
         EACH(q) sum[q] *= gamma;
@@ -326,7 +329,7 @@ LOCAL void NAME(group)(const struct formula *f, enum term term,
     case KLR_SIGMOID:
         EACH(q) sum[q] = FMA(gamma, sum[q], coef0);
         EACH(q) e[q] = (REAL)TANH_RATE * NAME(abs)(sum[q]);
-        NAME(powers)(e);
+        NAME(powers)(beside, e);
         EACH(q) sum[q] = NAME(tanh)(sum[q], e[q]);
         break;
     default:
@@ -335,56 +338,85 @@ LOCAL void NAME(group)(const struct formula *f, enum term term,
     }
 }
 
-/* out (rows of `t`) = the kernel of `rows` left rows from the first on and
- * `span` columns, of sums (rows, span); rows * span is a multiple of GROUP *
- * WIDE. Rows that stand in for missing ones are computed as the last one, and
- * they and columns that are not asked for end in place of their sums. What the
- * loop asks of `t` it has at hand: for all that the compiler knows, vectors
- * might be stored there. */
-LOCAL void NAME(values)(const struct tile *t, size_t first, const size_t rows,
-                        size_t begin, const size_t span, REAL *sums)
+/* Copies what the tile asks for of `rows` left rows and `span` columns. */
+LOCAL void NAME(values_copy)(const struct tile *t, size_t first, size_t rows,
+                             size_t begin, size_t span, const REAL *sums)
 {
+    REAL *out = (REAL *)t->out + first * t->stride;
+    size_t from = begin < t->begin ? t->begin : begin;
+    size_t to = begin + span < t->end ? begin + span : t->end;
+    for (size_t r = 0; r < rows && from < to; r++)
+        memcpy(out + r * t->stride + (from - t->begin),
+               sums + r * span + (from - begin), (to - from) * sizeof *sums);
+}
+
+/* out (rows of `t`) = the kernel of `rows` left rows from the first on and
+ * `vectors` vectors of columns, of sums (rows, vectors). Rows that stand in for
+ * missing ones are computed as the last one, and they and columns that are not
+ * asked for end in place of their sums. What the loop asks of `t` it has at
+ * hand: for all that the compiler knows, vectors might be stored there. */
+LOCAL void NAME(values_of)(const enum klr_kernel_type type,
+                           const enum term term, const struct tile *t,
+                           size_t first, const size_t rows, size_t begin,
+                           const size_t vectors, REAL *sums)
+{
+    const size_t span = vectors * WIDE;
+    const size_t beside = rows * vectors < GROUP ? rows * vectors : GROUP;
+    const size_t down = vectors < beside ? beside / vectors : 1;
     const struct formula formula = t->formula;
-    const enum term term = STORE(t->b).term;
     const REAL *left = STORE(t->a).size, *right = STORE(t->b).size + begin;
     const size_t *row = t->row + first;
     const size_t last = t->count - 1 - first, stride = t->stride;
-    const size_t offset = begin - t->begin;
     const bool inside = begin >= t->begin && begin + span <= t->end;
-    REAL *out = (REAL *)t->out + first * stride;
-    for (size_t at = 0; at < rows * span; at += GROUP * WIDE) {
-        reals u[GROUP], v[GROUP], sum[GROUP];
-        EACH(q)
-        {
-            size_t to = at + (size_t)q * WIDE, r = to / span;
-            u[q] = NAME(all)(left[row[r < last ? r : last]]);
-            v[q] = *(const reals *)(right + to % span);
-            sum[q] = *(const reals *)(sums + to);
+    REAL *out =
+        (REAL *)t->out + first * stride + (inside ? begin - t->begin : 0);
+    reals size[SPAN / WIDE];
+    for (size_t c = 0; c < vectors; c++)
+        size[c] = *(const reals *)(right + c * WIDE);
+    for (size_t r = 0; r < rows; r += down)
+        for (size_t c = 0; c < vectors; c += beside) {
+            reals u[GROUP], v[GROUP], sum[GROUP];
+            REAL *from = sums + r * span + c * WIDE;
+            EACH(q)
+            {
+                size_t i = r + q / vectors;
+                u[q] = NAME(all)(left[row[i < last ? i : last]]);
+                v[q] = size[c + q % vectors];
+                sum[q] = ((const reals *)from)[q];
+            }
+            NAME(group)(&formula, type, term, beside, u, v, sum);
+            EACH(q)
+            {
+                size_t i = r + q / vectors;
+                REAL *to = inside && i <= last ? out + i * stride + c * WIDE
+                                               : sums + i * span + c * WIDE;
+                ((reals *)to)[q % vectors] = sum[q];
+            }
         }
-        NAME(group)(&formula, term, u, v, sum);
-        EACH(q)
-        {
-            size_t to = at + (size_t)q * WIDE, r = to / span;
-            REAL *place = inside && r <= last
-                              ? out + r * stride + offset + to % span
-                              : sums + to;
-            *(reals *)place = sum[q];
-        }
-    }
-    if (inside)
-        return;
-    size_t from = begin < t->begin ? t->begin : begin;
-    size_t to = begin + span < t->end ? begin + span : t->end;
-    for (size_t r = 0; r < rows && r <= last && from < to; r++)
-        memcpy(out + r * stride + (from - t->begin),
-               sums + r * span + (from - begin), (to - from) * sizeof *sums);
+    if (!inside)
+        NAME(values_copy)
+    (t, first, last + 1 < rows ? last + 1 : rows, begin, span, sums);
+}
+
+/* The kernel that is used most has loops of its own. */
+LOCAL void NAME(values)(const struct tile *t, size_t first, const size_t rows,
+                        size_t begin, const size_t vectors, REAL *sums)
+{
+    const enum klr_kernel_type type = t->formula.type;
+    const enum term term = STORE(t->b).term;
+    if (type == KLR_RBF && term == PRODUCT)
+        NAME(values_of)(KLR_RBF, PRODUCT, t, first, rows, begin, vectors, sums);
+    else if (type == KLR_RBF && term != OVERLAP) /* of differences */
+        NAME(values_of)(KLR_RBF, SQUARE, t, first, rows, begin, vectors, sums);
+    else
+        NAME(values_of)(type, term, t, first, rows, begin, vectors, sums);
 }
 
 /* Kernel values of one row and SPAN columns from their sums. */
 static __attribute__((noinline)) TARGET void
 NAME(row_values)(const struct tile *t, size_t row, size_t begin, void *sums)
 {
-    NAME(values)(t, row, 1, begin, SPAN, sums);
+    NAME(values)(t, row, 1, begin, SPAN / WIDE, sums);
 }
 
 /* ---- dense ---- */
@@ -451,7 +483,7 @@ LOCAL void NAME(sweep)(const struct tile *t, size_t first, size_t end,
             if (rows == 1 && span == SPAN)
                 NAME(row_values)(t, i, j, sums);
             else
-                NAME(values)(t, i, rows, j, span, sums);
+                NAME(values)(t, i, rows, j, vectors, sums);
         }
     }
 }

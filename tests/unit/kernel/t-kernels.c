@@ -27,15 +27,15 @@ static void test_power(void)
         enum { LANES_ = bytes / (int)sizeof(real), MOST_ = SPAN / LANES_ };    \
         enum { GROUP_ = MOST_ < 4 ? MOST_ : 4 };                               \
         for (size_t at = 0; at < SPAN; at += LANES_ * GROUP_) {                \
-            reals_##real##_##suffix a[GROUP_], b[GROUP_], e[GROUP_];           \
+            reals_##real##_##suffix a[4], b[4], e[4];                          \
             for (int q = 0; q < GROUP_; q++)                                   \
                 for (int c = 0; c < LANES_; c++)                               \
                     a[q][c] = b[q][c] =                                        \
                         (real)x[at + (size_t)(q * LANES_ + c)];                \
             for (int q = 0; q < GROUP_; q++)                                   \
                 e[q] = (real)TANH_RATE * abs_##real##_##suffix(b[q]);          \
-            powers_##real##_##suffix(a);                                       \
-            powers_##real##_##suffix(e);                                       \
+            powers_##real##_##suffix(GROUP_, a);                               \
+            powers_##real##_##suffix(GROUP_, e);                               \
             for (int q = 0; q < GROUP_; q++)                                   \
                 b[q] = tanh_##real##_##suffix(b[q], e[q]);                     \
             for (int q = 0; q < GROUP_; q++)                                   \

@@ -25,6 +25,9 @@ enum {
     PRECOND_GROUP = 1 << 15 /* of so many entries, at least */
 };
 
+/* Diagonal elements of S K S that are less may change by any factor. */
+static const double precond_light = 1e-2;
+
 static size_t precond_rank(size_t n, double megabytes)
 {
     double rank = megabytes * 1048576 / (sizeof(float) * (double)n);
@@ -458,7 +461,7 @@ static bool precond_adapt(struct precond *m, const double *s)
     m->stale = m->built;
     for (size_t i = 0; i < m->n && m->built; i++) {
         double old = m->root[i] * m->root[i], now = s[i] * s[i];
-        bool matters = fmax(old, now) * m->diagonal[i] > precond_least;
+        bool matters = fmax(old, now) * m->diagonal[i] > precond_light;
         m->scale[i] = matters ? m->root[i] / s[i] : 1;
         low = matters ? fmin(low, now / old) : low;
         high = matters ? fmax(high, now / old) : high;

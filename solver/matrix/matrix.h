@@ -87,8 +87,9 @@ struct precond {
     const struct klr_dense *dense; /* products for this processor */
 };
 
-/* Diagonal elements of S K S that are less do not matter beside the 1 of I. */
-static const double precond_least = 1e-2;
+/* Diagonal elements of S K S - L L' that are less do not matter beside the 1 of
+ * I, though a thousand examples may have them in common. */
+static const double precond_least = 3e-4;
 
 /* The largest rank that an L of 32 MB may have; of up to 64 MB, where that is
  * soon built. */

@@ -250,6 +250,18 @@ static double plan_accuracy(struct newton_plan *plan, double gap, double target,
     return plan->from_subset ? 0.3 * accuracy : accuracy;
 }
 
+/* What r'z of conjugate gradients may be at any accuracy: half of it bounds
+ * what the residual adds to P, which may be a part of target * P. Not far from
+ * the optimum, where this is not what the next gap comes from, nor once steps
+ * have turned out to need more accuracy than at first. */
+static double plan_enough(const struct newton_plan *plan, double gap,
+                          double target, double primal)
+{
+    const double part = 0.4, near = 1e-3;
+    bool last = fabs(gap) < near && plan->accuracy >= 0.1;
+    return last ? 2 * part * target * fabs(primal) : 0;
+}
+
 /* True if the weights are to be those of newton_functions.majorise: where the
  * gap is 1 or more, as after D = 0, while it is halved each time, and again
  * after a step without them that had to be cut short. */
@@ -271,6 +283,7 @@ static void newton_plan(struct newton *nt, int step)
     if (d->steps > NEWTON_LONG || (late && slow))
         direction_raise(d);
     d->accuracy = plan_accuracy(plan, gap, nt->progress.target, late);
+    d->enough = plan_enough(plan, gap, nt->progress.target, nt->primal);
     plan->majorised = nt->functions->majorise && plan_majorises(plan, gap);
     plan->from_subset = false;
     plan->before = gap;

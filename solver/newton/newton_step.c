@@ -291,16 +291,23 @@ static bool direction_descends(const struct direction *d, double rz)
     return d->partial || rz < -0.05 * direction_slope(d);
 }
 
+/* True if the residual is small enough: as small as was asked for, or so small
+ * that what is left cannot matter. */
+static bool direction_arrived(const struct direction *d, double rz, double goal)
+{
+    const double tiny = 1e-8;
+    if (d->steps > 0 && rz <= d->enough)
+        return true;
+    return rz <= goal && (direction_descends(d, rz) || rz <= tiny * goal);
+}
+
 /* On the rows kept; rz is r'z or, for functions, about <r, z>. */
 static void direction_descend(struct direction *d)
 {
-    const double tiny = 1e-8;
     double rz = d->functions ? coupled_start(d) : direction_start(d);
     double goal = d->accuracy * d->accuracy * rz;
     for (d->steps = 0; d->steps < DIRECTION_STEPS; d->steps++) {
-        if (rz <= goal && (direction_descends(d, rz) || rz <= tiny * goal))
-            break;
-        if (!direction_goes_on(d))
+        if (direction_arrived(d, rz, goal) || !direction_goes_on(d))
             break;
         if (!(d->functions ? coupled_step(d, &rz) : direction_step(d, &rz))) {
             d->indefinite = !clock_stopped(d->problem->clock) && rz > goal;

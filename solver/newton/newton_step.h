@@ -46,7 +46,8 @@ static double coupled_flops(const struct coupled *m);
 struct direction {
     const struct binary_problem *problem;
     size_t n, columns, size; /* size: n * columns */
-    double accuracy;         /* fall of the residual of conjugate gradients */
+    double accuracy;         /* fall of the residual of conjugate gradients, */
+    double enough;           /* or r'z that it need not fall below */
     enum klr_precision precision; /* of their products */
     bool indefinite;        /* a direction of negative curvature was met */
     struct precond precond; /* of one column */
@@ -73,8 +74,8 @@ struct direction {
     double *r, *z, *p, *kp, *t, *packed; /* (n, columns) */
 };
 
-/* The arena's. The caller has zeroed *d and keeps accuracy, precision,
- * progress, gap and solver. */
+/* The arena's. The caller has zeroed *d and keeps accuracy, enough,
+ * precision, progress, gap and solver. */
 static int direction_create(struct direction *d,
                             const struct binary_problem *problem,
                             size_t columns, const double *cost,

@@ -182,6 +182,37 @@ static void test_definition(void)
     built_free(&b);
 }
 
+/* A smooth kernel, whose residuals soon are small beside 1, but of one sign for
+ * all: what is left in the direction of a few vectors is next to nothing, too.
+ */
+static void test_smooth(void)
+{
+    enum { N = 1500 };
+    struct klr_features features = examples(N, N);
+    for (size_t i = 0; i < N * FEATURES; i++)
+        value[i] *= 0.3;
+    struct built b;
+    for (size_t i = 0; i < N; i++)
+        root[i] = 0.5;
+    built_create(&b, &features, 0, NULL);
+    static float row[N];
+    double most = 0, sum = 0;
+    for (size_t i = 0; i < N; i++)
+        most = fmax(most, b.m.residual[i]);
+    for (size_t i = 0; i < N; i++) { /* 1'(S K S - L L')1 / n */
+        operator_rows(&b.op, &i, 1, b.problem.set, KLR_FLOAT, row, 0);
+        for (size_t j = 0; j < N; j++) {
+            sum += root[i] * root[j] * (double)row[j] / N;
+            for (size_t k = 0; k < b.m.rank; k++)
+                sum -= (double)b.m.l[i * b.m.stride + k] *
+                       (double)b.m.l[j * b.m.stride + k] / N;
+        }
+    }
+    ok(b.m.rank < b.m.limit && most < 1e-3 && fabs(sum) < 0.03,
+       "rank %zu leaves %g, %g along (1, .., 1)", b.m.rank, most, sum);
+    built_free(&b);
+}
+
 /* With large weights floats are too coarse beside the diagonal, too. */
 static void test_large(void)
 {
@@ -417,6 +448,7 @@ static void test_memory(void)
 int main(void)
 {
     test_definition();
+    test_smooth();
     test_large();
     test_kept();
     test_rescaled();

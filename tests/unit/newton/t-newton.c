@@ -199,11 +199,16 @@ static void test_plan(struct newton *nt)
     plan(nt, 3e-6, 1);
     ok(*accuracy > nt->plan.accuracy && *accuracy * *accuracy * 3e-6 < 1e-6,
        "what may be the last step is left at %.2g", *accuracy);
+    double enough = nt->direction.enough / 2;
+    ok(enough > 0.1e-6 * nt->primal && enough < 0.5e-6 * nt->primal,
+       "or at a residual that adds %.2g to the gap", enough / nt->primal);
     plan(nt, 1e-3, 1);
-    ok(*accuracy == nt->plan.accuracy && nt->plan.accuracy == 0.1,
+    ok(*accuracy == nt->plan.accuracy && nt->plan.accuracy == 0.1 &&
+           nt->direction.enough == 0,
        "another is not");
     plan(nt, 3e-6, 1e-5);
-    ok(*accuracy == nt->plan.accuracy && nt->plan.accuracy < 0.1,
+    ok(*accuracy == nt->plan.accuracy && nt->plan.accuracy < 0.1 &&
+           nt->direction.enough == 0,
        "after one that gained little, more is asked for");
 }
 

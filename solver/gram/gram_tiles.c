@@ -118,11 +118,13 @@ static int tiles_work_create(struct gram_tiles *tiles, size_t threads,
 
 /* The cost of new memory is not known, nor the number of products to come. A
  * tile is kept once computing it has cost as much as the memory; this costs at
- * most twice the best choice. */
+ * most twice the best choice. As a rule five products come at least: where they
+ * cost more than the memory, a tile is kept at once. */
 static unsigned tiles_patience(const struct klr_points *points)
 {
-    const double most = 8;
-    return (unsigned)fmin(klr_points_price(points), most);
+    const double least = 5, most = 8;
+    double price = klr_points_price(points);
+    return price < least ? 0 : (unsigned)fmin(price, most);
 }
 
 static int tiles_create(struct gram_tiles *tiles,

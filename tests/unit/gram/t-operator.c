@@ -424,6 +424,36 @@ static void test_patience(const struct klr_kernel *kernel,
     }
 }
 
+/* Of many features tiles are kept at once, of few ones never soon. */
+static void test_price(void)
+{
+    enum { ROWS = 40, MANY = 200 };
+    static double value[ROWS * MANY];
+    static size_t start[ROWS + 1];
+    static int index[ROWS * MANY];
+    const struct klr_kernel kernel = {.type = KLR_RBF, .gamma = 1e-3};
+    unsigned patience[2];
+    for (int many = 0; many < 2; many++) {
+        struct klr_operator op;
+        size_t width = many ? MANY : 5;
+        for (size_t i = 0; i < ROWS * width; i++) {
+            value[i] = 1 + (double)(i * i % 97) / 97;
+            index[i] = (int)(i % width) + 1;
+        }
+        for (size_t i = 0; i <= ROWS; i++)
+            start[i] = i * width;
+        struct klr_features x = {ROWS, MANY, start, index, value, NULL};
+        if (operator_create(&op, &kernel, &x, NULL, NULL, 0, NULL))
+            printf("Bail out! no memory\n");
+        patience[many] = op.tiles.patience;
+        operator_free(&op);
+    }
+    ok(patience[0] > 4 && patience[1] == 0,
+       "of few features a tile is computed %u times before it is kept, of many "
+       "%u",
+       patience[0], patience[1]);
+}
+
 /* After a fill the entries to be kept are there, and no others were
  * computed. */
 static void test_fill(const struct klr_kernel *kernel,
@@ -662,6 +692,7 @@ int main(void)
         klr_pool_create(&pool[t], t + 1, NULL);
     test_after();
     test_wait();
+    test_price();
     test_kernel(KLR_RBF, false, false);
     test_kernel(KLR_RBF, false, true);
     test_kernel(KLR_LINEAR, false, false);

@@ -283,6 +283,12 @@ static void subspace_start(struct subspace *s, double c)
     s->progress.iterations = 0;
 }
 
+/* A box gives losses tails that fall below 0. */
+static double subspace_least(const struct subspace *s)
+{
+    return s->loss.box == 0 ? 0 : -INFINITY;
+}
+
 /* beta = R^-1 w on the points, and rho, of column c. */
 static void finish_column(struct subspace *s, size_t c, enum klr_status status,
                           struct solution *solution)
@@ -307,12 +313,12 @@ static void subspace_finish(struct subspace *s, enum klr_status status,
 {
     const struct binary_problem *problem = s->problem;
     struct solution *first = &solution[0][t];
-    double error = 0;
+    double error = 0, size = fabs(s->objective);
     struct certificate certificate = {.primal = s->objective,
-                                      .gap = s->gap * s->objective,
-                                      .target =
-                                          problem->params->eps * s->objective,
+                                      .gap = s->gap * size,
+                                      .target = problem->params->eps * size,
                                       .constant = INFINITY,
+                                      .least = subspace_least(s),
                                       .asked = true};
     for (size_t c = 0; c < s->columns; c++) {
         finish_column(s, c, status, &solution[c][t]);
@@ -390,6 +396,21 @@ static int subspace_path(struct subspace *s, size_t q,
     return code;
 }
 
+/* The box must leave each problem a point of its dual. */
+static int subspace_check(const struct binary_problem *problems,
+                          size_t machines, struct klr_error *err)
+{
+    const struct klr_params *params = problems->params;
+    int code = 0;
+    for (size_t q = 0; q < machines && !code; q++)
+        for (size_t t = 0; t < params->cost.count && !code; t++) {
+            double c = params->cost.value[t];
+            struct loss loss = loss_of(params, c);
+            code = problem_check_box(&problems[q], &loss, c, err);
+        }
+    return code;
+}
+
 /* The points, at the middle C. */
 static int subspace_begin(struct subspace *s,
                           const struct binary_problem *problems,
@@ -398,6 +419,8 @@ static int subspace_begin(struct subspace *s,
 {
     const struct klr_reals *cost = &problems->params->cost;
     int code = subspace_create(s, problems, machines, columns, err);
+    if (!code)
+        code = subspace_check(problems, machines, err);
     s->progress.phase = "points";
     if (!code)
         code = subspace_choose(s, cost->value[cost->count / 2], err);

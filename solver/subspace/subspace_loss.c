@@ -82,14 +82,17 @@ static double two_follow(const struct subspace *s, double t, double *dual)
     double step = t;
     for (size_t i = 0; i < s->n; i++) {
         double change = fit->y[i] * dual[i], alpha = fit->y[i] * fit->g[i];
-        if (alpha - step * change < 0)
-            step = alpha / change;
-        else if (alpha - step * change > fit->cost[i])
-            step = (alpha - fit->cost[i]) / change;
+        double least = loss_least(&s->loss, fit->cost[i]);
+        double most = fit->cost[i] - least;
+        if (alpha - step * change < least)
+            step = (alpha - least) / change;
+        else if (alpha - step * change > most)
+            step = (alpha - most) / change;
     }
     for (size_t i = 0; i < s->n; i++) {
+        double least = loss_least(&s->loss, fit->cost[i]);
         double alpha = fit->y[i] * (fit->g[i] - step * dual[i]);
-        dual[i] = fit->y[i] * fmin(fmax(alpha, 0), fit->cost[i]);
+        dual[i] = fit->y[i] * fmin(fmax(alpha, least), fit->cost[i] - least);
     }
     return step;
 }
@@ -107,22 +110,28 @@ static double two_excess(const struct subspace *s)
     return excess + fabs(*fit->rho * sum);
 }
 
-static double two_conjugate(const struct subspace *s, double t, double *slope)
+static double two_conjugate(const struct subspace *s, const double *base,
+                            double t, double *slope)
 {
     double sum = 0;
     *slope = 0;
     for (size_t i = 0; i < s->n; i++) {
-        double alpha = fabs(s->dual[i]), cost = s->all.cost[i];
-        sum += conjugate_value(&s->loss, t * alpha, cost);
-        if (alpha > 0 && t * alpha < cost)
-            *slope -= alpha * conjugate_slope(&s->loss, t * alpha, cost);
+        double cost = s->all.cost[i];
+        double from = cost > 0 ? base[s->all.y[i] > 0] : 0;
+        double change = fabs(s->dual[i]) - from, alpha = from + t * change;
+        sum += conjugate_value(&s->loss, alpha, cost);
+        if (alpha > 0 && alpha < cost)
+            *slope -= change * conjugate_slope(&s->loss, alpha, cost);
     }
     return sum;
 }
 
+/* By the log-odds that the loss estimates, log sigma(lambda + f) - log
+ * sigma(lambda - f): f itself where lambda is 0. */
 static double two_loss_of(const struct subspace *s, size_t i)
 {
-    return softplus(-s->all.y[i] * (s->all.u[i] - *s->all.rho));
+    double z = s->all.y[i] * (s->all.u[i] - *s->all.rho), l = s->loss.shift;
+    return softplus(softplus(-l - z) - softplus(z - l));
 }
 
 static void two_rounding(const struct subspace *s, double error,

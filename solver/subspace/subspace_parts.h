@@ -120,9 +120,12 @@ struct subspace_functions {
     /* How far the losses at all examples are above the dual's, with |rho' sum
      * dual|. */
     double (*excess)(const struct subspace *);
-    /* Minus the part without K of D(t dual), and, of D, its slope along t. */
-    double (*conjugate)(const struct subspace *, double t, double *slope);
-    /* The loss of example i over C_i. */
+    /* Minus the part without K of D at alpha = base + t (that of dual - base),
+     * and, of D, its slope along t. base (2) is one value for each class, 0 of
+     * a softmax. */
+    double (*conjugate)(const struct subspace *, const double *base, double t,
+                        double *slope);
+    /* The log loss of example i. */
     double (*loss_of)(const struct subspace *, size_t i);
     /* Rounding of decision values by `error`: see certificate.c. */
     void (*rounding)(const struct subspace *, double error,

@@ -392,7 +392,7 @@ static bool subspace_fit_sample(struct subspace *s, double eps)
             return false;
         double fall = -0.5 * dot(length, s->slope, s->x);
         double objective = 0.5 * dot(length, s->w, s->w) + fit->losses;
-        if (fall <= eps * objective)
+        if (fall <= eps * fabs(objective))
             break;
         subspace_search(s, fit, s->du);
     }

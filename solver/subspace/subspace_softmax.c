@@ -197,10 +197,11 @@ static double softmax_excess(const struct subspace *s)
     return excess;
 }
 
-static double softmax_conjugate(const struct subspace *s, double t,
-                                double *slope)
+static double softmax_conjugate(const struct subspace *s, const double *base,
+                                double t, double *slope)
 {
     const struct fit *fit = &s->all;
+    (void)base;
     double *p = fit->softmax.step, sum = 0;
     size_t k = s->columns;
     *slope = 0;

@@ -5,6 +5,9 @@
  *
  *   minimise over w (m) and rho  P = 1/2 w'w + sum_i C_i log(1 + e^(-y_i f_i)),
  *   f = B w - rho;   beta = R^-1 w on the points, 0 elsewhere.
+ *
+ * With the loss of sklr in its place, whose curve is 0 where the box cuts alpha
+ * off, all is the same but for the bounds of alpha: see loss.c.
  */
 #ifndef KLR_SOLVER_SUBSPACE_PARTS_H
 #define KLR_SOLVER_SUBSPACE_PARTS_H

@@ -251,7 +251,8 @@ static int params_check_loo(const struct klr_params *params,
     if (system->leave_out == LEAVE_OUT_NONE)
         return klr_fail(err, KLR_E_USAGE,
                         "option --loo: only klr with the regularizer kernel, "
-                        "by newton, smo or smo1, has a closed form");
+                        "by newton, smo or smo1, and sklr on a basis have a "
+                        "closed form");
     if (params->multiclass == KLR_SOFTMAX)
         return klr_fail(err, KLR_E_USAGE,
                         "option --loo: a softmax has no closed form; ovo, ova "

@@ -146,7 +146,7 @@ for my $case (
     [ 'it takes the place of folds (-v)', '-v 5' ],
     [ 'it takes the place of folds (-v)', '--folds-file each' ],
     (map { [ 'only klr with the regularizer kernel, by newton, smo or smo1,'
-                . ' has a closed form', $_ ] } '-s svm', '-s sklr', '-s kfd',
+                . ' and sklr on a basis have a closed form', $_ ] } '-s svm', '-s sklr', '-s kfd',
         '-s lhalf', '-a trirls', '--regularizer coef'),
     [ 'a softmax has no closed form; ovo, ova and ddag have one',
         '--multiclass softmax' ],

@@ -68,8 +68,8 @@ static long double judge_alpha(const struct judge *j, long double z, size_t i)
 }
 
 /* The logistic loss, or where the box ends that the line of its slope there:
- * max over alpha of alpha (shift - z) - C G(alpha / C), G(d) = d log d + (1 - d)
- * log(1 - d). */
+ * max over alpha of alpha (shift - z) - C G(alpha / C), G(d) = d log d +
+ * (1 - d) log(1 - d). */
 static long double judge_loss(const struct judge *j, long double z, size_t i)
 {
     long double cost = j->cost[i], alpha = judge_alpha(j, z, i),

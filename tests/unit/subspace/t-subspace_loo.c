@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Leave-one-out on a basis: against weighted least squares that are solved anew
- * without each example, from the definition alone; against trainings without
- * each; against that of all kernels; and where it is ended.
+ * Leave-one-out on a basis, of klr and sklr: against weighted least squares that
+ * are solved anew without each example, from the definition alone; against
+ * trainings without each; against that of all kernels; and where it is ended.
  */
 #define SOLVER_FLOOR 6
 #include "solver.c"
@@ -28,14 +28,14 @@ static struct klr_params loo_params(double cost, long long points)
 
 /* ---- the definition ---- */
 
-/* A machine: its examples, the slope and the curvature of their losses as
- * weighted squares, and its points. */
+/* A machine: its examples, their losses as weighted squares, of the curvature w
+ * and the slope w f - wz, and its points. */
 struct machine {
     const struct sample *s;
     struct klr_kernel kernel;
     bool bias;
     size_t n, row[N], m, point[N];
-    double w[N], z[N];
+    double w[N], wz[N];
 };
 
 static double entry(const struct machine *m, size_t i, size_t j)
@@ -44,8 +44,8 @@ static double entry(const struct machine *m, size_t i, size_t j)
                      m->s->value + j * FEATURES);
 }
 
-/* Minimise beta'K beta / 2 + sum_i W_i (f_i - z_i)^2 / 2 without the row `out`
- * as an example and as a point; returns the answer for it. */
+/* Minimise beta'K beta / 2 + sum_i W_i f_i^2 / 2 - (W z)_i f_i without the row
+ * `out` as an example and as a point; returns the answer for it. */
 static double least_squares(const struct machine *m, size_t out)
 {
     static long double a[WIDE * WIDE];
@@ -64,7 +64,7 @@ static double least_squares(const struct machine *m, size_t out)
             a[e / size * wide + e % size] +=
                 m->w[i] * row[e / size] * row[e % size];
         for (size_t k = 0; k < size && m->row[i] != out; k++)
-            a[k * wide + size] += m->w[i] * row[k] * m->z[i];
+            a[k * wide + size] += row[k] * m->wz[i];
     }
     for (size_t e = 0; e < count * count; e++)
         a[e / count * wide + e % count] +=
@@ -118,14 +118,20 @@ static void machine_make(struct machine *m, const struct sample *s,
                           .bias = !params->no_bias};
     for (size_t i = 0; i < N; i++) {
         double y = sign_in(model, q, class_of(model, s->label[i]));
-        double value = f[i * model->machines + q], p = 1 / (1 + exp(y * value));
+        bool sparse = params->model == KLR_MODEL_SKLR;
+        double shift = sparse ? params->lambda.value[0] : 0;
+        double box = sparse ? params->box : 0;
+        double value = f[i * model->machines + q];
+        double p = 1 / (1 + exp(y * value - shift));
         double cost = params->cost.value[0] *
                       (params->example_weight ? params->example_weight[i] : 1);
+        double alpha = fmin(fmax(cost * p, box), cost - box);
         if (y == 0)
             continue;
         m->row[m->n] = i;
-        m->w[m->n] = cost * p * (1 - p);
-        m->z[m->n++] = value + y / (1 - p);
+        m->w[m->n] = alpha == cost * p ? cost * p * (1 - p) : 0;
+        m->wz[m->n] = m->w[m->n] * value + y * alpha;
+        m->n++;
     }
     for (size_t i = 0; i < model->n_sv; i++) {
         size_t row = model->sv_row[i], c = class_of(model, s->label[row]);
@@ -207,6 +213,23 @@ static void test_definitions(const struct sample *s)
     test_definition(s, &params, "weights");
 }
 
+/* Of the shifted loss, where it bends and where it is linear. */
+static void test_shifted(const struct sample *s)
+{
+    char name[64];
+    for (double box = 0; box < 0.3; box += 0.1)
+        for (double cost = 1; cost < 200; cost *= 10) {
+            struct klr_params params = loo_params(cost, POINTS);
+            params.model = KLR_MODEL_SKLR;
+            params.link = KLR_LINK_CONSISTENT;
+            params.lambda = klr_reals_of(0.1 * cost);
+            params.box = box * cost;
+            snprintf(name, sizeof name, "sklr, C = %g, box %g", cost,
+                     params.box);
+            test_definition(s, &params, name);
+        }
+}
+
 static void test_classes(struct sample *s)
 {
     struct klr_params params = loo_params(2, POINTS);
@@ -249,9 +272,14 @@ static void test_trainings(const struct sample *s)
         fold[i] = i;
     for (size_t k = 0; k < POINTS; k++)
         points[k] = k * N / POINTS;
-    for (double cost = 0.1; cost < 20; cost *= 10) {
+    for (int turn = 0; turn < 6; turn++) {
+        double cost = 0.1 * pow(10, turn / 2);
         struct klr_params params = loo_params(cost, 0);
         struct klr_validation v, w;
+        if (turn % 2) {
+            params.model = KLR_MODEL_SKLR;
+            params.link = KLR_LINK_CONSISTENT;
+        }
         params.points = points;
         params.n_points = POINTS;
         validate(s, &params, &v);
@@ -261,8 +289,9 @@ static void test_trainings(const struct sample *s)
         validate(s, &params, &w);
         double ratio = v.values->log_loss / w.values->log_loss;
         ok(fabs(ratio - 1) < 0.01,
-           "C = %g: log loss %.6f, of %d trainings %.6f", cost,
-           v.values->log_loss, N, w.values->log_loss);
+           "%s, C = %g: log loss %.6f, of %d trainings %.6f",
+           klr_model_names[params.model], cost, v.values->log_loss, N,
+           w.values->log_loss);
         klr_validation_free(&v);
         klr_validation_free(&w);
     }
@@ -312,6 +341,7 @@ int main(void)
     static struct sample s;
     sample_make(&s, N);
     test_definitions(&s);
+    test_shifted(&s);
     test_all(&s);
     test_trainings(&s);
     test_threads(&s);

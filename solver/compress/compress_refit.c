@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A model trained again on points: these are examples of its training set, found
- * there by their class and their features, which a model keeps to the last bit.
+ * A model trained again on points: these are examples of its training set,
+ * found there by their class and their features, which a model keeps to the
+ * last bit.
  */
 #include "solver/compress/compress.h"
 

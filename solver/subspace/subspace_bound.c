@@ -158,8 +158,8 @@ static double bound_rest(const struct bound *b, double form, double t,
     return near * (2 * t * far + near);
 }
 
-/* P - max D_all, over |P|; *t becomes where it is. Without a box D_all is 0 at t
- * = 0, where it is far from the end of all points. */
+/* P - max D_all, over |P|; *t becomes where it is. Without a box D_all is 0 at
+ * t = 0, where it is far from the end of all points. */
 static double bound_gap(const struct bound *b, double residual, double *t)
 {
     const struct subspace *s = b->s;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Leave-one-out on a basis, of klr and sklr: against weighted least squares that
- * are solved anew without each example, from the definition alone; against
+ * Leave-one-out on a basis, of klr and sklr: against weighted least squares
+ * that are solved anew without each example, from the definition alone; against
  * trainings without each; against that of all kernels; and where it is ended.
  */
 #define SOLVER_FLOOR 6

@@ -268,8 +268,8 @@ enum klr_selection { KLR_SELECTION_OBJECTIVE, KLR_SELECTION_INFEASIBILITY };
 /* The threshold rho of a kfd: midway between the class means, or that of a
  * linear svm trained on the decision values; Mika et al. (2001), section 6. */
 enum klr_threshold { KLR_THRESHOLD_MODEL, KLR_THRESHOLD_SVM };
-/* How klr or sklr on a basis chooses its points, and how it bounds the objective
- * of all examples. */
+/* How klr or sklr on a basis chooses its points, and how it bounds the
+ * objective of all examples. */
 enum { KLR_BASIS_AUTO = -1 };
 enum klr_basis_choice {
     KLR_BASIS_GROW,    /* those that lower the bound to all examples most */

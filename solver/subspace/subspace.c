@@ -74,7 +74,8 @@ static double subspace_bytes(const struct subspace *s, size_t most)
            rows * (m + KLR_BAND) * sizeof(float) +
            (3 + 10 * k) * n * sizeof(double) +
            share_bytes(s->machines, problem->n, most) +
-           (problem->params->loo ? leave_out_bytes(problem, most) : 0);
+           (problem->params->loo ? leave_out_bytes(problem, most, s->columns)
+                                 : 0);
 }
 
 static bool subspace_fits(const struct subspace *s, size_t most)
@@ -371,7 +372,7 @@ static int subspace_at(struct subspace *s, size_t t,
                               &report, err);
     s->progress.phase = "leave-one-out";
     if (!code && solution[0][t].shift)
-        code = subspace_leave_out(s, solution[0][t].shift, err);
+        code = subspace_leave_out(s, t, solution, err);
     s->progress.phase = NULL;
     if (!code)
         subspace_finish(s, gravest(status, s->problem->clock->status), t,

@@ -46,10 +46,16 @@ static void two_gradient(const struct subspace *s, struct fit *fit)
                       .losses;
 }
 
-static void two_weights(const struct fit *fit, size_t c, double *weight)
+static double two_curvature(const struct fit *fit, size_t i, size_t c, size_t d)
 {
     (void)c;
-    memcpy(weight, fit->curve, fit->n * sizeof *weight);
+    (void)d;
+    return fit->curve[i];
+}
+
+static void two_root(const struct fit *fit, size_t i, double *s)
+{
+    *s = sqrt(fit->curve[i]);
 }
 
 static void two_renew(struct subspace *s)
@@ -159,6 +165,6 @@ static double two_constant(struct subspace *s)
 }
 
 static const struct subspace_functions subspace_two_classes = {
-    two_losses,  two_gradient, two_weights, two_renew,
-    two_bend,    two_follow,   two_excess,  two_conjugate,
-    two_loss_of, two_rounding, two_constant};
+    two_losses,    two_gradient, two_curvature, two_root,
+    two_renew,     two_bend,     two_follow,    two_excess,
+    two_conjugate, two_loss_of,  two_rounding,  two_constant};

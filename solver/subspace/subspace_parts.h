@@ -111,8 +111,10 @@ struct subspace_functions {
                      const double *u, double *rho);
     /* g, curve and losses at fit->u and rho. */
     void (*gradient)(const struct subspace *, struct fit *);
-    /* weight (n): the diagonal of W in column c. */
-    void (*weights)(const struct fit *, size_t c, double *weight);
+    /* W of example i, an element and a root of it: S S' = W, (columns,
+     * columns). */
+    double (*curvature)(const struct fit *, size_t i, size_t c, size_t d);
+    void (*root)(const struct fit *, size_t i, double *s);
     /* The curve of the sample becomes that of all examples. */
     void (*renew)(struct subspace *);
     /* t = W (u - 1 mean'), (n, columns); with a bias of sum 0 by the mean. */
@@ -367,12 +369,15 @@ static enum klr_status subspace_newton(struct subspace *s, double eps);
 
 /* ---- leave-one-out: see subspace_loo.c ---- */
 
-/* shift (n) = what leaving out an example changes its decision value by, the
- * points being held; 0 where the clock ends it. h is lost. KLR_E_MEMORY. */
-static int subspace_leave_out(struct subspace *s, double *shift,
+/* The shift of the columns' solutions at the t-th C, what leaving out an example
+ * changes its decision values by, the points being held; 0 where the clock ends
+ * it. KLR_E_MEMORY. */
+static int subspace_leave_out(struct subspace *s, size_t t,
+                              struct solution *const *solution,
                               struct klr_error *err);
-/* The bytes that it allocates. */
-static double leave_out_bytes(const struct binary_problem *problem, size_t m);
+/* The bytes that it allocates, of so many columns. */
+static double leave_out_bytes(const struct binary_problem *problem, size_t m,
+                              size_t columns);
 
 /* ---- all points: see subspace_bound.c ---- */
 

@@ -288,7 +288,8 @@ static bool subspace_precondition(struct subspace *s)
     bool whole = true;
     subspace_start_hessian(s, s->m);
     for (size_t c = 0; c < s->columns && whole; c++) {
-        s->functions->weights(&s->sample, c, s->sample.next);
+        for (size_t i = 0; i < s->sample.n; i++)
+            s->sample.next[i] = s->functions->curvature(&s->sample, i, c, c);
         whole = sample_hessian(s, c);
     }
     s->have_h = whole;

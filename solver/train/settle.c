@@ -253,10 +253,11 @@ static int params_check_loo(const struct klr_params *params,
                         "option --loo: only klr with the regularizer kernel, "
                         "by newton, smo or smo1, and sklr on a basis have a "
                         "closed form");
-    if (params->multiclass == KLR_SOFTMAX)
+    if (params->multiclass == KLR_SOFTMAX &&
+        system->leave_out == LEAVE_OUT_KERNELS)
         return klr_fail(err, KLR_E_USAGE,
-                        "option --loo: a softmax has no closed form; ovo, ova "
-                        "and ddag have one");
+                        "option --loo: a softmax has no closed form but on a "
+                        "basis (--basis); ovo, ova and ddag have one");
     if (!klr_kernel_is_psd(&kernel))
         return klr_fail(err, KLR_E_USAGE,
                         "option --loo: the kernel must be positive "

@@ -70,7 +70,7 @@ static double subspace_bytes(const struct subspace *s, size_t most)
             ? point_sweep_bytes(problem, growth_candidates(most, 0), s->columns)
             : 0;
     return growth + point_sweep_bytes(problem, most, sweep_vectors(s)) +
-           (1 + k) * (double)panels_size(most + 1) * sizeof(double) +
+           (1 + k) * (double)panels_size(most) * sizeof(double) +
            rows * (m + KLR_BAND) * sizeof(float) +
            (3 + 10 * k) * n * sizeof(double) +
            share_bytes(s->machines, problem->n, most) +
@@ -134,7 +134,7 @@ static int room_triangles(struct subspace *s, size_t most,
     s->have_h = false;
     for (size_t c = 0; c < s->columns; c++) {
         klr_free(s->h[c].value);
-        s->h[c].value = klr_alloc(panels_size(most + 1), sizeof *r, err);
+        s->h[c].value = klr_alloc(panels_size(most), sizeof *r, err);
         if (!s->h[c].value)
             return KLR_E_MEMORY;
     }

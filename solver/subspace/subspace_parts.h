@@ -337,11 +337,6 @@ static bool subspace_renew(struct subspace *s);
 static void subspace_whiten(const struct subspace *s, size_t thread,
                             const size_t *row, size_t first, size_t rows,
                             double *x);
-/* h = 0 of that size, at most m + 1, of all columns; then of column c h += A'A
- * for A (rows, size to whole bands). False: the pool's watch ended it. */
-static void subspace_start_hessian(struct subspace *s, size_t size);
-static bool subspace_add_square(struct subspace *s, size_t c, const void *a,
-                                size_t rows, enum klr_precision precision);
 /* z = the inverse of h times x, as w; of several columns less their mean. */
 static void subspace_invert(const struct subspace *s, const double *x,
                             double *z);
@@ -369,9 +364,9 @@ static enum klr_status subspace_newton(struct subspace *s, double eps);
 
 /* ---- leave-one-out: see subspace_loo.c ---- */
 
-/* The shift of the columns' solutions at the t-th C, what leaving out an example
- * changes its decision values by, the points being held; 0 where the clock ends
- * it. KLR_E_MEMORY. */
+/* The shift of the columns' solutions at the t-th C, what leaving out an
+ * example changes its decision values by, the points being held; 0 where the
+ * clock ends it. KLR_E_MEMORY. */
 static int subspace_leave_out(struct subspace *s, size_t t,
                               struct solution *const *solution,
                               struct klr_error *err);

@@ -274,6 +274,12 @@ is(get("$dir/b") =~ s/^options .*\n//mr, get("$dir/a") =~ s/^options .*\n//mr,
     '... as --basis with that number');
 train("$dir/four", 'c', @soft, qw(--basis auto -j 3 -m 1));
 is(get("$dir/c"), get("$dir/a"), '... whatever threads and memory');
+my ($left, $again_left, $folds) = map {
+    run([ 'klr-train', @soft, qw(--basis 60), @$_, "$dir/four", 'l' ],
+        cwd => $dir)->{out} =~ /Log loss = (\S+)/
+} [qw(--loo -j 1)], [qw(--loo -j 3 -m 40)], [qw(-v 10)];
+is($again_left, $left, '... left out: whatever threads and memory');
+cmp_ok(abs($left / $folds - 1), '<', 0.03, '... as by ten folds');
 my $weighted = train("$dir/four", 'w', @soft, qw(--basis 120 -w2 5 --no-bias));
 my $whole = train("$dir/four", 'v', @soft, qw(-w2 5 --no-bias));
 cmp_ok(abs($weighted->{objective} / $whole->{objective} - 1), '<', 0.1,
@@ -371,8 +377,8 @@ refused('option --basis: only klr and sklr by newton have one, not svm by smo',
     qw(-s svm --basis 9));
 refused('option --basis: only klr and sklr by newton have one, not klr by smo',
     qw(-a smo --basis 9));
-refused('option --loo: a softmax has no closed form; ovo, ova and ddag have one',
-    qw(--multiclass softmax --basis 9 --loo));
+refused('option --loo: a softmax has no closed form but on a basis \(--basis\); '
+        . 'ovo, ova and ddag have one', qw(--multiclass softmax --loo));
 refused('option -a: smo does not train a softmax; solvers that do: newton',
     qw(--multiclass softmax --basis 9 -a smo));
 refused('option --basis: only klr and sklr by newton have one, not ivm by greedy',

@@ -15,8 +15,8 @@
  *   shift_i = -L H g_i
  *
  * An example that is a point takes its kernel with it: with C_k = I (x) (R^-T
- * e_k, 0) the coefficients of point k are beta_k = C_k'(w, -rho), which the step
- * has to make 0. For Q = A_i'F^-1 C_k and R_k = C_k'F^-1 C_k that adds
+ * e_k, 0) the coefficients of point k are beta_k = C_k'(w, -rho), which the
+ * step has to make 0. For Q = A_i'F^-1 C_k and R_k = C_k'F^-1 C_k that adds
  *
  *   -L Q (R_k + Q'W_i L Q)^-1 (beta_k - Q'L'g_i)
  *

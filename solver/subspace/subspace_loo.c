@@ -8,9 +8,9 @@
  *
  * where W_i (k, k) is the curvature of the loss of example i, a number for two
  * classes. The gradient of the problem without example i is g_i (x) a_i at the
- * optimum of all, and its Hessian F - W_i (x) a_i a_i'. With A_i = I (x) a_i, (k
- * size, k), H = A_i'F^-1 A_i and L = (I - H W_i)^-1 its Newton step moves the
- * decision values by
+ * optimum of all, and its Hessian F - W_i (x) a_i a_i'. With A_i = I (x) a_i,
+ * H = A_i'F^-1 A_i and L = (I - H W_i)^-1 its Newton step moves the k decision
+ * values by
  *
  *   shift_i = -L H g_i
  *

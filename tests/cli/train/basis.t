@@ -160,6 +160,25 @@ cmp_ok($loss - $every, '<', 0.001, 'log loss is as near to that of all');
 cmp_ok($few - $every, '>', 0.001, '... but not of a quarter of the points');
 like(run([ qw(klr-train -g 3 -c 3 --basis auto -v 3 -q), "$dir/many" ],
         cwd => $dir)->{out}, qr/^Log loss = 0\.1/m, 'auto in a validation');
+
+# Each fold finds its own number of points, as a training without it does. Folds
+# of rows one after the other leave these in their order.
+put("$dir/thirds", join "", map { "$_\n" x 1000 } 1 .. 3);
+for my $gamma (3, 8) {
+    my @auto = (qw(klr-train --json -q -c 3 --basis auto -g), $gamma);
+    my @sizes = map {
+        my ($out, @row) = ($_, split /^/, get("$dir/many"));
+        put("$dir/rest", join '', @row[ grep { int($_ / 1000) != $out } 0 .. 2999 ]);
+        run([ @auto, 'rest', 'r' ], cwd => $dir)->{out} =~ /"points": (\d+)/
+    } 0 .. 2;
+    my ($most) = sort { $b <=> $a } @sizes;
+    my $third = run([ @auto, qw(--folds-file thirds many) ], cwd => $dir);
+    my ($points, $mean) =
+        $third->{out} =~ /"points": (\d+),.*"n_sv": ([^,]+)/;
+    is($points, $most, "auto: the most of folds, of @sizes");
+    cmp_ok(abs($mean - ($sizes[0] + $sizes[1] + $sizes[2]) / 3), '<', 1e-9,
+        '... each its own');
+}
 my $cut_off = run([ qw(klr-train --json -q -g 3 -c 3 --basis auto),
         qw(--time-limit 1e-9), "$dir/many", 'c' ], cwd => $dir);
 like($cut_off->{out}, qr/"end": "cut"/, 'auto: cut off by the time');

@@ -122,6 +122,8 @@ bool klr_reader_would_block(struct klr_reader *reader);
 struct klr_input *klr_reader_input(struct klr_reader *reader);
 struct klr_reader *klr_reader_close(struct klr_reader *reader); /* NULL */
 
+enum { KLR_TEXT_ROWS = 16 };
+
 /* A data set in memory, rows as in the file. Fill it by klr_problem_read, by
  * klr_problem_dense or klr_problem_sparse, or by hand; members that say "or
  * NULL" may be NULL. */
@@ -136,9 +138,11 @@ struct klr_problem {
     int *index;              /* (start[n]) */
     double *value;           /* (start[n]) */
     long *line;              /* (n) line numbers, or NULL */
-    int64_t *text;    /* (n) where the features stand in the input, or NULL */
-    uint32_t *length; /* (n) their length in bytes; UINT32_MAX: too long to
-                         be copied, to be formatted from the numbers; or NULL */
+    int64_t *text;    /* (n / KLR_TEXT_ROWS + 1) where the features of every
+                         KLR_TEXT_ROWS-th row stand in the input, or NULL */
+    uint32_t *offset; /* (n + 1) bytes from there to those of each row; at last
+                         to the end of all; UINT32_MAX: too far, the row is to
+                         be formatted from the numbers; or NULL */
     struct klr_reader *reader;   /* open on the input, for the text; or NULL */
     struct klr_scaling *scaling; /* by klr_problem_scale, or NULL */
     uint64_t hash; /* of labels, indices and values as they were read, in their

@@ -82,7 +82,27 @@ static void two_bend(const struct subspace *s, const struct fit *fit,
         t[i] = fit->curve[i] * (u[i] - mean);
 }
 
-static double two_follow(const struct subspace *s, double t, double *dual)
+/* alpha of g - t dual, cut off at the box. */
+static double two_alpha(const struct subspace *s, double t, const double *dual,
+                        size_t i, double *beyond)
+{
+    const struct fit *fit = &s->all;
+    double alpha = fit->y[i] * (fit->g[i] - t * dual[i]);
+    double least = loss_least(&s->loss, fit->cost[i]);
+    double cut = fmin(fmax(alpha, least), fit->cost[i] - least);
+    *beyond = fabs(alpha - cut);
+    return cut;
+}
+
+/* How far alpha is from the ends of the box. */
+static double two_room(const struct subspace *s, double alpha, size_t i)
+{
+    double cost = s->all.cost[i], least = loss_least(&s->loss, cost);
+    return fmax(fmin(alpha - least, cost - least - alpha), 0);
+}
+
+/* The largest s <= t that is feasible. */
+static double two_step(const struct subspace *s, double t, const double *dual)
 {
     const struct fit *fit = &s->all;
     double step = t;
@@ -95,10 +115,36 @@ static double two_follow(const struct subspace *s, double t, double *dual)
         else if (alpha - step * change > most)
             step = (alpha - most) / change;
     }
+    return step;
+}
+
+/* Of many examples some are so near an end of a box that any step leaves it by
+ * little. These are cut off, and the sum of all is made 0 by what room others
+ * have, where that moves the point by less than a shorter step would. Without a
+ * box alpha changes in proportion to itself: only long steps are too long. */
+static double two_follow(const struct subspace *s, double t, double *dual,
+                         double *moved)
+{
+    const double *y = s->all.y;
+    double beyond, sum = 0, room = 0, off = 0, square = 0;
     for (size_t i = 0; i < s->n; i++) {
-        double least = loss_least(&s->loss, fit->cost[i]);
-        double alpha = fit->y[i] * (fit->g[i] - step * dual[i]);
-        dual[i] = fit->y[i] * fmin(fmax(alpha, least), fit->cost[i] - least);
+        double alpha = two_alpha(s, t, dual, i, &beyond);
+        sum += subspace_has_bias(s) ? y[i] * alpha : 0;
+        room += two_room(s, alpha, i);
+        off += beyond;
+    }
+    for (size_t k = 0; k < s->m; k++)
+        square += s->slope[k] * s->slope[k];
+    double step = two_step(s, t, dual);
+    double left = s->loss.box > 0 ? (t - step) * sqrt(square) : 0;
+    *moved = (off + fabs(sum)) * sqrt(s->size);
+    bool cuts = *moved < left && fabs(sum) < room;
+    step = cuts ? t : step;
+    *moved = cuts ? *moved : 0;
+    for (size_t i = 0; i < s->n; i++) {
+        double alpha = two_alpha(s, step, dual, i, &beyond);
+        double back = cuts ? sum / room * two_room(s, alpha, i) : 0;
+        dual[i] = y[i] * alpha - back;
     }
     return step;
 }

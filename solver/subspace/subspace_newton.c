@@ -236,15 +236,17 @@ static double restricted_gap(struct subspace *s, double distance)
 /* The gap by what is known after a step. */
 static void restricted_estimate(struct subspace *s, double t)
 {
-    double distance = 0;
+    double square = 0, moved;
     s->functions->bend(s, &s->all, s->du, s->dual);
-    double step = s->functions->follow(s, t, s->dual);
+    double step = s->functions->follow(s, t, s->dual, &moved);
     for (size_t k = 0; k < subspace_length(s); k++) {
         double d =
             (1 - step) * s->slope[k] + (t - step) * s->x[k] - step * s->rest[k];
-        distance += 0.5 * d * d;
+        square += d * d;
     }
-    restricted_gap(s, distance);
+    if (moved > 0)
+        square = pow(sqrt(square) + moved, 2);
+    restricted_gap(s, 0.5 * square);
 }
 
 /* The gap by a sweep of double entries, which give u, too. */

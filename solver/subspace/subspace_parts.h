@@ -120,8 +120,11 @@ struct subspace_functions {
     /* t = W (u - 1 mean'), (n, columns); with a bias of sum 0 by the mean. */
     void (*bend)(const struct subspace *, const struct fit *, const double *u,
                  double *t);
-    /* dual = g - s dual for the largest s <= t that is feasible; returns s. */
-    double (*follow)(const struct subspace *, double t, double *dual);
+    /* dual = g - s dual for the largest s <= t that is feasible; returns s. Or
+     * s = t, and the dual point is moved to where it is feasible, in the space
+     * of the kernel by *moved at most. */
+    double (*follow)(const struct subspace *, double t, double *dual,
+                     double *moved);
     /* How far the losses at all examples are above the dual's, with |rho' sum
      * dual|. */
     double (*excess)(const struct subspace *);

@@ -146,9 +146,11 @@ static double dual_row(const struct subspace *s, size_t i, double t, double *p)
     return others;
 }
 
-static double softmax_follow(const struct subspace *s, double t, double *dual)
+static double softmax_follow(const struct subspace *s, double t, double *dual,
+                             double *moved)
 {
     const struct fit *fit = &s->all;
+    *moved = 0;
     size_t k = s->columns;
     double step = t;
     for (size_t e = 0; e < s->n * k; e++) {

@@ -349,6 +349,13 @@ for my $case ([ 30, 3, 1e-5 ], [ 3, 0.3, 0.1 ], [ 300, 0, 0 ],
     cmp_ok(abs $off, '<=', 5e-6, '... the optimum');
 }
 
+# Examples next to an end of the box make no steps short.
+my ($boxed, $free) = map {
+    train("$dir/many", 'b', @sparse, qw(-c 10 -l 4 --basis 100 --box), $_)
+} qw(1e-3 0);
+cmp_ok($boxed->{'basis.passes'}, '<=', $free->{'basis.passes'} + 1,
+    'sklr: as few passes as without a box');
+
 train("$dir/many", "s.$_->[0]", @sparse, qw(-c 30 --basis 150), @{ $_->[1] })
     for [ 0 => [qw(-j 1)] ], [ 1 => [qw(-j 3)] ], [ 2 => [qw(-j 2 -m 1)] ];
 is(get("$dir/s.$_"), get("$dir/s.0"), 'sklr: the same bytes') for 1, 2;

@@ -87,16 +87,17 @@ static const struct klr_option train_table[] = {
      .argument = "FILE",
      .offset = offsetof(struct cli_train_options, points),
      .group = "Solver",
-     .help = "ivm, kfd by greedy, klr: a model has the kernels of these rows "
-             "of the training set, a number a line, from 1"},
+     .help =
+         "ivm, kfd by greedy, klr, sklr: a model has the kernels of these rows "
+         "of the training set, a number a line, from 1"},
     {.type = KLR_STRING,
      .name = "from",
      .argument = "MODEL",
      .offset = offsetof(struct cli_train_options, from),
      .also = "compress reduce",
      .help = "with --basis M: a smaller model than MODEL, on M of its support "
-             "vectors; klr is trained again on them, other models are "
-             "projected"},
+             "vectors; klr and sklr are trained again on them, other models "
+             "are projected"},
     {.type = KLR_CHOICE,
      .name = "scale",
      .argument = "HOW",

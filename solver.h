@@ -122,6 +122,8 @@ bool klr_reader_would_block(struct klr_reader *reader);
 struct klr_input *klr_reader_input(struct klr_reader *reader);
 struct klr_reader *klr_reader_close(struct klr_reader *reader); /* NULL */
 
+enum { KLR_TEXT_ROWS = 16 };
+
 /* A data set in memory, rows as in the file. Fill it by klr_problem_read, by
  * klr_problem_dense or klr_problem_sparse, or by hand; members that say "or
  * NULL" may be NULL. */
@@ -136,9 +138,11 @@ struct klr_problem {
     int *index;              /* (start[n]) */
     double *value;           /* (start[n]) */
     long *line;              /* (n) line numbers, or NULL */
-    int64_t *text;    /* (n) where the features stand in the input, or NULL */
-    uint32_t *length; /* (n) their length in bytes; UINT32_MAX: too long to
-                         be copied, to be formatted from the numbers; or NULL */
+    int64_t *text;    /* (n / KLR_TEXT_ROWS + 1) where the features of every
+                         KLR_TEXT_ROWS-th row stand in the input, or NULL */
+    uint32_t *offset; /* (n + 1) bytes from there to those of each row; at last
+                         to the end of all; UINT32_MAX: too far, the row is to
+                         be formatted from the numbers; or NULL */
     struct klr_reader *reader;   /* open on the input, for the text; or NULL */
     struct klr_scaling *scaling; /* by klr_problem_scale, or NULL */
     uint64_t hash; /* of labels, indices and values as they were read, in their
@@ -268,8 +272,8 @@ enum klr_selection { KLR_SELECTION_OBJECTIVE, KLR_SELECTION_INFEASIBILITY };
 /* The threshold rho of a kfd: midway between the class means, or that of a
  * linear svm trained on the decision values; Mika et al. (2001), section 6. */
 enum klr_threshold { KLR_THRESHOLD_MODEL, KLR_THRESHOLD_SVM };
-/* How klr on a basis chooses its points, and how it bounds the objective of all
- * examples. */
+/* How klr or sklr on a basis chooses its points, and how it bounds the
+ * objective of all examples. */
 enum { KLR_BASIS_AUTO = -1 };
 enum klr_basis_choice {
     KLR_BASIS_GROW,    /* those that lower the bound to all examples most */
@@ -403,11 +407,11 @@ struct klr_params {
                               0: no limit */
     long long candidates; /* --candidates, for the next one; 0: all, less:
                               59 */
-    const size_t *points; /* (n_points) --points, greedy or klr: the rows, from
-                             0, the kernels of which a model has, all of them;
-                             the caller's; NULL: it chooses */
+    const size_t *points; /* (n_points) --points, greedy, klr or sklr: the rows,
+                             from 0, the kernels of which a model has, all of
+                             them; the caller's; NULL: it chooses */
     size_t n_points;
-    long long basis;      /* --basis, points of klr; 0: all examples are;
+    long long basis;      /* --basis, points of klr or sklr; 0: all are;
                              KLR_BASIS_AUTO: as many as basis_tol asks for */
     double basis_tol;     /* --basis-tol, of KLR_BASIS_AUTO: log loss that all
                              examples may gain over the points; NaN: 0.001 */
@@ -508,8 +512,8 @@ enum klr_basis_end {
 };
 extern const char *const klr_basis_end_names[]; /* "asked", ..., NULL */
 
-/* Klr on a basis. For several binary problems these are sums, but points, the
- * gap and the excess are the largest. */
+/* Klr or sklr on a basis. For several binary problems these are sums, but
+ * points, the gap and the excess are the largest. */
 struct klr_basis_report {
     size_t points;        /* 0: there is no basis */
     double passes;        /* of n m entries, after the points were chosen */
@@ -604,10 +608,10 @@ int klr_model_options(const struct klr_model *model, struct klr_text *text,
 int klr_problem_scale_as(struct klr_problem *problem,
                          const struct klr_model *model, struct klr_error *err);
 /* A smaller model than `from`, which is from a file, on params->basis support
- * vectors of it for each machine; docs/ALGORITHMS.md, on compression. Klr is
- * trained again on them, a model for each C, by params and the problem, which
- * is the training set of `from`, scaled as it does; other models are projected,
- * and model[0] is the only one.
+ * vectors of it for each machine; docs/ALGORITHMS.md, on compression. Klr and
+ * sklr are trained again on them, a model for each C, by params and the
+ * problem, which is the training set of `from`, scaled as it does; other models
+ * are projected, and model[0] is the only one.
  *
  * The kernel is that of `from`, params->model must be its. Errors as
  * klr_compress_check, which looks at parameters alone, and klr_train;

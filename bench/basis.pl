@@ -1,14 +1,16 @@
 #!/usr/bin/env perl
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# klr on a basis beside klr of all examples and LIBSVM's svm-train: a table in
+# klr on a basis, or sklr, beside that of all examples and LIBSVM's svm-train: a table in
 # Markdown, a row a model. Log loss and accuracy are those of test sets; sets
 # without one are divided, every third row to test. A pass is over n m entries,
 # those of the choice of points in parentheses; seconds are of the processor,
 # user, and bytes those of the model.
 #
 #   KLR_DATA=FOLDER bench/basis.pl [--points 500,auto] [--choice grow,uniform]
-#       [--no-svm] [SET]...
+#       [--model klr] [--no-svm] [SET]...
+#
+# --model sklr has the default lambda, a tenth of C, and the link consistent.
 #
 # With --from trained models are made smaller instead: each of the models, of
 # all examples and on these shares of its support vectors, klr on so many points.
@@ -32,14 +34,15 @@ my %setting = (
     a9a => [ 0.0625, 1 ],
     banana => [ 20, 1 ],
     coil2000 => [ 0.5, 1 ],
+    'german.numer' => [ 0.05, 1 ],
     ijcnn1 => [ 1, 8 ],
     magic => [ 4, 10 ],
     twonorm => [ 0.5, 1 ],
     usps => [ 0.0078125, 8 ],
 );
 my %option = (points => '1000,auto', choice => 'grow', svm => 1,
-    models => 'klr,svm,kfd');
-GetOptions(\%option, qw(points=s choice=s svm! from=s models=s))
+    model => 'klr', models => 'klr,svm,kfd');
+GetOptions(\%option, qw(points=s choice=s model=s svm! from=s models=s))
     or die "the head of $0 says how to call it\n";
 die "KLR_DATA is not set: it names the folder of the data sets\n"
     unless defined $ENV{KLR_DATA};
@@ -87,8 +90,10 @@ sub klr
 {
     my ($set, $name, @options) = @_;
     my ($gamma, $cost) = @{ $setting{$set} };
+    my @link = $option{model} eq 'sklr' ? qw(--link consistent) : ();
     my ($out, $seconds) = timed(qw(klr-train -q --json -j 1 -g), $gamma, '-c',
-        $cost, @options, "$dir/$set", "$dir/model");
+        $cost, '-s', $option{model}, @link, @options, "$dir/$set",
+        "$dir/model");
     my $said = JSON::PP::decode_json($out);
     my $basis = $said->{basis};
     my $passes = $basis

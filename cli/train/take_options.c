@@ -72,8 +72,8 @@ static int take_option(struct cli_train *train, const char *name,
     static const char *const fixed[] = {"model", "kernel", "degree",
                                         "gamma", "coef0",  NULL};
     static const char *const problem[] = {
-        "string-labels", "cost",       "no-bias",     "positive",
-        "link",          "calibrate",  "prior",       "prior-correct",
+        "string-labels", "cost",       "lambda",      "box",   "no-bias",
+        "positive",      "link",       "calibrate",   "prior", "prior-correct",
         "balance",       "multiclass", "regularizer", NULL};
     const struct klr_option *option = klr_option_find(klr_train_options, name);
     if (!option)
@@ -141,8 +141,8 @@ static int check_projected(const struct cli_train *train, bool trains,
     if (!other)
         return 0;
     return klr_fail(err, KLR_E_USAGE,
-                    "option -%s%s: only klr is trained again, other models "
-                    "(--from) are projected as they are",
+                    "option -%s%s: only klr and sklr are trained again, other "
+                    "models (--from) are projected as they are",
                     strcmp(other, "w") == 0 ? "" : "-", other);
 }
 
@@ -170,7 +170,8 @@ int cli_train_take_model(struct cli_train *train, struct klr_error *err)
         code = klr_model_options(train->from, &train->from_text, err);
     if (code)
         return code;
-    bool trains = strncmp(train->from_text.text, "model=klr ", 10) == 0;
+    bool trains = strncmp(train->from_text.text, "model=klr ", 10) == 0 ||
+                  strncmp(train->from_text.text, "model=sklr ", 11) == 0;
     code = check_projected(train, trains, err);
     return code ? code : take_options(train, train->from_text.text, err);
 }

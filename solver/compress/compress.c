@@ -2,8 +2,8 @@
  *
  * A trained model on few of its support vectors. The decision function of each
  * machine is an expansion in their kernels; few of these are chosen, and the
- * function is projected onto their span: subspace_project.c. Of klr that is but
- * the choice: its machines are trained again on the points.
+ * function is projected onto their span: subspace_project.c. Of klr
+ * and sklr that is but the choice: machines are trained again on the points.
  */
 #include "solver/compress/compress.h"
 
@@ -23,6 +23,12 @@ static int compress_refuse(const struct klr_model *model, struct klr_error *err)
                         "option --from: the kernel of the model must be "
                         "positive semidefinite");
     return 0;
+}
+
+/* A model that is trained again, on a basis. */
+static bool compress_trains(const struct klr_model *model)
+{
+    return model->type == KLR_MODEL_KLR || model->type == KLR_MODEL_SKLR;
 }
 
 /* Params with the kernel of the model. */
@@ -58,7 +64,7 @@ int klr_compress_check(const struct klr_model *model,
                         : params->basis_choice ? "--basis-choice"
                                                : "validation");
     int code = compress_refuse(model, err);
-    if (code || model->type != KLR_MODEL_KLR)
+    if (code || !compress_trains(model))
         return code;
     if (model->record.says[SAYS_WEIGHTS] && !params->example_weight)
         return klr_fail(err, KLR_E_USAGE,
@@ -279,7 +285,7 @@ int klr_compress(const struct klr_model *from,
                  const struct klr_params *params, struct klr_model **model,
                  struct klr_report *report, struct klr_error *err)
 {
-    bool trains = from->type == KLR_MODEL_KLR;
+    bool trains = compress_trains(from);
     size_t models = trains ? params->cost.count : 1;
     struct compression c = {.model = from,
                             .problem = problem,

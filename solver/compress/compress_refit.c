@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Klr trained again on points: these are examples of its training set, found
- * there by their class and their features, which a model keeps to the last bit.
+ * A model trained again on points: these are examples of its training set,
+ * found there by their class and their features, which a model keeps to the
+ * last bit.
  */
 #include "solver/compress/compress.h"
 
@@ -78,9 +79,9 @@ static int compress_find(const struct compression *c, size_t *row,
             if (at == c->problem->n)
                 code = klr_fail(err, KLR_E_DATA,
                                 "this is not the training set of the model "
-                                "(--from), by which klr is trained again: "
+                                "(--from), by which %s is trained again: "
                                 "support vector %zu is none of its examples",
-                                sv + 1);
+                                klr_model_names[c->model->type], sv + 1);
             row[(*count)++] = at;
         }
     klr_free(rows.slot);

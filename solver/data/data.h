@@ -86,6 +86,10 @@ static int scale_features(const struct klr_scaling *scaling,
                           size_t *start, struct klr_error *err);
 
 static struct klr_packed *packed_free(struct klr_packed *packed); /* NULL */
+/* Where the features of row i stand in the input, for i = n the end of the last
+ * ones; -1: that is not known. Up to the next row's there is what else stands
+ * in the lines between. */
+static int64_t problem_text(const struct klr_problem *problem, size_t i);
 /* The features of a problem; the arrays stay its own. */
 static struct klr_features problem_features(const struct klr_problem *problem);
 

@@ -17,7 +17,7 @@ enum {
 
 /* A problem's arrays while it grows. */
 struct problem_room {
-    size_t label, start, line, text, length; /* capacities */
+    size_t label, start, line, text, offset; /* capacities */
     struct rows rows;                        /* the features, */
     bool packs;                              /* or, while it can be, */
     struct klr_packed *packed;               /* these */
@@ -50,8 +50,9 @@ static int problem_reserve(struct klr_problem *problem,
     if (KLR_GROW(problem->label, room->label, need, err) ||
         (!room->packs &&
          KLR_GROW(problem->start, room->start, need + 1, err)) ||
-        (keep && (KLR_GROW(problem->text, room->text, need, err) ||
-                  KLR_GROW(problem->length, room->length, need, err))))
+        (keep &&
+         (KLR_GROW(problem->text, room->text, need / KLR_TEXT_ROWS + 1, err) ||
+          KLR_GROW(problem->offset, room->offset, need + 1, err))))
         return KLR_E_MEMORY;
     return 0;
 }
@@ -72,6 +73,22 @@ static int problem_add_label(struct klr_problem *problem,
     return code;
 }
 
+static void problem_put_text(struct klr_problem *problem, size_t i,
+                             int64_t text)
+{
+    int64_t *from = &problem->text[i / KLR_TEXT_ROWS];
+    if (i % KLR_TEXT_ROWS == 0)
+        *from = text;
+    problem->offset[i] =
+        text - *from < UINT32_MAX ? (uint32_t)(text - *from) : UINT32_MAX;
+}
+
+static int64_t problem_text(const struct klr_problem *problem, size_t i)
+{
+    bool known = problem->text && problem->offset[i] != UINT32_MAX;
+    return known ? problem->text[i / KLR_TEXT_ROWS] + problem->offset[i] : -1;
+}
+
 static void problem_add(struct klr_problem *problem, const struct klr_row *row)
 {
     size_t i = problem->n++;
@@ -80,10 +97,9 @@ static void problem_add(struct klr_problem *problem, const struct klr_row *row)
     if (row->count && row->index[row->count - 1] > problem->dimension)
         problem->dimension = row->index[row->count - 1];
     if (problem->text) {
-        problem->text[i] = row->line.offset + (row->features - row->line.text);
-        problem->length[i] = row->features_length < UINT32_MAX
-                                 ? (uint32_t)row->features_length
-                                 : UINT32_MAX;
+        int64_t text = row->line.offset + (row->features - row->line.text);
+        problem_put_text(problem, i, text);
+        problem_put_text(problem, i + 1, text + (int64_t)row->features_length);
     }
 }
 
@@ -409,7 +425,7 @@ void klr_problem_free(struct klr_problem *problem)
     packed_free(problem->packed);
     klr_free(problem->line);
     klr_free(problem->text);
-    klr_free(problem->length);
+    klr_free(problem->offset);
     klr_reader_close(problem->reader);
     scaling_free(problem->scaling);
     *problem = (struct klr_problem){0};

@@ -118,7 +118,7 @@ static void problem_take(struct klr_problem *problem, struct rows *rows,
     problem->index = rows->index;
     problem->value = rows->value;
     problem->text = klr_free(problem->text);
-    problem->length = klr_free(problem->length);
+    problem->offset = klr_free(problem->offset);
     problem->reader = klr_reader_close(problem->reader);
     problem->scaling = scaling;
     problem->dimension = 0;

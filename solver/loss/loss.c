@@ -42,10 +42,16 @@ static double entropy(double alpha, double cost)
     return d > 0 && d < 1 ? cost * (d * log(d) + (1 - d) * log1p(-d)) : 0;
 }
 
+static double loss_least(const struct loss *loss, double cost)
+{
+    double half = 0.5 * cost;
+    return loss->box < half ? loss->box : half;
+}
+
 /* alpha within the box; fmin() and fmax() would be calls. */
 static double loss_cut(const struct loss *loss, double alpha, double cost)
 {
-    double least = loss->box, most = cost - loss->box;
+    double least = loss_least(loss, cost), most = cost - least;
     alpha = alpha < least ? least : alpha;
     return alpha > most ? most : alpha;
 }

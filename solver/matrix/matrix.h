@@ -53,6 +53,9 @@ static void panels_backward(const struct panels *p, double *x);
 /* The same as panels_forward for x (panels_bands(n) KLR_BAND, KLR_BAND), of
  * which n rows count. */
 static void panels_divide(const struct panels *p, double *x);
+/* Likewise for x that is 0 above row `from`, a multiple of KLR_BAND, and has
+ * the rows from there on. */
+static void panels_divide_from(const struct panels *p, size_t from, double *x);
 
 /* ---- a preconditioner of low rank: see lowrank.c ---- */
 

@@ -42,16 +42,18 @@ struct panel_step {
     size_t band; /* that is worked on */
 };
 
-/* to (rows of the band, KLR_BAND) -= what panel k and x share above them. */
-static void panel_reduce(const struct panels *p, size_t k, const double *x,
-                         double *to)
+/* to (rows of the band, KLR_BAND) -= what panel k and x, from band `first` on,
+ * share above them. */
+static void panel_reduce(const struct panels *p, size_t first, size_t k,
+                         const double *x, double *to)
 {
     double out[PANEL_AREA];
     size_t rows = band_rows(p->n, k * KLR_BAND);
-    if (k == 0)
+    if (k == first)
         return;
-    p->dense->gram(k * KLR_BAND, panel_begin(p, k), x, KLR_DOUBLE, KLR_BAND,
-                   rows, KLR_BAND, out);
+    p->dense->gram((k - first) * KLR_BAND,
+                   panel_begin(p, k) + first * PANEL_AREA, x, KLR_DOUBLE,
+                   KLR_BAND, rows, KLR_BAND, out);
     for (size_t e = 0; e < rows * KLR_BAND; e++)
         to[e] -= out[e];
 }
@@ -61,7 +63,7 @@ static void panel_diagonal(const struct panel_step *s)
 {
     size_t first = s->band * KLR_BAND, rows = band_rows(s->p->n, first);
     double *a = panels_at(s->p, first, first);
-    panel_reduce(s->p, s->band, panel_begin(s->p, s->band), a);
+    panel_reduce(s->p, 0, s->band, panel_begin(s->p, s->band), a);
     for (size_t i = 0; i < rows; i++) {
         double *row = a + i * KLR_BAND, least = s->least[first + i];
         bool low = !(row[i] > least);
@@ -90,7 +92,7 @@ static void panel_task(void *context, size_t task, size_t thread)
     double *panel = panel_begin(p, s->band + 1 + task);
     double *to = panel + first * KLR_BAND;
     (void)thread;
-    panel_reduce(p, s->band, panel, to);
+    panel_reduce(p, 0, s->band, panel, to);
     p->dense->divide(KLR_BAND, panels_at(p, first, first), KLR_BAND, KLR_BAND,
                      to, KLR_BAND);
     for (size_t r = 0; s->drop && r < KLR_BAND; r++)
@@ -163,12 +165,18 @@ static void panels_backward(const struct panels *p, double *x)
     }
 }
 
-static void panels_divide(const struct panels *p, double *x)
+static void panels_divide_from(const struct panels *p, size_t from, double *x)
 {
-    for (size_t first = 0; first < p->n; first += KLR_BAND) {
-        double *to = x + first * KLR_BAND;
-        panel_reduce(p, first / KLR_BAND, x, to);
+    double *to = x;
+    for (size_t first = from; first < p->n; first += KLR_BAND) {
+        panel_reduce(p, from / KLR_BAND, first / KLR_BAND, x, to);
         p->dense->divide(band_rows(p->n, first), panels_at(p, first, first),
                          KLR_BAND, KLR_BAND, to, KLR_BAND);
+        to += PANEL_AREA;
     }
+}
+
+static void panels_divide(const struct panels *p, double *x)
+{
+    panels_divide_from(p, 0, x);
 }

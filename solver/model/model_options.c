@@ -41,6 +41,10 @@ int klr_model_options(const struct klr_model *model, struct klr_text *text,
         put_word(text, "string-labels", "1");
     if (model->has_record) {
         put_number(text, "cost", record->cost);
+        if (model->type == KLR_MODEL_SKLR) {
+            put_number(text, "lambda", record->lambda);
+            put_number(text, "box", record->box);
+        }
         if (!record->bias)
             put_word(text, "no-bias", "1");
         if (said) {

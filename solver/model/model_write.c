@@ -126,11 +126,33 @@ struct window {
 
 enum { WINDOW = 1 << 18 };
 
+/* Where the features of support vector `sv` stand, and the next row's. */
+static int64_t text_begin(const struct klr_model *model, size_t sv)
+{
+    return problem_text(model->problem, model->sv_row[sv]);
+}
+
+static int64_t text_end(const struct klr_model *model, size_t sv)
+{
+    return problem_text(model->problem, model->sv_row[sv] + 1);
+}
+
 static bool has_text(const struct klr_model *model, size_t sv)
 {
     const struct klr_problem *problem = model->problem;
-    return problem && problem->text && problem->reader &&
-           problem->length[model->sv_row[sv]] != UINT32_MAX;
+    return problem && problem->reader && text_begin(model, sv) >= 0 &&
+           text_end(model, sv) >= 0;
+}
+
+/* The features at `text`, without what else is in their line, or behind it. */
+static size_t text_features(const char *text, size_t size)
+{
+    const char *end = text, *last = text + size;
+    while (end < last && *end != '\n' && *end != '#')
+        end++;
+    while (end > text && (klr_is_blank(end[-1]) || end[-1] == '\r'))
+        end--;
+    return (size_t)(end - text);
 }
 
 /* Read the text of support vector `sv` and of those that follow closely. */
@@ -138,14 +160,12 @@ static int window_move(struct window *window, const struct klr_model *model,
                        size_t sv, struct klr_error *err)
 {
     const struct klr_problem *problem = model->problem;
-    const int64_t *text = problem->text;
-    const size_t *row = model->sv_row;
-    int64_t begin = text[row[sv]];
-    size_t size = problem->length[row[sv]];
-    size_t end = sv + 1;
+    int64_t begin = text_begin(model, sv);
+    size_t size = (size_t)(text_end(model, sv) - begin), end = sv + 1;
     for (; end < model->n_sv && has_text(model, end); end++) {
-        int64_t reach = text[row[end]] - begin + problem->length[row[end]];
-        if (text[row[end]] < text[row[end - 1]] || reach > WINDOW)
+        int64_t reach = text_end(model, end) - begin;
+        if (text_begin(model, end) < text_begin(model, end - 1) ||
+            reach > WINDOW)
             break;
         size = (size_t)reach;
     }
@@ -184,10 +204,10 @@ static int save_features(struct window *window, const struct klr_model *model,
     if (text && sv >= window->end && window_move(window, model, sv, err))
         return KLR_E_MEMORY;
     if (text && !window->lost) {
-        const struct klr_problem *problem = model->problem;
-        size_t row = model->sv_row[sv];
-        klr_put(out, window->text + (problem->text[row] - window->offset),
-                problem->length[row]);
+        int64_t begin = text_begin(model, sv);
+        size_t size = (size_t)(text_end(model, sv) - begin);
+        const char *features = window->text + (begin - window->offset);
+        klr_put(out, features, text_features(features, size));
     } else {
         save_numbers(model, sv, out);
     }

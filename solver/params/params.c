@@ -51,8 +51,9 @@ static struct klr_kernel params_kernel(const struct klr_params *params,
 
 static bool params_on_basis(const struct klr_params *params)
 {
-    return params->basis != 0 ||
-           (params->model == KLR_MODEL_KLR && params->n_points > 0);
+    bool has =
+        params->model == KLR_MODEL_KLR || params->model == KLR_MODEL_SKLR;
+    return params->basis != 0 || (has && params->n_points > 0);
 }
 
 static size_t params_budget(const struct klr_params *params)

@@ -344,9 +344,10 @@ const struct klr_option klr_train_options[] = {
      .max = INT32_MAX,
      .word = "auto",
      .word_value = KLR_BASIS_AUTO,
-     .help = "klr: M points have coefficients, in place of all examples; the "
-             "gap is that of this problem; auto: as many as --basis-tol asks "
-             "for (default: all examples)"},
+     .help =
+         "klr, sklr: M points have coefficients, in place of all examples; the "
+         "gap is that of this problem; auto: as many as --basis-tol asks "
+         "for (default: all examples)"},
     {.type = KLR_REAL,
      .name = "basis-tol",
      .argument = "X",
@@ -437,7 +438,8 @@ const struct klr_option klr_train_options[] = {
     {.type = KLR_FLAG,
      .name = "loo",
      .offset = KLR_PARAM(loo),
-     .help = "klr: instead of -v, approximate leave-one-out: one training "
+     .help = "klr, sklr on a basis: instead of -v, approximate leave-one-out: "
+             "one training "
              "for each cost, without folds"},
     {.type = KLR_INTEGER,
      .name = "seed",

@@ -70,11 +70,12 @@ static double subspace_bytes(const struct subspace *s, size_t most)
             ? point_sweep_bytes(problem, growth_candidates(most, 0), s->columns)
             : 0;
     return growth + point_sweep_bytes(problem, most, sweep_vectors(s)) +
-           (1 + k) * (double)panels_size(most + 1) * sizeof(double) +
+           (1 + k) * (double)panels_size(most) * sizeof(double) +
            rows * (m + KLR_BAND) * sizeof(float) +
            (3 + 10 * k) * n * sizeof(double) +
            share_bytes(s->machines, problem->n, most) +
-           (problem->params->loo ? leave_out_bytes(problem, most) : 0);
+           (problem->params->loo ? leave_out_bytes(problem, most, s->columns)
+                                 : 0);
 }
 
 static bool subspace_fits(const struct subspace *s, size_t most)
@@ -133,7 +134,7 @@ static int room_triangles(struct subspace *s, size_t most,
     s->have_h = false;
     for (size_t c = 0; c < s->columns; c++) {
         klr_free(s->h[c].value);
-        s->h[c].value = klr_alloc(panels_size(most + 1), sizeof *r, err);
+        s->h[c].value = klr_alloc(panels_size(most), sizeof *r, err);
         if (!s->h[c].value)
             return KLR_E_MEMORY;
     }
@@ -283,6 +284,12 @@ static void subspace_start(struct subspace *s, double c)
     s->progress.iterations = 0;
 }
 
+/* A box gives losses tails that fall below 0. */
+static double subspace_least(const struct subspace *s)
+{
+    return s->loss.box == 0 ? 0 : -INFINITY;
+}
+
 /* beta = R^-1 w on the points, and rho, of column c. */
 static void finish_column(struct subspace *s, size_t c, enum klr_status status,
                           struct solution *solution)
@@ -307,12 +314,12 @@ static void subspace_finish(struct subspace *s, enum klr_status status,
 {
     const struct binary_problem *problem = s->problem;
     struct solution *first = &solution[0][t];
-    double error = 0;
+    double error = 0, size = fabs(s->objective);
     struct certificate certificate = {.primal = s->objective,
-                                      .gap = s->gap * s->objective,
-                                      .target =
-                                          problem->params->eps * s->objective,
+                                      .gap = s->gap * size,
+                                      .target = problem->params->eps * size,
                                       .constant = INFINITY,
+                                      .least = subspace_least(s),
                                       .asked = true};
     for (size_t c = 0; c < s->columns; c++) {
         finish_column(s, c, status, &solution[c][t]);
@@ -365,7 +372,7 @@ static int subspace_at(struct subspace *s, size_t t,
                               &report, err);
     s->progress.phase = "leave-one-out";
     if (!code && solution[0][t].shift)
-        code = subspace_leave_out(s, solution[0][t].shift, err);
+        code = subspace_leave_out(s, t, solution, err);
     s->progress.phase = NULL;
     if (!code)
         subspace_finish(s, gravest(status, s->problem->clock->status), t,
@@ -390,6 +397,21 @@ static int subspace_path(struct subspace *s, size_t q,
     return code;
 }
 
+/* The box must leave each problem a point of its dual. */
+static int subspace_check(const struct binary_problem *problems,
+                          size_t machines, struct klr_error *err)
+{
+    const struct klr_params *params = problems->params;
+    int code = 0;
+    for (size_t q = 0; q < machines && !code; q++)
+        for (size_t t = 0; t < params->cost.count && !code; t++) {
+            double c = params->cost.value[t];
+            struct loss loss = loss_of(params, c);
+            code = problem_check_box(&problems[q], &loss, c, err);
+        }
+    return code;
+}
+
 /* The points, at the middle C. */
 static int subspace_begin(struct subspace *s,
                           const struct binary_problem *problems,
@@ -398,6 +420,8 @@ static int subspace_begin(struct subspace *s,
 {
     const struct klr_reals *cost = &problems->params->cost;
     int code = subspace_create(s, problems, machines, columns, err);
+    if (!code)
+        code = subspace_check(problems, machines, err);
     s->progress.phase = "points";
     if (!code)
         code = subspace_choose(s, cost->value[cost->count / 2], err);

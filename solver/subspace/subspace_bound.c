@@ -9,6 +9,10 @@
  * (K - Q)g, takes all of K. An estimate takes some rows i, drawn with
  * probabilities in proportion to |g_i|: the mean of y_i q_i over them, times
  * sum_i |g_i|; their deviation tells its standard error.
+ *
+ * In a box t alpha may be below its lower end. Then the points are b + t (alpha
+ * - b), where b has one value for each class, the box for the larger one, and
+ * sum y b = 0. Sum_i y_i b_i k_i is no longer than sum_i b_i max K_ii^1/2.
  */
 #include "solver/subspace/subspace_parts.h"
 
@@ -26,7 +30,12 @@ struct bound {
     double *x;          /* (m, KLR_BAND) */
     double sum, square; /* of times y q, and of q squared */
     double drawn;       /* of times */
+    double base[2];     /* b of y = -1 and 1 */
+    double length;      /* its sum in the space of the kernel, at most */
+    bool shrinks;       /* b is feasible */
 };
+
+/* ---- rows ---- */
 
 /* q of the rows loses what the points span. */
 static void bound_reduce(struct bound *b, size_t first, size_t rows)
@@ -116,28 +125,66 @@ static bool bound_sum(struct bound *b, bool all, double total)
     return whole && (b->count == 0 || bound_rows(b));
 }
 
-/* P - max D_all, over P; *t becomes where it is. Far from the end of all points
- * it is at t = 0, where D_all is 0. */
-static double bound_gap(const struct subspace *s, double residual, double *t)
+/* ---- the bound ---- */
+
+/* b, which needs examples of C_i > 0 alone. */
+static void bound_base(struct bound *b)
 {
-    double form = s->bdual + residual, low = 0, high = 1, slope;
+    const struct subspace *s = b->s;
+    double box = s->loss.box, least = INFINITY, count[2] = {0, 0};
+    for (size_t i = 0; i < s->n; i++) {
+        double cost = s->all.cost[i];
+        if (cost == 0)
+            continue;
+        count[s->problem->y[i] > 0]++;
+        least = fmin(least, cost);
+    }
+    double most = fmax(count[0], count[1]);
+    for (size_t q = 0; q < 2; q++)
+        b->base[q] = box == 0               ? 0
+                     : subspace_has_bias(s) ? box * (most / count[q])
+                                            : box;
+    b->length = (b->base[0] * count[0] + b->base[1] * count[1]) * sqrt(s->size);
+    b->shrinks = box == 0 || fmax(b->base[0], b->base[1]) <= least - box;
+}
+
+/* The square of the bound on sum_i g_i k_i at t, without t^2 form; half of its
+ * slope, without t form. */
+static double bound_rest(const struct bound *b, double form, double t,
+                         double *slope)
+{
+    double far = sqrt(form), near = (1 - t) * b->length;
+    *slope = b->length * ((1 - 2 * t) * far - near);
+    return near * (2 * t * far + near);
+}
+
+/* P - max D_all, over |P|; *t becomes where it is. Without a box D_all is 0 at
+ * t = 0, where it is far from the end of all points. */
+static double bound_gap(const struct bound *b, double residual, double *t)
+{
+    const struct subspace *s = b->s;
+    double form = s->bdual + residual, low = 0, high = 1, slope, bend;
+    double size = fabs(s->objective);
     *t = 1;
-    s->functions->conjugate(s, *t, &slope);
-    if (slope >= form)
-        return s->gap + 0.5 * residual / s->objective;
+    s->functions->conjugate(s, b->base, *t, &slope);
+    bound_rest(b, form, *t, &bend);
+    if (slope >= form + bend || !b->shrinks)
+        return s->gap + 0.5 * residual / size;
     for (int step = 0; step < BOUND_ALONG; step++) {
         *t = 0.5 * (low + high);
-        s->functions->conjugate(s, *t, &slope);
-        if (slope >= *t * form)
+        s->functions->conjugate(s, b->base, *t, &slope);
+        bound_rest(b, form, *t, &bend);
+        if (slope >= *t * form + bend)
             low = *t;
         else
             high = *t;
     }
-    double dual =
-        -0.5 * *t * *t * form - s->functions->conjugate(s, *t, &slope);
-    if (!(dual > 0))
+    double rest = bound_rest(b, form, *t, &bend);
+    double dual = -0.5 * (*t * *t * form + rest) -
+                  s->functions->conjugate(s, b->base, *t, &slope);
+    if (s->loss.box == 0 && !(dual > 0))
         *t = dual = 0;
-    return (s->objective - dual) / s->objective;
+    return (s->objective - dual) / size;
 }
 
 static int bound_create(struct bound *b, struct subspace *s,
@@ -152,6 +199,7 @@ static int bound_create(struct bound *b, struct subspace *s,
     memcpy(b->coef, s->z, length * sizeof *b->coef);
     for (size_t c = 0; c < s->columns; c++)
         panels_backward(&s->r, b->coef + c * s->m);
+    bound_base(b);
     return point_sweep_create(&b->sweep, s->problem, b->position, BOUND_ROWS,
                               s->columns, 0, &s->entries, err);
 }
@@ -180,11 +228,11 @@ static int subspace_bound(struct subspace *s, bool all,
         double mean = b->sum / b->drawn;
         double spread = b->square / b->drawn - mean * mean;
         double residual = all ? b->sum : total * mean;
-        report->full_gap = bound_gap(s, fmax(residual, 0), &t);
+        report->full_gap = bound_gap(b, fmax(residual, 0), &t);
         report->full_gap_error = all ? 0
                                      : 0.5 * t * t * total *
                                            sqrt(fmax(spread, 0) / b->drawn) /
-                                           s->objective;
+                                           fabs(s->objective);
     }
     operator_count(s->problem->op, 0, 0);
     bound_free(b);

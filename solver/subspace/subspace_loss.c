@@ -46,10 +46,16 @@ static void two_gradient(const struct subspace *s, struct fit *fit)
                       .losses;
 }
 
-static void two_weights(const struct fit *fit, size_t c, double *weight)
+static double two_curvature(const struct fit *fit, size_t i, size_t c, size_t d)
 {
     (void)c;
-    memcpy(weight, fit->curve, fit->n * sizeof *weight);
+    (void)d;
+    return fit->curve[i];
+}
+
+static void two_root(const struct fit *fit, size_t i, double *s)
+{
+    *s = sqrt(fit->curve[i]);
 }
 
 static void two_renew(struct subspace *s)
@@ -76,20 +82,69 @@ static void two_bend(const struct subspace *s, const struct fit *fit,
         t[i] = fit->curve[i] * (u[i] - mean);
 }
 
-static double two_follow(const struct subspace *s, double t, double *dual)
+/* alpha of g - t dual, cut off at the box. */
+static double two_alpha(const struct subspace *s, double t, const double *dual,
+                        size_t i, double *beyond)
+{
+    const struct fit *fit = &s->all;
+    double alpha = fit->y[i] * (fit->g[i] - t * dual[i]);
+    double least = loss_least(&s->loss, fit->cost[i]);
+    double cut = fmin(fmax(alpha, least), fit->cost[i] - least);
+    *beyond = fabs(alpha - cut);
+    return cut;
+}
+
+/* How far alpha is from the ends of the box. */
+static double two_room(const struct subspace *s, double alpha, size_t i)
+{
+    double cost = s->all.cost[i], least = loss_least(&s->loss, cost);
+    return fmax(fmin(alpha - least, cost - least - alpha), 0);
+}
+
+/* The largest s <= t that is feasible. */
+static double two_step(const struct subspace *s, double t, const double *dual)
 {
     const struct fit *fit = &s->all;
     double step = t;
     for (size_t i = 0; i < s->n; i++) {
         double change = fit->y[i] * dual[i], alpha = fit->y[i] * fit->g[i];
-        if (alpha - step * change < 0)
-            step = alpha / change;
-        else if (alpha - step * change > fit->cost[i])
-            step = (alpha - fit->cost[i]) / change;
+        double least = loss_least(&s->loss, fit->cost[i]);
+        double most = fit->cost[i] - least;
+        if (alpha - step * change < least)
+            step = (alpha - least) / change;
+        else if (alpha - step * change > most)
+            step = (alpha - most) / change;
     }
+    return step;
+}
+
+/* Of many examples some are so near an end of a box that any step leaves it by
+ * little. These are cut off, and the sum of all is made 0 by what room others
+ * have, where that moves the point by less than a shorter step would. Without a
+ * box alpha changes in proportion to itself: only long steps are too long. */
+static double two_follow(const struct subspace *s, double t, double *dual,
+                         double *moved)
+{
+    const double *y = s->all.y;
+    double beyond, sum = 0, room = 0, off = 0, square = 0;
     for (size_t i = 0; i < s->n; i++) {
-        double alpha = fit->y[i] * (fit->g[i] - step * dual[i]);
-        dual[i] = fit->y[i] * fmin(fmax(alpha, 0), fit->cost[i]);
+        double alpha = two_alpha(s, t, dual, i, &beyond);
+        sum += subspace_has_bias(s) ? y[i] * alpha : 0;
+        room += two_room(s, alpha, i);
+        off += beyond;
+    }
+    for (size_t k = 0; k < s->m; k++)
+        square += s->slope[k] * s->slope[k];
+    double step = two_step(s, t, dual);
+    double left = s->loss.box > 0 ? (t - step) * sqrt(square) : 0;
+    *moved = (off + fabs(sum)) * sqrt(s->size);
+    bool cuts = *moved < left && fabs(sum) < room;
+    step = cuts ? t : step;
+    *moved = cuts ? *moved : 0;
+    for (size_t i = 0; i < s->n; i++) {
+        double alpha = two_alpha(s, step, dual, i, &beyond);
+        double back = cuts ? sum / room * two_room(s, alpha, i) : 0;
+        dual[i] = y[i] * alpha - back;
     }
     return step;
 }
@@ -107,22 +162,28 @@ static double two_excess(const struct subspace *s)
     return excess + fabs(*fit->rho * sum);
 }
 
-static double two_conjugate(const struct subspace *s, double t, double *slope)
+static double two_conjugate(const struct subspace *s, const double *base,
+                            double t, double *slope)
 {
     double sum = 0;
     *slope = 0;
     for (size_t i = 0; i < s->n; i++) {
-        double alpha = fabs(s->dual[i]), cost = s->all.cost[i];
-        sum += conjugate_value(&s->loss, t * alpha, cost);
-        if (alpha > 0 && t * alpha < cost)
-            *slope -= alpha * conjugate_slope(&s->loss, t * alpha, cost);
+        double cost = s->all.cost[i];
+        double from = cost > 0 ? base[s->all.y[i] > 0] : 0;
+        double change = fabs(s->dual[i]) - from, alpha = from + t * change;
+        sum += conjugate_value(&s->loss, alpha, cost);
+        if (alpha > 0 && alpha < cost)
+            *slope -= change * conjugate_slope(&s->loss, alpha, cost);
     }
     return sum;
 }
 
+/* By the log-odds that the loss estimates, log sigma(lambda + f) - log
+ * sigma(lambda - f): f itself where lambda is 0. */
 static double two_loss_of(const struct subspace *s, size_t i)
 {
-    return softplus(-s->all.y[i] * (s->all.u[i] - *s->all.rho));
+    double z = s->all.y[i] * (s->all.u[i] - *s->all.rho), l = s->loss.shift;
+    return softplus(softplus(-l - z) - softplus(z - l));
 }
 
 static void two_rounding(const struct subspace *s, double error,
@@ -150,6 +211,6 @@ static double two_constant(struct subspace *s)
 }
 
 static const struct subspace_functions subspace_two_classes = {
-    two_losses,  two_gradient, two_weights, two_renew,
-    two_bend,    two_follow,   two_excess,  two_conjugate,
-    two_loss_of, two_rounding, two_constant};
+    two_losses,    two_gradient, two_curvature, two_root,
+    two_renew,     two_bend,     two_follow,    two_excess,
+    two_conjugate, two_loss_of,  two_rounding,  two_constant};

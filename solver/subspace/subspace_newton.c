@@ -72,7 +72,7 @@ static double subspace_search(struct subspace *s, struct fit *fit,
         memcpy(s->next_rho, fit->rho, fit->columns * sizeof *s->next_rho);
         double next = 0.5 * (ww + t * (2 * wx + t * xx)) +
                       s->functions->losses(s, fit, fit->next, s->next_rho);
-        if (next <= objective * (1 + rounding))
+        if (next <= objective + rounding * fabs(objective))
             break;
         if (t < least)
             return 0;
@@ -227,7 +227,7 @@ static double restricted_gap(struct subspace *s, double distance)
     subspace_evaluate(s, &s->all);
     double gap = distance + s->functions->excess(s);
     s->objective = 0.5 * dot(length, s->w, s->w) + s->all.losses;
-    s->gap = s->objective > 0 ? gap / s->objective : 0;
+    s->gap = s->objective != 0 ? gap / fabs(s->objective) : 0;
     s->progress.violation = s->progress.gap = s->gap;
     s->progress.objective = s->objective;
     return s->gap;
@@ -236,15 +236,17 @@ static double restricted_gap(struct subspace *s, double distance)
 /* The gap by what is known after a step. */
 static void restricted_estimate(struct subspace *s, double t)
 {
-    double distance = 0;
+    double square = 0, moved;
     s->functions->bend(s, &s->all, s->du, s->dual);
-    double step = s->functions->follow(s, t, s->dual);
+    double step = s->functions->follow(s, t, s->dual, &moved);
     for (size_t k = 0; k < subspace_length(s); k++) {
         double d =
             (1 - step) * s->slope[k] + (t - step) * s->x[k] - step * s->rest[k];
-        distance += 0.5 * d * d;
+        square += d * d;
     }
-    restricted_gap(s, distance);
+    if (moved > 0)
+        square = pow(sqrt(square) + moved, 2);
+    restricted_gap(s, 0.5 * square);
 }
 
 /* The gap by a sweep of double entries, which give u, too. */
@@ -283,7 +285,7 @@ static bool restricted_step(struct subspace *s, enum klr_precision precision,
         return false;
     double accuracy = restricted_accuracy(s, eps), distance = INFINITY;
     if (precision == KLR_DOUBLE)
-        distance = fmax(0.1 * eps * s->objective,
+        distance = fmax(0.1 * eps * fabs(s->objective),
                         0.5e-4 * dot(subspace_length(s), s->slope, s->slope));
     if (!subspace_direction(s, &s->all, accuracy, distance, products))
         return false;
@@ -322,6 +324,14 @@ static bool restricted_check(struct subspace *s, double eps,
     return restricted_confirm(s);
 }
 
+/* True if the objective has fallen by more than that share of it. */
+static bool restricted_falls(const struct subspace *s, double before,
+                             double share)
+{
+    return s->objective < before &&
+           (isinf(before) || before - s->objective > share * fabs(before));
+}
+
 /* u and g at w, of floats. */
 static bool restricted_begin(struct subspace *s, double eps)
 {
@@ -343,7 +353,7 @@ static bool subspace_approach(struct subspace *s, double eps)
     for (int step = 0; goes_on && step < RESTRICTED_STEPS; step++) {
         goes_on = restricted_step(s, KLR_FLOAT, eps, &products) &&
                   subspace_goes_on(s);
-        if (s->gap <= eps || !(s->objective < (1 - fall) * before))
+        if (s->gap <= eps || !restricted_falls(s, before, fall))
             break;
         before = s->objective;
     }
@@ -363,7 +373,7 @@ static enum klr_status subspace_newton(struct subspace *s, double eps)
          step++) {
         if (!restricted_step(s, precision, eps, &products))
             break;
-        bool gains = s->gap < 0.5 * least || s->objective < (1 - fall) * lowest;
+        bool gains = s->gap < 0.5 * least || restricted_falls(s, lowest, fall);
         vain = gains ? 0 : vain + 1;
         least = fmin(least, s->gap);
         lowest = fmin(lowest, s->objective);

@@ -5,6 +5,9 @@
  *
  *   minimise over w (m) and rho  P = 1/2 w'w + sum_i C_i log(1 + e^(-y_i f_i)),
  *   f = B w - rho;   beta = R^-1 w on the points, 0 elsewhere.
+ *
+ * With the loss of sklr in its place, whose curve is 0 where the box cuts alpha
+ * off, all is the same but for the bounds of alpha: see loss.c.
  */
 #ifndef KLR_SOLVER_SUBSPACE_PARTS_H
 #define KLR_SOLVER_SUBSPACE_PARTS_H
@@ -108,21 +111,29 @@ struct subspace_functions {
                      const double *u, double *rho);
     /* g, curve and losses at fit->u and rho. */
     void (*gradient)(const struct subspace *, struct fit *);
-    /* weight (n): the diagonal of W in column c. */
-    void (*weights)(const struct fit *, size_t c, double *weight);
+    /* W of example i, an element and a root of it: S S' = W, (columns,
+     * columns). */
+    double (*curvature)(const struct fit *, size_t i, size_t c, size_t d);
+    void (*root)(const struct fit *, size_t i, double *s);
     /* The curve of the sample becomes that of all examples. */
     void (*renew)(struct subspace *);
     /* t = W (u - 1 mean'), (n, columns); with a bias of sum 0 by the mean. */
     void (*bend)(const struct subspace *, const struct fit *, const double *u,
                  double *t);
-    /* dual = g - s dual for the largest s <= t that is feasible; returns s. */
-    double (*follow)(const struct subspace *, double t, double *dual);
+    /* dual = g - s dual for the largest s <= t that is feasible; returns s. Or
+     * s = t, and the dual point is moved to where it is feasible, in the space
+     * of the kernel by *moved at most. */
+    double (*follow)(const struct subspace *, double t, double *dual,
+                     double *moved);
     /* How far the losses at all examples are above the dual's, with |rho' sum
      * dual|. */
     double (*excess)(const struct subspace *);
-    /* Minus the part without K of D(t dual), and, of D, its slope along t. */
-    double (*conjugate)(const struct subspace *, double t, double *slope);
-    /* The loss of example i over C_i. */
+    /* Minus the part without K of D at alpha = base + t (that of dual - base),
+     * and, of D, its slope along t. base (2) is one value for each class, 0 of
+     * a softmax. */
+    double (*conjugate)(const struct subspace *, const double *base, double t,
+                        double *slope);
+    /* The log loss of example i. */
     double (*loss_of)(const struct subspace *, size_t i);
     /* Rounding of decision values by `error`: see certificate.c. */
     void (*rounding)(const struct subspace *, double error,
@@ -329,11 +340,6 @@ static bool subspace_renew(struct subspace *s);
 static void subspace_whiten(const struct subspace *s, size_t thread,
                             const size_t *row, size_t first, size_t rows,
                             double *x);
-/* h = 0 of that size, at most m + 1, of all columns; then of column c h += A'A
- * for A (rows, size to whole bands). False: the pool's watch ended it. */
-static void subspace_start_hessian(struct subspace *s, size_t size);
-static bool subspace_add_square(struct subspace *s, size_t c, const void *a,
-                                size_t rows, enum klr_precision precision);
 /* z = the inverse of h times x, as w; of several columns less their mean. */
 static void subspace_invert(const struct subspace *s, const double *x,
                             double *z);
@@ -361,12 +367,15 @@ static enum klr_status subspace_newton(struct subspace *s, double eps);
 
 /* ---- leave-one-out: see subspace_loo.c ---- */
 
-/* shift (n) = what leaving out an example changes its decision value by, the
- * points being held; 0 where the clock ends it. h is lost. KLR_E_MEMORY. */
-static int subspace_leave_out(struct subspace *s, double *shift,
+/* The shift of the columns' solutions at the t-th C, what leaving out an
+ * example changes its decision values by, the points being held; 0 where the
+ * clock ends it. KLR_E_MEMORY. */
+static int subspace_leave_out(struct subspace *s, size_t t,
+                              struct solution *const *solution,
                               struct klr_error *err);
-/* The bytes that it allocates. */
-static double leave_out_bytes(const struct binary_problem *problem, size_t m);
+/* The bytes that it allocates, of so many columns. */
+static double leave_out_bytes(const struct binary_problem *problem, size_t m,
+                              size_t columns);
 
 /* ---- all points: see subspace_bound.c ---- */
 

@@ -199,9 +199,8 @@ static void weigh_task(void *context, size_t task, size_t thread)
 
 struct row_square {
     struct panels *h;
-    const void *a; /* (rows, pitch) */
+    const float *a; /* (rows, pitch) */
     size_t rows, pitch;
-    enum klr_precision precision;
 };
 
 /* A block of the upper triangle of A'A. */
@@ -210,14 +209,13 @@ static void square_task(void *context, size_t index, size_t thread)
     const struct row_square *w = context;
     struct panels *h = w->h;
     double out[KLR_BAND * KLR_BAND];
-    size_t a = index, b = 0, bytes = klr_precision_bytes(w->precision);
+    size_t a = index, b = 0;
     (void)thread;
     for (; a > b; b++)
         a -= b + 1;
-    const void *left = (const char *)w->a + a * KLR_BAND * bytes;
-    const void *right = (const char *)w->a + b * KLR_BAND * bytes;
-    if (w->precision == KLR_DOUBLE || h->n <= SUBSPACE_FEW)
-        h->dense->gram(w->rows, left, right, w->precision, w->pitch, KLR_BAND,
+    const float *left = w->a + a * KLR_BAND, *right = w->a + b * KLR_BAND;
+    if (h->n <= SUBSPACE_FEW)
+        h->dense->gram(w->rows, left, right, KLR_FLOAT, w->pitch, KLR_BAND,
                        KLR_BAND, out);
     else
         h->dense->syrk_rounded(w->rows, left, right, w->pitch, KLR_BAND,
@@ -227,22 +225,14 @@ static void square_task(void *context, size_t index, size_t thread)
         to[e] += out[e];
 }
 
-static bool subspace_add_square(struct subspace *s, size_t c, const void *a,
-                                size_t rows, enum klr_precision precision)
+/* h += A'A for A, that many rows of s->scaled. False: the pool's watch ended
+ * it. */
+static bool hessian_add(struct subspace *s, struct panels *h, size_t rows)
 {
-    size_t bands = panels_bands(s->h[c].n);
-    struct row_square square = {&s->h[c], a, rows, bands * KLR_BAND, precision};
+    size_t bands = panels_bands(h->n);
+    struct row_square square = {h, s->scaled, rows, bands * KLR_BAND};
     return klr_pool_run(s->problem->op->pool, bands * (bands + 1) / 2,
                         square_task, &square);
-}
-
-static void subspace_start_hessian(struct subspace *s, size_t size)
-{
-    s->have_h = false;
-    for (size_t c = 0; c < s->columns; c++) {
-        s->h[c].n = size;
-        memset(s->h[c].value, 0, panels_size(size) * sizeof(double));
-    }
 }
 
 /* h += I - mean mean' / sum W, where there is a bias. */
@@ -271,10 +261,12 @@ static bool sample_hessian(struct subspace *s, size_t c)
     size_t n = s->sample.n;
     struct weighing w = {.s = s};
     bool whole = true;
+    s->h[c].n = s->m;
+    memset(s->h[c].value, 0, panels_size(s->m) * sizeof(double));
     for (; w.first < n && whole; w.first += w.rows) {
         w.rows = n - w.first < SAMPLE_ROWS ? n - w.first : SAMPLE_ROWS;
         whole = klr_pool_run(pool, panels_bands(w.rows), weigh_task, &w) &&
-                subspace_add_square(s, c, s->scaled, w.rows, KLR_FLOAT);
+                hessian_add(s, &s->h[c], w.rows);
     }
     if (whole)
         hessian_finish(s, &s->h[c]);
@@ -286,9 +278,10 @@ static bool sample_hessian(struct subspace *s, size_t c)
 static bool subspace_precondition(struct subspace *s)
 {
     bool whole = true;
-    subspace_start_hessian(s, s->m);
+    s->have_h = false;
     for (size_t c = 0; c < s->columns && whole; c++) {
-        s->functions->weights(&s->sample, c, s->sample.next);
+        for (size_t i = 0; i < s->sample.n; i++)
+            s->sample.next[i] = s->functions->curvature(&s->sample, i, c, c);
         whole = sample_hessian(s, c);
     }
     s->have_h = whole;
@@ -392,7 +385,7 @@ static bool subspace_fit_sample(struct subspace *s, double eps)
             return false;
         double fall = -0.5 * dot(length, s->slope, s->x);
         double objective = 0.5 * dot(length, s->w, s->w) + fit->losses;
-        if (fall <= eps * objective)
+        if (fall <= eps * fabs(objective))
             break;
         subspace_search(s, fit, s->du);
     }

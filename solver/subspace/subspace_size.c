@@ -101,7 +101,7 @@ static bool size_solve(struct sizing *z, struct klr_error *err, int *code)
     if (clock_stopped(s->problem->clock) ||
         (*code = subspace_bound(s, false, &bound, err)))
         return false;
-    z->rest = bound.full_gap * s->objective;
+    z->rest = bound.full_gap * fabs(s->objective);
     for (size_t k = 0; k < z->rows; k++)
         z->loss[k] = s->functions->loss_of(s, z->row[k]);
     return !clock_stopped(s->problem->clock);
@@ -136,8 +136,9 @@ static bool size_suffices(struct sizing *z, bool half)
     double times = half ? 1 + z->ratio : z->ratio;
     double excess = fmax(z->gain, 0) * times, error = z->error * times;
     double tolerance = s->problem->params->basis_tol;
-    bool ends = excess + 2 * error < tolerance ||
-                (!half && z->rest < fmin(size_bound, tolerance) * s->objective);
+    bool ends =
+        excess + 2 * error < tolerance ||
+        (!half && z->rest < fmin(size_bound, tolerance) * fabs(s->objective));
     if (!half || ends) {
         s->excess = excess;
         s->excess_error = error;

@@ -41,17 +41,35 @@ static void softmax_fit_gradient(const struct subspace *s, struct fit *fit)
     }
 }
 
-/* 1 - p_c is the sum of the others: what is near 0 keeps its digits. */
-static void softmax_weights(const struct fit *fit, size_t c, double *weight)
+/* [c = d] - p_c. 1 - p_c is the sum of the others: what is near 0 keeps its
+ * digits. */
+static double softmax_rest(const struct fit *fit, size_t i, size_t c, size_t d)
 {
     size_t k = fit->columns;
-    for (size_t i = 0; i < fit->n; i++) {
-        const double *p = fit->curve + i * k;
-        double others = 0;
-        for (size_t d = 0; d < k; d++)
-            others += d == c ? 0 : p[d];
-        weight[i] = fit->cost[i] * p[c] * others;
-    }
+    const double *p = fit->curve + i * k;
+    double others = 0;
+    if (c != d)
+        return -p[c];
+    for (size_t e = 0; e < k; e++)
+        others += e == c ? 0 : p[e];
+    return others;
+}
+
+/* C_i p_d ([c = d] - p_c) */
+static double softmax_curvature(const struct fit *fit, size_t i, size_t c,
+                                size_t d)
+{
+    return fit->cost[i] * fit->curve[i * fit->columns + d] *
+           softmax_rest(fit, i, c, d);
+}
+
+/* With s = C_i^(1/2) (I - p 1') diag p^(1/2), s s' = C_i (diag p - p p'). */
+static void softmax_root(const struct fit *fit, size_t i, double *s)
+{
+    size_t k = fit->columns;
+    for (size_t e = 0; e < k * k; e++)
+        s[e] = sqrt(fit->cost[i] * fit->curve[i * k + e % k]) *
+               softmax_rest(fit, i, e / k, e % k);
 }
 
 static void softmax_renew(struct subspace *s)
@@ -128,9 +146,11 @@ static double dual_row(const struct subspace *s, size_t i, double t, double *p)
     return others;
 }
 
-static double softmax_follow(const struct subspace *s, double t, double *dual)
+static double softmax_follow(const struct subspace *s, double t, double *dual,
+                             double *moved)
 {
     const struct fit *fit = &s->all;
+    *moved = 0;
     size_t k = s->columns;
     double step = t;
     for (size_t e = 0; e < s->n * k; e++) {
@@ -197,10 +217,11 @@ static double softmax_excess(const struct subspace *s)
     return excess;
 }
 
-static double softmax_conjugate(const struct subspace *s, double t,
-                                double *slope)
+static double softmax_conjugate(const struct subspace *s, const double *base,
+                                double t, double *slope)
 {
     const struct fit *fit = &s->all;
+    (void)base;
     double *p = fit->softmax.step, sum = 0;
     size_t k = s->columns;
     *slope = 0;
@@ -243,7 +264,7 @@ static double softmax_fit_constant(struct subspace *s)
 }
 
 static const struct subspace_functions subspace_softmax = {
-    softmax_fit_losses, softmax_fit_gradient, softmax_weights,
-    softmax_renew,      softmax_bend,         softmax_follow,
-    softmax_excess,     softmax_conjugate,    softmax_loss_of,
-    softmax_rounding,   softmax_fit_constant};
+    softmax_fit_losses, softmax_fit_gradient, softmax_curvature,
+    softmax_root,       softmax_renew,        softmax_bend,
+    softmax_follow,     softmax_excess,       softmax_conjugate,
+    softmax_loss_of,    softmax_rounding,     softmax_fit_constant};

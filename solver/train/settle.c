@@ -116,13 +116,19 @@ static int params_check_prior(const struct klr_params *params,
 static int params_check_basis(const struct klr_params *params,
                               struct klr_error *err)
 {
-    bool given = params->model == KLR_MODEL_KLR && params->n_points > 0;
+    bool on_basis = params_on_basis(params);
+    bool given = on_basis && params->n_points > 0;
     if (given && (params->basis || params->basis_choice))
         return klr_fail(err, KLR_E_USAGE,
                         "option --points: nothing is left to choose by --%s",
                         params->basis ? "basis" : "basis-choice");
-    if (!params_on_basis(params) &&
-        (params->basis_choice || params->basis_bound))
+    if (on_basis && (params->keep_bounded || params->lambda_bound))
+        return klr_fail(err, KLR_E_USAGE, "option --%s: %s",
+                        params->keep_bounded ? "keep-bounded" : "lambda-bound",
+                        params->keep_bounded
+                            ? "coefficients on a basis have no box"
+                            : "it is of all examples, not of a basis");
+    if (!on_basis && (params->basis_choice || params->basis_bound))
         return klr_fail(err, KLR_E_USAGE,
                         "option --basis-%s: there is no basis (--basis)",
                         params->basis_choice ? "choice" : "bound");
@@ -245,11 +251,13 @@ static int params_check_loo(const struct klr_params *params,
     if (system->leave_out == LEAVE_OUT_NONE)
         return klr_fail(err, KLR_E_USAGE,
                         "option --loo: only klr with the regularizer kernel, "
-                        "by newton, smo or smo1, has a closed form");
-    if (params->multiclass == KLR_SOFTMAX)
+                        "by newton, smo or smo1, and sklr on a basis have a "
+                        "closed form");
+    if (params->multiclass == KLR_SOFTMAX &&
+        system->leave_out == LEAVE_OUT_KERNELS)
         return klr_fail(err, KLR_E_USAGE,
-                        "option --loo: a softmax has no closed form; ovo, ova "
-                        "and ddag have one");
+                        "option --loo: a softmax has no closed form but on a "
+                        "basis (--basis); ovo, ova and ddag have one");
     if (!klr_kernel_is_psd(&kernel))
         return klr_fail(err, KLR_E_USAGE,
                         "option --loo: the kernel must be positive "

@@ -45,6 +45,10 @@ static const struct system systems[] = {
     {SYSTEM(SKLR, NEWTON, KERNEL), .needs_psd = true, .bias = BIAS_EITHER,
      .gap = GAP_IS_EPS, .eps = 1e-6, .grid_eps = 1e-3, .fixed16 = true,
      .solve = newton_solve, .bytes = newton_bytes},
+    {SYSTEM(SKLR, NEWTON, KERNEL), .on_basis = true, .needs_psd = true,
+     .leave_out = LEAVE_OUT_SOLVER, .bias = BIAS_EITHER, .gap = GAP_IS_EPS,
+     .eps = 1e-6, .grid_eps = 1e-3, .solve = subspace_solve,
+     .solve_all = subspace_solve_all, .choose = subspace_choose_points},
     {SYSTEM(SKLR, SMO, KERNEL), .bias = BIAS_ALWAYS, .gap = GAP_STOPS,
      .eps = 1e-3, .solve = smo_solve},
     {SYSTEM(SKLR, SMO1, KERNEL), .bias = BIAS_EITHER, .gap = GAP_STOPS,
@@ -210,8 +214,8 @@ static int system_refuse(const struct system *closest, enum demand demand,
                         klr_solver_names[params->solver], model, others);
     case DEMAND_BASIS:
         return klr_fail(err, KLR_E_USAGE,
-                        "option --basis: only klr by newton has one, not %s by "
-                        "%s",
+                        "option --basis: only klr and sklr by newton have one, "
+                        "not %s by %s",
                         model, solver);
     case DEMAND_POINTS:
         return klr_fail(err, KLR_E_USAGE,

@@ -109,6 +109,10 @@ my %case = (
         [ qw(klr-train -q --basis 9 --loo --cv-out loo), "$dir/three" ],
     'a softmax on a basis' => [ qw(klr-train -q --multiclass softmax --basis),
         40, "$dir/three", 'old' ],
+    'leave-one-out of a softmax on a basis' => [ qw(klr-train -q --loo),
+        qw(--multiclass softmax --basis 9), "$dir/three" ],
+    'sklr on a basis' => [ qw(klr-train -q -s sklr -c 9 --basis 9),
+        "$dir/three", 'old' ],
     'a softmax on a basis that finds its size' => [ qw(klr-train -q),
         qw(--multiclass softmax --basis auto), "$dir/three", 'old' ],
     'a basis of one against the rest' => [ qw(klr-train -q --basis 9),
@@ -142,6 +146,7 @@ my %spares = map { $_ => 1 } 'kfd, greedy, of all kernels', 'klr on a basis',
     'klr on a basis that finds its size', 'leave-one-out on a basis',
     'a basis of one against the rest', 'a softmax on a basis',
     'a softmax on a basis that finds its size', 'a smaller klr',
+    'leave-one-out of a softmax on a basis', 'sklr on a basis',
     'a smaller svm';
 
 # One run in a fresh folder: exit, out, err, the counts, and what is there

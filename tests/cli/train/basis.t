@@ -160,6 +160,25 @@ cmp_ok($loss - $every, '<', 0.001, 'log loss is as near to that of all');
 cmp_ok($few - $every, '>', 0.001, '... but not of a quarter of the points');
 like(run([ qw(klr-train -g 3 -c 3 --basis auto -v 3 -q), "$dir/many" ],
         cwd => $dir)->{out}, qr/^Log loss = 0\.1/m, 'auto in a validation');
+
+# Each fold finds its own number of points, as a training without it does. Folds
+# of rows one after the other leave these in their order.
+put("$dir/thirds", join "", map { "$_\n" x 1000 } 1 .. 3);
+for my $gamma (3, 8) {
+    my @auto = (qw(klr-train --json -q -c 3 --basis auto -g), $gamma);
+    my @sizes = map {
+        my ($out, @row) = ($_, split /^/, get("$dir/many"));
+        put("$dir/rest", join '', @row[ grep { int($_ / 1000) != $out } 0 .. 2999 ]);
+        run([ @auto, 'rest', 'r' ], cwd => $dir)->{out} =~ /"points": (\d+)/
+    } 0 .. 2;
+    my ($most) = sort { $b <=> $a } @sizes;
+    my $third = run([ @auto, qw(--folds-file thirds many) ], cwd => $dir);
+    my ($points, $mean) =
+        $third->{out} =~ /"points": (\d+),.*"n_sv": ([^,]+)/;
+    is($points, $most, "auto: the most of folds, of @sizes");
+    cmp_ok(abs($mean - ($sizes[0] + $sizes[1] + $sizes[2]) / 3), '<', 1e-9,
+        '... each its own');
+}
 my $cut_off = run([ qw(klr-train --json -q -g 3 -c 3 --basis auto),
         qw(--time-limit 1e-9), "$dir/many", 'c' ], cwd => $dir);
 like($cut_off->{out}, qr/"end": "cut"/, 'auto: cut off by the time');
@@ -274,6 +293,12 @@ is(get("$dir/b") =~ s/^options .*\n//mr, get("$dir/a") =~ s/^options .*\n//mr,
     '... as --basis with that number');
 train("$dir/four", 'c', @soft, qw(--basis auto -j 3 -m 1));
 is(get("$dir/c"), get("$dir/a"), '... whatever threads and memory');
+my ($left, $again_left, $folds) = map {
+    run([ 'klr-train', @soft, qw(--basis 60), @$_, "$dir/four", 'l' ],
+        cwd => $dir)->{out} =~ /Log loss = (\S+)/
+} [qw(--loo -j 1)], [qw(--loo -j 3 -m 40)], [qw(-v 10)];
+is($again_left, $left, '... left out: whatever threads and memory');
+cmp_ok(abs($left / $folds - 1), '<', 0.03, '... as by ten folds');
 my $weighted = train("$dir/four", 'w', @soft, qw(--basis 120 -w2 5 --no-bias));
 my $whole = train("$dir/four", 'v', @soft, qw(-w2 5 --no-bias));
 cmp_ok(abs($weighted->{objective} / $whole->{objective} - 1), '<', 0.1,
@@ -286,18 +311,112 @@ my $cut = run([ qw(klr-train --basis 100 --time-limit 1e-9), $heart, 'c' ],
 is($cut->{exit}, 0, 'a limit of time that is over');
 like($cut->{err}, qr/the limit of time was reached/, '... is told');
 
+# ---- sklr: the shifted loss ----
+
+# The judge, which shares no code, tells the objective of the model, and a dual
+# of all examples, by which the bound holds.
+put("$dir/shifted", clusters(seed => 9, labels => [ 1, -1, -1 ], n => 700,
+        d => 4));
+my @sparse = (qw(-s sklr -g 1 -q --link consistent));
+for my $case ([ 30, 3, 1e-5 ], [ 3, 0.3, 0.1 ], [ 300, 0, 0 ],
+    [ 10, 4, 0.5 ])
+{
+    my ($cost, $lambda, $box) = @$case;
+    my @loss = (@sparse, '-c', $cost, '-l', $lambda, '--box', $box);
+    my $few = train("$dir/shifted", 'f', @loss, qw(--basis 40),
+        qw(--basis-bound exact));
+    my ($judged) = evaluate('sklr', "$dir/shifted", "$dir/f", $cost, $lambda,
+        $box);
+    train("$dir/shifted", 'a', @loss, qw(-e 1e-9 --keep-bounded));
+    my ($all) = evaluate('sklr', "$dir/shifted", "$dir/a", $cost, $lambda,
+        $box);
+    my $size = abs $judged->{primal};
+    is($few->{status}, '"converged"', "sklr, C = $cost: converged");
+    cmp_ok(abs($few->{objective} - $judged->{primal}), '<=', 1e-9 * $size,
+        '... its objective');
+    cmp_ok($judged->{primal} - $judged->{primal_best}, '<=', 1e-9 * $size,
+        '... its threshold');
+    my ($over, $told) = (($judged->{primal} - $all->{dual}) / $size,
+        $few->{'basis.full_gap'});
+    cmp_ok($over, '<=', $told + 1e-8, '... the bound holds');
+    cmp_ok($told, '<=', 2 * $over + 2e-6, '... closely');
+    # All are points, but for those that others span to 1e-7 of K_ii.
+    my $every = train("$dir/shifted", 'e', @loss, qw(--basis 700 -e 1e-9),
+        qw(--basis-bound exact));
+    my $off = ($every->{objective} - $all->{dual}) / $size;
+    cmp_ok($off, '<=', $every->{'basis.full_gap'} + 1e-8,
+        '... of all points, too');
+    cmp_ok(abs $off, '<=', 5e-6, '... the optimum');
+}
+
+# Examples next to an end of the box make no steps short.
+my ($boxed, $free) = map {
+    train("$dir/many", 'b', @sparse, qw(-c 10 -l 4 --basis 100 --box), $_)
+} qw(1e-3 0);
+cmp_ok($boxed->{'basis.passes'}, '<=', $free->{'basis.passes'} + 1,
+    'sklr: as few passes as without a box');
+
+train("$dir/many", "s.$_->[0]", @sparse, qw(-c 30 --basis 150), @{ $_->[1] })
+    for [ 0 => [qw(-j 1)] ], [ 1 => [qw(-j 3)] ], [ 2 => [qw(-j 2 -m 1)] ];
+is(get("$dir/s.$_"), get("$dir/s.0"), 'sklr: the same bytes') for 1, 2;
+my $sizes = train("$dir/many", 's', @sparse, qw(-c 30 -l 1 --basis auto));
+is($sizes->{'basis.end'}, '"enough"', '... auto: a size that suffices');
+cmp_ok($sizes->{'basis.excess'} + 2 * $sizes->{'basis.excess_error'}, '<',
+    0.001, '... by the log loss of its link');
+train("$dir/many", 'e', @sparse, qw(-c 30 -l 1));
+my ($some, $full) = map {
+    run([ qw(klr-predict --json -q), "$dir/more", $_, 'p' ], cwd => $dir)->{out}
+        =~ /"log_loss": ([^,]+)/
+} 's', 'e';
+cmp_ok($some - $full, '<', 0.001, '... which is as near to that of all');
+
+my @grid = (qw(klr-train -s sklr --basis 40 -q -c), '3:30:x10');
+my $costs = run([ qw(klr-train -s sklr --basis 40 --json -c), '3,30', $heart,
+        'sc' ], cwd => $dir);
+is(() = $costs->{out} =~ /"points": 40\b/g, 2, '... along a path of C');
+my $cells = run([ @grid, '-l', '0.01c:1c:x10', qw(-v 3), $heart, 'sv' ],
+    cwd => $dir);
+like($cells->{out}, qr/^Best .*lambda/m, '... in a grid of lambda');
+is(run([ @grid, '-l', '0.01c:1c:x10', qw(-v 3 -j 3), $heart, 'sv' ],
+        cwd => $dir)->{out}, $cells->{out}, '... whatever the threads');
+my ($left_out, $ten) = map {
+    run([ @grid, qw(--link consistent), @$_, $heart, 'sl' ], cwd => $dir)->{out}
+        =~ /Log loss = (\S+)/
+} [qw(--loo)], [qw(-v 10)];
+cmp_ok(abs($left_out / $ten - 1), '<', 0.05, '... and left out in closed form');
+put("$dir/double", "2\n" x 700);
+my ($twice, $weights) = map { train("$dir/shifted", 'w', @sparse, @$_) }
+    [qw(-c 6 -l 1 --basis 40)], [qw(-c 3 -l 1 --basis 40 --weights double)];
+is($weights->{objective}, $twice->{objective}, '... with weights');
+is(train($heart, 'g', qw(-s sklr --points points))->{n_sv}, 20,
+    '... on points of a file');
+for my $how (qw(ovo ova)) {
+    my $three = train("$dir/three", 't', qw(-s sklr --multiclass), $how,
+        qw(--basis 15));
+    is($three->{status}, '"converged"', "... three classes by $how");
+    is($three->{n_sv}, 15, '... which share the points');
+}
+
 # ---- refusals ----
 
-refused('option --basis: only klr by newton has one, not svm by smo',
+refused('option --basis: only klr and sklr by newton have one, not svm by smo',
     qw(-s svm --basis 9));
-refused('option --basis: only klr by newton has one, not klr by smo',
+refused('option --basis: only klr and sklr by newton have one, not klr by smo',
     qw(-a smo --basis 9));
-refused('option --loo: a softmax has no closed form; ovo, ova and ddag have one',
-    qw(--multiclass softmax --basis 9 --loo));
+refused('option --loo: a softmax has no closed form but on a basis \(--basis\); '
+        . 'ovo, ova and ddag have one', qw(--multiclass softmax --loo));
 refused('option -a: smo does not train a softmax; solvers that do: newton',
     qw(--multiclass softmax --basis 9 -a smo));
-refused('option --basis: only klr by newton has one, not ivm by greedy',
+refused('option --basis: only klr and sklr by newton have one, not ivm by greedy',
     qw(-s ivm --basis 9));
+refused('option --keep-bounded: coefficients on a basis have no box',
+    qw(-s sklr --basis 9 --keep-bounded));
+refused('option --lambda-bound: it is of all examples, not of a basis',
+    qw(-s sklr --basis 9 --lambda-bound));
+refused('option --box: 20 is not less than half of C = 30',
+    qw(-s sklr --basis 9 --box 20));
+refused('option --loo: a fitted link is fitted on all examples; sigma and none ',
+    qw(-s sklr --basis 9 --loo));
 refused('option --basis-choice: there is no basis',
     qw(--basis-choice uniform));
 refused('option --basis-bound: there is no basis', qw(--basis-bound none));

@@ -60,7 +60,7 @@ for my $case (
     [ two => 1, qw(-s svm -c 5) ],
     [ two => 1, qw(-s svm -c 5 -b 1) ],
     [ two => 1, qw(-s kfd) ],
-    [ two => 1, qw(-s sklr -c 5) ],
+    [ two => 1, qw(-s sklr -c 5 --box 0 -e 1e-14) ],
     [ two => 1, qw(-s klr -c 1 -e 1e-14) ],
     [ two => 1, qw(-s svm -c 5 --scale standard) ],
     [ two => 1, qw(-s klr -c 1 -e 1e-14 --scale standard) ],
@@ -78,7 +78,7 @@ for my $case (
         (grep { /^1e/ || $_ eq '-e' } @options), $data, 'same');
     is($said->{projection}{distance_squared}, 0, '... and nothing is lost');
     is(vectors('same'), vectors('all'), '... nor a support vector')
-        if $options[1] ne 'klr';
+        if $options[1] !~ /klr/;
     my ($before, $after) =
         map { [ decide('new', $_, $machines) ] } qw(all same);
     cmp_ok(apart($before, $after), '<', 1e-6, '... the same function');
@@ -89,9 +89,7 @@ for my $case (
 
 # ---- some of them: decision values change by |f - its projection| at most ----
 
-for my $options ([qw(-s svm -c 5)], [qw(-s kfd -c 1)], [qw(-s sklr -c 5)],
-    [qw(-s lhalf -c 50)])
-{
+for my $options ([qw(-s svm -c 5)], [qw(-s kfd -c 1)], [qw(-s lhalf -c 50)]) {
     train('-g', 20, @$options, 'two', 'all');
     my $said = train(qw(--from all --basis 40 two few))->{projection};
     is(vectors('few'), 40, '... so many support vectors');
@@ -210,6 +208,20 @@ my $over = 1 - $softest->{objective} / $softer->{objective};
 cmp_ok($softer->{gap}, '<', 1e-6, 'a softmax: its restricted gap');
 cmp_ok($over, '<=', $softer->{basis}{full_gap} + 1e-6, '... the bound holds');
 
+# By the loss of the model, with its lambda and box.
+train(qw(-g 2 -s sklr -c 5 -l 2 --box 0.01 --link consistent two sparse));
+my $sparser = train(qw(--from sparse --basis 40 two few));
+is(vectors('few'), 40, 'sklr: so many points');
+is($sparser->{lambda}, 2, '... the lambda of the model');
+like(get("$dir/few"), qr/^box 0\.01$/m, '... and its box');
+my $sparsest = train(qw(-g 2 -s sklr -c 5 -l 2 --box 0.01 --keep-bounded),
+    qw(-e 1e-9 two again));
+my $beyond = 1 - $sparsest->{objective} / $sparser->{objective};
+cmp_ok($sparser->{gap}, '<', 1e-6, '... its restricted gap');
+cmp_ok($beyond, '<=', $sparser->{basis}{full_gap} + 1e-6, '... the bound holds');
+is(train(qw(--from sparse --basis 40 -l 1 two few))->{lambda}, 1,
+    '... or another lambda');
+
 # ---- a model of LIBSVM: no more than its format has ----
 
 train(qw(-g 2 -s svm -c 5 two all));
@@ -262,8 +274,8 @@ train(@$_) for [qw(-c 5 two klr)], [qw(-s svm -c 5 two svm)],
     [qw(--weights weights two weighted)],
     [qw(-t polynomial -r 1 two poly)];
 my $points = 'option --from: --basis must say how many points there are to be';
-my $again = 'only klr is trained again, other models \(--from\) are projected '
-    . 'as they are';
+my $again = 'only klr and sklr are trained again, other models \(--from\) are '
+    . 'projected as they are';
 my $choice = 'option --from: points are chosen by the coefficients of the '
     . 'model alone, not by';
 my $own = 'exclude each other: the model has its own';

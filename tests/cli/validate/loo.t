@@ -146,10 +146,10 @@ for my $case (
     [ 'it takes the place of folds (-v)', '-v 5' ],
     [ 'it takes the place of folds (-v)', '--folds-file each' ],
     (map { [ 'only klr with the regularizer kernel, by newton, smo or smo1,'
-                . ' has a closed form', $_ ] } '-s svm', '-s sklr', '-s kfd',
-        '-s lhalf', '-a trirls', '--regularizer coef'),
-    [ 'a softmax has no closed form; ovo, ova and ddag have one',
-        '--multiclass softmax' ],
+                . ' and sklr on a basis have a closed form', $_ ] } '-s svm',
+        '-s sklr', '-s kfd', '-s lhalf', '-a trirls', '--regularizer coef'),
+    [ 'a softmax has no closed form but on a basis (--basis); ovo, ova and ddag '
+        . 'have one', '--multiclass softmax' ],
     [ 'the kernel must be positive semidefinite', '-a smo -t sigmoid' ],
     [ 'a platt link is fitted on all examples; sigma and none are not fitted',
         '--link platt' ],

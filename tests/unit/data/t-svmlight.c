@@ -352,6 +352,12 @@ static void test_values_refused(void)
 
 /* ---- Problems ---- */
 
+/* Where the features of row i stand, or for i = n the end of all. */
+static int64_t text_of(const struct klr_problem *p, size_t i)
+{
+    return p->text[i / KLR_TEXT_ROWS] + p->offset[i];
+}
+
 static void test_problem(void)
 {
     static const char text[] = "\xEF\xBB\xBF"
@@ -375,19 +381,18 @@ static void test_problem(void)
        "features");
     ok(p.line[0] == 2 && p.line[1] == 4 && p.line[2] == 5, "line numbers");
     struct klr_input *input = klr_reader_input(p.reader);
-    ok(p.length[0] == 10 &&
-           klr_input_text(input, p.text[0], 10, buffer, &err) == 0 &&
+    ok(klr_input_text(input, text_of(&p, 0), 10, buffer, &err) == 0 &&
            !memcmp(buffer, "1:0.5  3:2", 10),
        "the text of the first row's features");
-    ok(p.length[1] == 0 && p.length[2] == 3 &&
-           klr_input_text(input, p.text[2], 3, buffer, &err) == 0 &&
+    ok(text_of(&p, 3) - text_of(&p, 2) == 3 &&
+           klr_input_text(input, text_of(&p, 2), 3, buffer, &err) == 0 &&
            !memcmp(buffer, "7:1", 3),
        "the text of the last row's features");
-    ok(klr_input_text(input, p.text[2], 4, buffer, &err) == KLR_E_IO,
+    ok(klr_input_text(input, text_of(&p, 2), 4, buffer, &err) == KLR_E_IO,
        "no text beyond the end: %s", err.message);
     klr_problem_free(&p);
     ok(p.label == NULL && p.reader == NULL && p.n == 0, "freed");
-    ok(klr_problem_read(&p, path, 0, 1, &err) == 0 && !p.text && !p.length &&
+    ok(klr_problem_read(&p, path, 0, 1, &err) == 0 && !p.text && !p.offset &&
            !p.reader && p.n == 3,
        "no text unless asked for");
     klr_problem_free(&p);
@@ -424,12 +429,15 @@ static bool has_rows(const struct klr_problem *p)
         size_t first = p->start[i], count = p->start[i + 1] - first;
         char name[16] = "", buffer[KLR_REAL_SIZE];
         memcpy(name, row.label_text, row.label_length);
-        same = i < p->n && p->line[i] == row.line.number &&
-               !strcmp(klr_label_text(p->names, p->label[i], buffer), name) &&
-               p->text[i] == row.line.offset + (row.features - row.line.text) &&
-               p->length[i] == row.features_length && count == row.count &&
-               !memcmp(p->index + first, row.index, count * sizeof(int)) &&
-               !memcmp(p->value + first, row.value, count * sizeof(double));
+        same =
+            i < p->n && p->line[i] == row.line.number &&
+            !strcmp(klr_label_text(p->names, p->label[i], buffer), name) &&
+            text_of(p, i) == row.line.offset + (row.features - row.line.text) &&
+            (i + 1 < p->n || text_of(p, p->n) - text_of(p, i) ==
+                                 (int64_t)row.features_length) &&
+            count == row.count &&
+            !memcmp(p->index + first, row.index, count * sizeof(int)) &&
+            !memcmp(p->value + first, row.value, count * sizeof(double));
     }
     klr_reader_close(reader);
     return same && i == p->n && p->start[0] == 0;

@@ -289,9 +289,28 @@ static void test_overflow(void)
     ok(finite && right, "log-odds that overflow are the largest numbers");
 }
 
+/* An example of C_i = 0 is not there, whatever the box. */
+static void test_left_out(void)
+{
+    const struct loss loss = {KLR_MODEL_SKLR, 2, 0.5};
+    const double y[] = {1, -1, 1}, u[] = {-3, 0.5, 40}, cost[3] = {0};
+    double g[3], w[3], most = 0;
+    struct loss_sums sums = loss_gradient(&loss, 3, y, cost, u, 0.1, g, w);
+    for (int i = 0; i < 3; i++) {
+        most = fmax(most, fabs(g[i]) + fabs(w[i]));
+        most = fmax(most, fabs(loss_value(&loss, y[i] * u[i], 0)));
+        most = fmax(most, loss_excess(&loss, 0, y[i] * u[i], 0));
+    }
+    ok(most == 0 && sums.losses == 0 && sums.conjugates == 0,
+       "an example without cost has neither loss nor slope");
+    ok(loss_alpha(&loss, 40, 4) == 0.5 && loss_alpha(&loss, -40, 4) == 3.5,
+       "one with a cost has its box");
+}
+
 int main(void)
 {
     test_sigmoid();
+    test_left_out();
     test_overflow();
     test_extremes();
     test_consistent();

@@ -414,7 +414,7 @@ static void test_verbatim(void)
         model.sv_row[i] = i < ROWS / 2 ? 2 * i : ROWS / 2 - i + 11;
         model.coef[i] = 0.5;
     }
-    problem.length[8] = UINT32_MAX; /* as if too long to be copied */
+    problem.offset[8] = UINT32_MAX; /* as if too far away to be copied */
     ok(save(&model, "model", 0), "saved: %s", err.message);
     const char *at = strstr(contents("model"), "\nSV\n");
     bool good = at != NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Kernel logistic regression in the span of few points, against Newton's method
- * on the coefficients and the threshold themselves, in long double: without a
- * basis, by elimination, from the definition alone.
+ * Kernel logistic regression in the span of few points, and its sparse variant,
+ * against Newton's method on the coefficients and the threshold themselves, in
+ * long double: without a basis, by elimination, from the definition alone.
  */
 #include "solver.c"
 
@@ -17,6 +17,7 @@ enum { N = 60, WIDE = MOST + 1 };
 struct judge {
     size_t n, m, size;
     const double *y;
+    long double shift, box; /* of the loss of sklr */
     double cost[MOST];
     size_t points[MOST];
     long double kernel[MOST][MOST]; /* all examples, the points */
@@ -30,6 +31,11 @@ static void judge_make(struct judge *j, const struct sample *s,
     j->n = s->problem.n;
     j->y = s->label;
     j->size = j->m + !params->no_bias;
+    j->shift = j->box = 0;
+    if (params->model == KLR_MODEL_SKLR) {
+        j->shift = params->lambda.value[0];
+        j->box = params->box;
+    }
     for (size_t i = 0; i < j->n; i++) {
         j->cost[i] = params->cost.value[0] *
                      (params->example_weight ? params->example_weight[i] : 1);
@@ -54,6 +60,27 @@ static long double judge_f(const struct judge *j, const long double *x,
     return f;
 }
 
+/* The slope, negated, of the loss at the margin z. */
+static long double judge_alpha(const struct judge *j, long double z, size_t i)
+{
+    long double alpha = j->cost[i] / (1 + expl(z - j->shift));
+    return fminl(fmaxl(alpha, j->box), j->cost[i] - j->box);
+}
+
+/* The logistic loss, or where the box ends that the line of its slope there:
+ * max over alpha of alpha (shift - z) - C G(alpha / C), G(d) = d log d +
+ * (1 - d) log(1 - d). */
+static long double judge_loss(const struct judge *j, long double z, size_t i)
+{
+    long double cost = j->cost[i], alpha = judge_alpha(j, z, i),
+                t = j->shift - z;
+    if (alpha > j->box && alpha < cost - j->box)
+        return cost * (t > 0 ? t + log1pl(expl(-t)) : log1pl(expl(t)));
+    long double d = alpha / cost;
+    return alpha * t -
+           (d > 0 && d < 1 ? cost * (d * logl(d) + (1 - d) * log1pl(-d)) : 0);
+}
+
 static long double judge_objective(const void *context, const long double *x)
 {
     const struct judge *j = context;
@@ -62,8 +89,7 @@ static long double judge_objective(const void *context, const long double *x)
         for (size_t l = 0; l < j->m; l++)
             sum += 0.5L * x[k] * x[l] * j->kernel[j->points[k]][l];
     for (size_t i = 0; i < j->n; i++) {
-        long double z = -j->y[i] * judge_f(j, x, i);
-        sum += j->cost[i] * (z > 0 ? z + log1pl(expl(-z)) : log1pl(expl(z)));
+        sum += judge_loss(j, j->y[i] * judge_f(j, x, i), i);
     }
     return sum;
 }
@@ -80,15 +106,18 @@ static bool judge_step(struct judge *j)
             step[k] -= h[k][l] * j->x[l];
         }
     for (size_t i = 0; i < j->n; i++) {
-        long double p = 1 / (1 + expl(j->y[i] * judge_f(j, j->x, i)));
+        long double alpha = judge_alpha(j, j->y[i] * judge_f(j, j->x, i), i);
+        bool bends = alpha > j->box && alpha < j->cost[i] - j->box;
+        long double w = bends ? alpha * (1 - alpha / j->cost[i]) : 0;
         for (size_t k = 0; k < j->size; k++) {
             long double a = k < j->m ? j->kernel[i][k] : 1;
-            step[k] += j->cost[i] * j->y[i] * p * a;
+            step[k] += j->y[i] * alpha * a;
             for (size_t l = 0; l < j->size; l++)
-                h[k][l] += j->cost[i] * p * (1 - p) * a *
-                           (l < j->m ? j->kernel[i][l] : 1);
+                h[k][l] += w * a * (l < j->m ? j->kernel[i][l] : 1);
         }
     }
+    if (j->size > j->m) /* all losses may be linear at once */
+        h[j->m][j->m] = fmaxl(h[j->m][j->m], 1e-2L);
     eliminate(j->size, WIDE, *h, 1, step);
     return descend(judge_objective, j, j->size, step, next, j->x,
                    &j->objective);
@@ -142,21 +171,22 @@ static void check(const struct sample *s, const struct klr_params *params,
     struct solution solution = solve_inside(s, params, beta);
     double least = (double)judge_least(&j, s, params, beta);
     double found = (double)judge_found(&j, beta, solution.rho);
-    double gap = (solution.primal - solution.dual) / solution.primal;
+    double size = fabs(found), gap = (solution.primal - solution.dual) / size;
     ok(solution.status == KLR_CONVERGED && gap <= 1e-6 && gap >= 0,
        "%s: converged, gap %.2g", name, gap);
     ok(fabs(found / solution.primal - 1) < 1e-10,
        "%s: the objective is that of the coefficients", name);
-    ok(least <= found * (1 + 1e-12) && found - least <= 1e-6 * found,
-       "%s: %.1g above the least of the points", name, found / least - 1);
-    ok(solution.dual <= least * (1 + 1e-11), "%s: the dual is below", name);
+    ok(least <= found + 1e-12 * size && found - least <= 1e-6 * size,
+       "%s: %.1g above the least of the points", name, (found - least) / size);
+    ok(solution.dual <= least + 1e-11 * size, "%s: the dual is below", name);
     struct klr_params all = *params;
     all.basis = 0;
     all.n_points = 0;
     all.basis_choice = all.basis_bound = 0;
     all.eps = 1e-9;
+    all.keep_bounded = params->model == KLR_MODEL_SKLR;
     double whole = solve_inside(s, &all, full).primal;
-    double above = (found - whole) / found;
+    double above = (found - whole) / size;
     ok(above <= solution.basis.full_gap + 1e-9 &&
            solution.basis.full_gap <= 2 * above + 2e-6,
        "%s: %.3g above that of all points, at most %.3g", name, above,
@@ -183,6 +213,69 @@ static void test_choices(const struct sample *s)
     params.no_bias = 0;
     params.example_weight = weight;
     check(s, &params, "with weights");
+}
+
+/* The shifted loss with its linear tails; a box so large that most examples are
+ * at an end of it, and objectives below 0. */
+static void test_shifted(const struct sample *s)
+{
+    static const double box[] = {0, 1e-5, 0.04, 0.3};
+    static double weight[MOST];
+    char name[64];
+    struct klr_params params;
+    for (size_t i = 0; i < MOST; i++)
+        weight[i] = 1 + (double)(i % 5);
+    for (size_t b = 0; b < sizeof box / sizeof *box; b++)
+        for (double cost = 1; cost < 200; cost *= 10) {
+            params = basis_params(cost, 40);
+            params.model = KLR_MODEL_SKLR;
+            params.lambda = klr_reals_of(0.1 * cost);
+            params.box = box[b] * (b > 1 ? cost : 1);
+            snprintf(name, sizeof name, "sklr, C = %g, box %g", cost,
+                     params.box);
+            check(s, &params, name);
+        }
+    params.no_bias = 1;
+    check(s, &params, "sklr without bias");
+    params.no_bias = 0;
+    params.example_weight = weight;
+    check(s, &params, "sklr with weights");
+    params = basis_params(10, KLR_BASIS_AUTO);
+    params.model = KLR_MODEL_SKLR;
+    params.lambda = klr_reals_of(1);
+    check(s, &params, "sklr of a size that is found");
+}
+
+/* Of few points the dual of all examples is best where alpha shrinks: a path
+ * that leads to a point in the box. A class is rare, so that the box alone is
+ * not feasible, with a bias; without one the path ends far from 0. */
+static void test_shrinking(void)
+{
+    static struct sample s;
+    static struct judge j;
+    double beta[MOST];
+    sample_make(&s, 160);
+    for (size_t i = 0; i < s.problem.n; i++)
+        s.label[i] = i % 8 == 0 ? 1 : -1;
+    for (int bias = 0; bias < 2; bias++)
+        for (double box = 0; box < 1.3; box += 0.3) {
+            struct klr_params params = basis_params(10, 4);
+            params.model = KLR_MODEL_SKLR;
+            params.lambda = klr_reals_of(1);
+            params.box = box;
+            params.no_bias = !bias;
+            struct solution solution = solve_inside(&s, &params, beta);
+            judge_least(&j, &s, &params, beta);
+            double found = (double)judge_found(&j, beta, solution.rho);
+            params.basis = 0;
+            params.keep_bounded = 1;
+            double whole = solve_inside(&s, &params, beta).primal;
+            double above = (found - whole) / fabs(found);
+            double told = solution.basis.full_gap;
+            ok(above <= told + 1e-9 && (told < 3 * above || !bias),
+               "four points, box %g, %s: %.3g above all, at most %.3g", box,
+               bias ? "a bias" : "no bias", above, told);
+        }
 }
 
 /* Kernels so wide that few points span all, and C so large that decision values
@@ -336,6 +429,8 @@ int main(void)
     static struct sample s;
     sample_make(&s, 160);
     test_choices(&s);
+    test_shifted(&s);
+    test_shrinking();
     test_wide(&s);
     test_size(&s);
     test_rare();

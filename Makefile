@@ -126,10 +126,12 @@ PRELOADS   = $(patsubst tests/preload/%.c,$(BUILD)/tests/%.so,\
 UNIT_TESTS = $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(filter %.c,$(TESTS)))
 LINE_TESTS = $(filter %.t,$(TESTS))
 # Those that take longest come first, so that no processor waits at the end.
-LONGEST    = $(BUILD)/tests/kernel/t-gram $(addprefix tests/cli/, \
-	tools/plots.t tools/tools.t tools/grids.t tools/csv.t train/memory.t \
-	train/train.t train/auto.t tools/blocks.t programs/library.t \
-	programs/installed.t programs/readme.t)
+LONGEST    = $(BUILD)/tests/kernel/t-gram $(BUILD)/tests/gram/t-operator \
+	$(addprefix tests/cli/, programs/deterministic.t programs/kill.t \
+	programs/library.t programs/readme.t tools/grids.t tools/plots.t \
+	tools/tools.t train/auto.t train/basis.t train/certificates.t \
+	train/memory.t train/objective.t train/train.t validate/log.t \
+	validate/path.t)
 IN_ORDER   = $(filter $(LONGEST),$(UNIT_TESTS) $(LINE_TESTS)) \
 	$(filter-out $(LONGEST),$(UNIT_TESTS) $(LINE_TESTS))
 # Under sanitizers tests of the tools, which are not compiled, of documents and

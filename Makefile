@@ -126,10 +126,12 @@ PRELOADS   = $(patsubst tests/preload/%.c,$(BUILD)/tests/%.so,\
 UNIT_TESTS = $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(filter %.c,$(TESTS)))
 LINE_TESTS = $(filter %.t,$(TESTS))
 # Those that take longest come first, so that no processor waits at the end.
-LONGEST    = $(BUILD)/tests/kernel/t-gram $(addprefix tests/cli/, \
-	tools/plots.t tools/tools.t tools/grids.t tools/csv.t train/memory.t \
-	train/train.t train/auto.t tools/blocks.t programs/library.t \
-	programs/installed.t programs/readme.t)
+LONGEST    = $(BUILD)/tests/kernel/t-gram $(BUILD)/tests/gram/t-operator \
+	$(addprefix tests/cli/, programs/deterministic.t programs/kill.t \
+	programs/library.t programs/readme.t tools/grids.t tools/plots.t \
+	tools/tools.t train/auto.t train/basis.t train/certificates.t \
+	train/memory.t train/objective.t train/train.t validate/log.t \
+	validate/path.t)
 IN_ORDER   = $(filter $(LONGEST),$(UNIT_TESTS) $(LINE_TESTS)) \
 	$(filter-out $(LONGEST),$(UNIT_TESTS) $(LINE_TESTS))
 # Under sanitizers tests of the tools, which are not compiled, of documents and
@@ -143,8 +145,8 @@ endif
 FUZZERS    = $(BUILD)/fuzz_data $(BUILD)/fuzz_model
 LONG_TESTS = $(patsubst tests/long/%.c,$(BUILD)/long/%,\
              $(wildcard tests/long/*.c))
-RUN_TESTS  = KLR_BIN=$(BIN) KLR_BUILD=$(BUILD) KLR_LIMIT=$(LIMIT) \
-             $(PROVE) -j$(JOBS)
+RUN_TESTS  = PATH="$(abspath $(BUILD))/tests/path:$$PATH" KLR_BIN=$(BIN) \
+             KLR_BUILD=$(BUILD) KLR_LIMIT=$(LIMIT) $(PROVE) -j$(JOBS)
 
 # ---- Programs ----
 
@@ -190,17 +192,11 @@ $(BUILD)/lib/libklr.so: $(LIBRARY)
 ## completions: of options, for bash, zsh and fish
 completions: $(COMPLETIONS)
 
-COMPLETE = tools/completions $(1) \
-	$(if $(wildcard tools/$*),tools/$*,$(BIN)/$*) >$@
-$(BUILD)/completions/%.bash: $(PROGRAMS) $(SCRIPTS) tools/completions
+# All three by one recipe: --help says the same to each shell.
+$(addprefix $(BUILD)/completions/,%.bash _% %.fish): $(PROGRAMS) $(SCRIPTS) \
+		tools/completions
 	@mkdir -p $(@D)
-	$(Q)$(call COMPLETE,bash)
-$(BUILD)/completions/_%: $(PROGRAMS) $(SCRIPTS) tools/completions
-	@mkdir -p $(@D)
-	$(Q)$(call COMPLETE,zsh)
-$(BUILD)/completions/%.fish: $(PROGRAMS) $(SCRIPTS) tools/completions
-	@mkdir -p $(@D)
-	$(Q)$(call COMPLETE,fish)
+	$(Q)tools/completions $(if $(wildcard tools/$*),tools/$*,$(BIN)/$*) $(@D)
 
 ## demo: train on two thirds of heart_scale, judge the model on the rest
 demo: all
@@ -241,6 +237,15 @@ $(BUILD)/tests/%.so: tests/preload/%.c
 	$(SAY) "  CC   $@"
 	$(Q)$(COMPILE) -shared -MMD -MP -o $@ $< -ldl
 
+# Tests start the tools some hundred times: by Python itself, not by a script
+# that looks for one of its versions, and from modules that are compiled, which
+# the tools read and never write.
+$(BUILD)/tests/path/python3: $(PYTHON) $(MODULES)
+	@mkdir -p $(@D)
+	@python=$$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null) && \
+		ln -sf "$$python" $@ && touch -h $@ && \
+		python3 -m compileall -q tools || :
+
 ## check: all tests in a few minutes; TESTS="tests/cli/train/train.t ..." runs some
 check: check-run
 ifeq ($(origin TESTS),file)
@@ -249,7 +254,8 @@ endif
 
 # Command-line tests need the programs, some what is installed, unit tests only
 # the archive.
-check-run: $(UNIT_TESTS) $(if $(LINE_TESTS),$(PROGRAMS) $(TEST_TOOLS)) \
+check-run: $(UNIT_TESTS) $(if $(LINE_TESTS),$(PROGRAMS) $(TEST_TOOLS) \
+		$(BUILD)/tests/path/python3) \
 		$(if $(filter %/library.t %/python.t,$(TESTS)),lib) \
 		$(if $(filter %/installed.t,$(TESTS)),completions)
 	$(RUN_TESTS) $(IN_ORDER)
@@ -524,7 +530,7 @@ dist:
 
 ## clean: remove everything that was made
 clean:
-	rm -rf build $(NAMES)
+	rm -rf build tools/__pycache__ $(NAMES)
 
 ## help: this list
 help:

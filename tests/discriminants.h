@@ -165,8 +165,8 @@ static struct klr_params fisher_params(int regularizer, double cost)
 static struct setting setting_of(int regularizer, double cost)
 {
     struct klr_params params = fisher_params(regularizer, cost);
-    return (struct setting){.params = params_settle(&params),
-                            .budget = (size_t)1 << 30};
+    params.eps = 1e-14;
+    return (struct setting){.params = params, .budget = (size_t)1 << 30};
 }
 
 /* Machines with the y and weights of d[m]; solution[m][t] and beta of all. */

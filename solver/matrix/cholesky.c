@@ -42,7 +42,7 @@ static float *cholesky_tile(const struct cholesky *m, size_t i, size_t j)
 static double cholesky_bytes(size_t n)
 {
     double blocks = (double)cholesky_blocks(n), area = CHOLESKY_AREA;
-    return sizeof(float) * area * (blocks * (blocks + 1) / 2 + blocks) +
+    return sizeof(float) * area * (blocks * (blocks + 1) / 2 + blocks + 1) +
            sizeof(double) * area * (blocks + 2) +
            sizeof(float) * (blocks + 1) * CHOLESKY_SLAB;
 }

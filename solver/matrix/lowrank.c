@@ -79,7 +79,8 @@ static double precond_bytes(size_t n, size_t most)
            (double)n * (sizeof(float) * (double)(wide + KLR_PANEL) +
                         6 * sizeof(double)) +
            sizeof(double) * (double)(most + PRECOND_GROUPS) * (double)wide +
-           (sizeof(double) + sizeof(size_t)) * (double)most;
+           (sizeof(double) + sizeof(size_t)) * (double)most +
+           (sizeof(double) + sizeof(float)) * KLR_PANEL * (double)most;
 }
 
 /* A linear kernel has a sparse L. */

@@ -189,6 +189,7 @@ struct cholesky {
 /* The arena's. */
 static int cholesky_create(struct cholesky *m, struct submatrix matrix,
                            struct klr_arena *arena, struct klr_error *err);
+/* With one thread; each other one has a tile more. */
 static double cholesky_bytes(size_t n);
 /* Column j of tiles, all before it being there, for the roots s (n) of the
  * weights; false: I + S K S does not seem positive definite to floats, or the

@@ -471,9 +471,10 @@ SKIP: {
                 @options) for 0, 1;
         }
     }
-    for my $name (qw(glass iris segment)) {
+    for my $case ([ glass => 0, 1 ], [ iris => 0, 1 ], [ segment => 0 ]) {
+        my ($name, @probability) = @$case;
         my $path = data("$name.svm") // next;
-        compare("$name, -b $_", $path, $path, $_) for 0, 1;
+        compare("$name, -b $_", $path, $path, $_) for @probability;
     }
 }
 

@@ -80,7 +80,7 @@ for my $options ('-s klr -c 1,1000', '-s sklr -c 10', '-s svm -b 1', '-s kfd',
 }
 
 # Greedy models that the memory ends, not in proportion to threads.
-@ways = ([ 1, 1 ], [ 2, 1 ], [ 3, 1 ]);
+@ways = ([ 1, 1 ], [ 3, 1 ]);
 same('-v 2 -s ivm -e 1e-15 -c 100 -g 0.5,2', 'heart_scale');
 
 done_testing();

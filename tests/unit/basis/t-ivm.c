@@ -4,6 +4,7 @@
  * the Newton step of the coefficients beta and rho themselves, by Gaussian
  * elimination, without a basis.
  */
+#define SOLVER_FLOOR 6
 #include "solver.c"
 
 #include "tests/eliminate.h"
@@ -145,7 +146,7 @@ static void test_rounds(const struct sample *s, double cost)
     bool same = true, close = true, falls = true;
     for (size_t m = 1; m <= POINTS; m++) {
         params.max_basis = (long long)m;
-        struct solution solution = solve_inside(s, &params, beta);
+        struct solution solution = solve(s, &params, beta);
         size_t count = 0;
         for (size_t i = 0; i < N; i++)
             count += beta[i] != 0;
@@ -185,7 +186,7 @@ static void test_given(const struct sample *s, double cost)
     fit.objective = brute_objective(&b, fit.x);
     for (int step = 0; step < 100; step++)
         brute_step(&b, &fit, true);
-    struct solution solution = solve_inside(s, &params, beta);
+    struct solution solution = solve(s, &params, beta);
     size_t count = 0;
     for (size_t i = 0; i < N; i++)
         count += beta[i] != 0;
@@ -220,12 +221,13 @@ static void test_optimum(const struct sample *s, double cost, bool no_bias)
     params.eps = 1e-14;
     params.window = 20;
     params.no_bias = no_bias;
-    struct solution sparse = solve_inside(s, &params, beta);
+    struct solution sparse = solve(s, &params, beta);
     struct klr_kernel rbf = params_kernel(&params, FEATURES);
     struct truth truth = evaluate(s, beta, sparse.rho, &params, &rbf);
     params.model = KLR_MODEL_KLR;
     params.eps = 1e-9;
-    struct solution full = solve_inside(s, &params, beta);
+    params.window = 0;
+    struct solution full = solve(s, &params, beta);
     ok(fabs(sparse.primal - full.primal) <= 1e-8 * full.primal &&
            fabs(truth.primal - sparse.primal) <= 1e-9 * full.primal,
        "C = %g%s: %lld points reach the optimum of klr, up to %.1g", cost,
@@ -242,11 +244,11 @@ static void test_report(const struct sample *s, double cost)
     struct klr_params params = ivm_params(cost);
     struct klr_kernel rbf = params_kernel(&params, FEATURES);
     double beta[MOST], full[MOST];
-    struct solution solution = solve_inside(s, &params, beta);
+    struct solution solution = solve(s, &params, beta);
     struct truth truth = evaluate(s, beta, solution.rho, &params, &rbf);
     params.model = KLR_MODEL_KLR;
     params.eps = 1e-9;
-    double least = solve_inside(s, &params, full).primal;
+    double least = solve(s, &params, full).primal;
     ok(fabs(truth.primal - solution.primal) <= 1e-9 * truth.primal,
        "C = %g: the objective of %lld points", cost, solution.iterations);
     ok(fabs(truth.dual - solution.dual) <= 1e-8 * truth.primal,
@@ -258,26 +260,37 @@ static void test_report(const struct sample *s, double cost)
 static void test_stops(const struct sample *s)
 {
     struct klr_params params = ivm_params(10);
-    struct klr_progress told = {0};
     double beta[MOST], again[MOST];
     size_t bytes = sizeof *beta * s->problem.n;
     params.max_iter = 3;
-    struct solution solution = solve_inside(s, &params, beta);
+    struct solution solution = solve(s, &params, beta);
     ok(solution.status == KLR_ITERATION_LIMIT && solution.iterations == 3,
        "an iteration is a point");
     params.max_iter = 0;
-    struct solution first = solve_inside(s, &params, beta);
-    solve_within(s, &params, (size_t)1 << 30, again);
-    ok(memcmp(beta, again, bytes) == 0, "the same bits with tiles kept");
+    struct solution first = solve(s, &params, beta);
     params.seed = 2;
-    solve_inside(s, &params, again);
+    solve(s, &params, again);
     ok(memcmp(beta, again, bytes) != 0, "another seed, other points");
     params.window = 5;
-    ok(solve_inside(s, &params, again).primal < first.primal,
+    ok(solve(s, &params, again).primal < first.primal,
        "a window of five rounds goes on longer");
+}
+
+/* The solver alone, with what klr_train would have filled in. */
+static void test_alone(const struct sample *s)
+{
+    struct klr_params params = ivm_params(10);
+    struct klr_progress told = {0};
+    double beta[MOST], again[MOST];
+    params.eps = 1e-3;
+    params.candidates = 59;
+    solve_inside(ivm_solve, s, &params, 0, beta);
+    solve_inside(ivm_solve, s, &params, (size_t)1 << 30, again);
+    ok(memcmp(beta, again, sizeof *beta * s->problem.n) == 0,
+       "the same bits with tiles kept");
     params.progress = stop_at_once;
     params.context = &told;
-    solution = solve_inside(s, &params, beta);
+    struct solution solution = solve_inside(ivm_solve, s, &params, 0, beta);
     ok(solution.status == KLR_INTERRUPTED && isfinite(solution.primal),
        "interrupted, with a model");
     ok(fabs(told.objective - solution.primal) <= 1e-9 * solution.primal,
@@ -295,7 +308,7 @@ static void test_copies(void)
     double beta[MOST];
     params.eps = 1e-14;
     params.window = 50;
-    struct solution solution = solve_inside(&s, &params, beta);
+    struct solution solution = solve(&s, &params, beta);
     ok(solution.status == KLR_CONVERGED && solution.iterations == 30 &&
            solution.primal - solution.dual < 1e-9 * solution.primal,
        "copies add nothing: %lld of 60 points", solution.iterations);
@@ -344,6 +357,7 @@ int main(void)
     test_report(&sample, 0.1);
     test_report(&sample, 10);
     test_stops(&sample);
+    test_alone(&sample);
     test_copies();
     test_memory(&sample);
     return done_testing();

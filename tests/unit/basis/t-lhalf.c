@@ -3,6 +3,7 @@
  * Half thresholding against a search for the minimum, and its solutions against
  * the conditions of a stationary point, written out from the definition.
  */
+#define SOLVER_FLOOR 6
 #include "solver.c"
 
 #include "tests/solve_inside.h"
@@ -85,7 +86,7 @@ static double judge(const struct sample *s, const struct klr_params *params,
 static void test_solution(const struct sample *s, struct klr_params params)
 {
     double beta[MOST], violation, c = params.cost.value[0];
-    struct solution solution = solve_inside(s, &params, beta);
+    struct solution solution = solve_untiled(s, &params, beta);
     double objective = judge(s, &params, beta, solution.rho, &violation);
     size_t count = 0;
     for (size_t i = 0; i < s->problem.n; i++)
@@ -109,7 +110,7 @@ static void test_fall(const struct sample *s)
     bool falls = true;
     for (long long steps = 1; steps <= 400; steps += 1 + steps / 2) {
         params.max_iter = steps;
-        struct solution solution = solve_inside(s, &params, beta);
+        struct solution solution = solve_untiled(s, &params, beta);
         double now = judge(s, &params, beta, solution.rho, &violation);
         falls = falls && now <= before * (1 + 1e-6);
         before = now;
@@ -122,7 +123,7 @@ static void test_nothing(const struct sample *s)
 {
     struct klr_params params = lhalf_params(1e-4);
     double beta[MOST], positive = 0, sum = 0;
-    struct solution solution = solve_inside(s, &params, beta);
+    struct solution solution = solve_untiled(s, &params, beta);
     for (size_t i = 0; i < s->problem.n; i++) {
         positive += s->label[i] > 0;
         sum += fabs(beta[i]);
@@ -161,18 +162,18 @@ static void test_stops(const struct sample *s)
     struct klr_params params = lhalf_params(10);
     struct klr_progress told = {0};
     double beta[MOST], again[MOST];
-    solve_inside(s, &params, beta);
-    solve_within(s, &params, (size_t)1 << 30, again);
+    solve_untiled(s, &params, beta);
+    solve(s, &params, again);
     ok(memcmp(beta, again, s->problem.n * sizeof *beta) == 0,
        "the same bits with tiles kept");
     params.max_iter = 7;
-    struct solution solution = solve_inside(s, &params, beta);
+    struct solution solution = solve_untiled(s, &params, beta);
     ok(solution.status == KLR_ITERATION_LIMIT && solution.iterations == 7,
        "an iteration is a step of thresholding");
     params.max_iter = 0;
     params.progress = stop_at_once;
     params.context = &told;
-    solution = solve_inside(s, &params, beta);
+    solution = solve_inside(lhalf_solve, s, &params, 0, beta);
     ok(solution.status == KLR_INTERRUPTED &&
            fabs(told.objective - solution.primal) <= 1e-9 * solution.primal,
        "interrupted, having told the objective");

@@ -3,6 +3,7 @@
  * Multinomial logistic regression against its definitions, in long double, and
  * with two classes against ordinary logistic regression.
  */
+#define SOLVER_FLOOR 6
 #include "solver.c"
 
 #include "tests/sample.h"
@@ -195,59 +196,68 @@ static void test_path(const struct sample *s)
     }
 }
 
+/* Two classes, of the labels 1 and -1, by one problem. */
+static void solve_together(struct sample *s, const struct klr_params *params,
+                           struct solution *const *solution)
+{
+    static double y[2][ROWS], weight[ROWS];
+    struct klr_operator op = {0};
+    struct clock clock;
+    struct klr_error err = {0};
+    struct klr_kernel kernel = params_kernel(params, FEATURES);
+    struct klr_features x = problem_features(&s->problem);
+    struct klr_range all = {0, ROWS};
+    struct binary_problem machine[2];
+    for (size_t i = 0; i < ROWS; i++) {
+        s->label[i] = y[0][i] = s->label[i] > 0 ? 1 : -1;
+        y[1][i] = -y[0][i];
+        weight[i] = 1;
+    }
+    for (size_t c = 0; c < 2; c++)
+        machine[c] = (struct binary_problem){.op = &op,
+                                             .set = set_of(&all, 1),
+                                             .n = ROWS,
+                                             .y = y[c],
+                                             .weight = weight,
+                                             .params = params,
+                                             .clock = &clock};
+    clock_start(&clock, 1);
+    if (operator_create(&op, &kernel, &x, NULL, NULL, 0, &err) ||
+        softmax_solve(machine, 2, solution, &err))
+        printf("Bail out! %s\n", err.message);
+    operator_free(&op);
+}
+
 /* One problem for the machines of two classes, which --multiclass leaves to
  * ordinary logistic regression. */
 static void test_two_classes(bool no_bias)
 {
     static struct sample s;
     static double beta[2][MOST], ordinary[MOST];
-    struct klr_params given = softmax_params(5);
-    given.no_bias = no_bias;
-    given.eps = 1e-10;
+    struct klr_params params = softmax_params(5);
+    params.no_bias = no_bias;
+    params.eps = 1e-10;
+    params.regularizer = KLR_REGULARIZER_KERNEL;
     sample_classes(&s, 2);
-    for (size_t i = 0; i < ROWS; i++)
-        s.label[i] = s.label[i] > 0 ? 1 : -1;
-    struct klr_params params = params_settle(&given);
-    struct partition partition;
-    struct klr_operator op = {0};
-    struct training training = {0};
-    struct machine_group group = {0};
-    struct klr_error err = {0};
+    struct solution machine[2] = {{.beta = beta[0]}, {.beta = beta[1]}};
+    struct solution *const machines[2] = {machine, machine + 1};
+    solve_together(&s, &params, machines);
     struct klr_kernel kernel = params_kernel(&params, FEATURES);
-    struct klr_features x = problem_features(&s.problem);
-    if (partition_create(&partition, &s.problem, NULL, deal_none, &err) ||
-        operator_create(&op, &kernel, &x, partition.order, NULL, 0, &err) ||
-        training_create(&training, &op, &params, &partition, &err))
-        printf("Bail out! %s\n", err.message);
-    ok(training.multiclass == KLR_OVO, "two classes are a pair");
-    training.multiclass = KLR_SOFTMAX;
-    if (group_create(&group, &training, &err))
-        printf("Bail out! %s\n", err.message);
-    group_choose(&group, &training, 0);
-    if (group_solve(&group, &training, (struct held_out){1, 1}, &err))
-        printf("Bail out! %s\n", err.message);
-    for (size_t c = 0; c < 2; c++)
-        for (size_t p = 0; p < ROWS; p++)
-            beta[c][partition.order[p]] = group.solution[c].beta[p];
-    given.multiclass = KLR_OVO;
-    given.cost = klr_reals_of(10);
-    struct solution solution = solve(&s, &given, ordinary);
+    params.multiclass = KLR_OVO;
+    params.cost = klr_reals_of(10);
+    struct solution solution = solve(&s, &params, ordinary);
     double worst = 0;
     for (size_t i = 0; i < ROWS; i++) {
         worst = fmax(worst, fabs(2 * beta[0][i] - ordinary[i]));
         worst = fmax(worst, fabs(2 * beta[1][i] + ordinary[i]));
     }
-    double rho = group.solution[0].rho - group.solution[1].rho;
+    double rho = machine[0].rho - machine[1].rho;
     ok(worst < 1e-4 && fabs(rho - solution.rho) < 1e-4,
        "bias %d: twice the coefficients are klr's at 2 C: %.2g, rho %.6g, %.6g",
        !no_bias, worst, rho, solution.rho);
-    struct truth truth = evaluate(&s, ordinary, solution.rho, &given, &kernel);
-    ok(fabs(2 * group.solution[0].primal - truth.primal) < 1e-9 * truth.primal,
+    struct truth truth = evaluate(&s, ordinary, solution.rho, &params, &kernel);
+    ok(fabs(2 * machine[0].primal - truth.primal) < 1e-9 * truth.primal,
        "twice the objective is klr's at 2 C: %.12g", truth.primal);
-    group_free(&group);
-    training_free(&training);
-    operator_free(&op);
-    partition_free(&partition);
 }
 
 static void test_same_bits(const struct sample *s)

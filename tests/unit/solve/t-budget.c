@@ -2,9 +2,9 @@
  *
  * Parts of the limit of time for one problem after the other.
  */
+#define SOLVER_FLOOR 4
 #include "solver.c"
 
-#include "tests/sample.h"
 #include "tests/tap.h"
 
 /* The status of the clock at that share of the time limit. */
@@ -39,77 +39,8 @@ static void test_shares(void)
        "without a total each has all of it");
 }
 
-static int train_folds(struct training *training,
-                       struct trained_machines *ensemble, struct klr_error *err)
-{
-    const struct partition *partition = training->partition;
-    struct klr_report report;
-    int code = ensemble_create(ensemble, training, err);
-    report_start(&report);
-    if (partition->folds == 1)
-        return code ? code
-                    : ensemble_train(ensemble, training, 1, &report, err);
-    for (size_t f = 0; f < partition->folds && !code; f++)
-        code = ensemble_train(ensemble, training, f, &report, err);
-    return code;
-}
-
-/* With classes of 20, 30 and 70 examples the work begun is the total. */
-static void test_total(struct sample *s, int multiclass, size_t folds, int link,
-                       int calibration)
-{
-    struct klr_error err;
-    struct klr_params given, params;
-    struct klr_pool *pool = NULL;
-    struct partition partition;
-    struct klr_operator op;
-    struct training training = {0};
-    struct trained_machines ensemble;
-    klr_params_init(&given);
-    given.multiclass = multiclass;
-    given.link = link;
-    given.calibration = calibration;
-    given.eps = 0.1;
-    given.gamma = klr_reals_of(0.5);
-    params = params_settle(&given);
-    if (partition_create(
-            &partition, &s->problem, NULL,
-            (struct fold_plan){folds, calibration_parts(&params), 1, NULL},
-            &err) ||
-        klr_pool_create(&pool, 1, &err) ||
-        problem_operator(&op, &s->problem, &params, &partition, pool, &err) ||
-        training_create(&training, &op, &params, &partition, &err) ||
-        train_folds(&training, &ensemble, &err))
-        printf("Bail out! %s\n", err.message);
-    const struct clock *clock = &training.clock;
-    ok(clock->problem == clock->problems &&
-           fabs(clock->work / clock->total - 1) < 0.01,
-       "%s, %zu folds, %s: %zu of %zu problems, %.0f of %.0f",
-       klr_multiclass_names[multiclass], folds,
-       klr_calibration_names[calibration], clock->problem, clock->problems,
-       clock->work, clock->total);
-    ensemble_free(&ensemble);
-    training_free(&training);
-    operator_free(&op);
-    klr_pool_free(pool);
-    partition_free(&partition);
-}
-
 int main(void)
 {
-    const int ovo = KLR_OVO, ova = KLR_OVA, softmax = KLR_SOFTMAX;
-    const int cv = KLR_CALIBRATION_CV, platt = KLR_LINK_PLATT;
-    static struct sample s;
     test_shares();
-    sample_make(&s, 120);
-    for (size_t i = 0; i < 120; i++)
-        s.label[i] = i < 20 ? 1 : i < 50 ? 2 : 3;
-    test_total(&s, ovo, 1, KLR_LINK_AUTO, cv);
-    test_total(&s, ova, 1, KLR_LINK_AUTO, cv);
-    test_total(&s, softmax, 1, KLR_LINK_AUTO, cv);
-    test_total(&s, ovo, 5, KLR_LINK_AUTO, cv);
-    test_total(&s, ova, 4, platt, cv);
-    test_total(&s, ovo, 1, platt, KLR_CALIBRATION_HOLDOUT);
-    test_total(&s, ovo, 1, platt, KLR_CALIBRATION_TRAINING);
     return done_testing();
 }

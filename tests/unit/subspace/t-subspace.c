@@ -4,10 +4,11 @@
  * against Newton's method on the coefficients and the threshold themselves, in
  * long double: without a basis, by elimination, from the definition alone.
  */
+#define SOLVER_FLOOR 6
 #include "solver.c"
 
 #include "tests/eliminate.h"
-#include "tests/solve_inside.h"
+#include "tests/sample.h"
 #include "tests/tap.h"
 
 enum { N = 60, WIDE = MOST + 1 };
@@ -168,7 +169,7 @@ static void check(const struct sample *s, const struct klr_params *params,
 {
     static struct judge j;
     double beta[MOST], full[MOST];
-    struct solution solution = solve_inside(s, params, beta);
+    struct solution solution = solve_untiled(s, params, beta);
     double least = (double)judge_least(&j, s, params, beta);
     double found = (double)judge_found(&j, beta, solution.rho);
     double size = fabs(found), gap = (solution.primal - solution.dual) / size;
@@ -183,9 +184,10 @@ static void check(const struct sample *s, const struct klr_params *params,
     all.basis = 0;
     all.n_points = 0;
     all.basis_choice = all.basis_bound = 0;
+    all.basis_tol = (double)NAN;
     all.eps = 1e-9;
     all.keep_bounded = params->model == KLR_MODEL_SKLR;
-    double whole = solve_inside(s, &all, full).primal;
+    double whole = solve_untiled(s, &all, full).primal;
     double above = (found - whole) / size;
     ok(above <= solution.basis.full_gap + 1e-9 &&
            solution.basis.full_gap <= 2 * above + 2e-6,
@@ -264,12 +266,12 @@ static void test_shrinking(void)
             params.lambda = klr_reals_of(1);
             params.box = box;
             params.no_bias = !bias;
-            struct solution solution = solve_inside(&s, &params, beta);
+            struct solution solution = solve_untiled(&s, &params, beta);
             judge_least(&j, &s, &params, beta);
             double found = (double)judge_found(&j, beta, solution.rho);
             params.basis = 0;
             params.keep_bounded = 1;
-            double whole = solve_inside(&s, &params, beta).primal;
+            double whole = solve_untiled(&s, &params, beta).primal;
             double above = (found - whole) / fabs(found);
             double told = solution.basis.full_gap;
             ok(above <= told + 1e-9 && (told < 3 * above || !bias),
@@ -298,20 +300,20 @@ static void test_size(const struct sample *s)
     struct klr_params params = basis_params(1, KLR_BASIS_AUTO);
     check(s, &params, "a size that is found");
     params.gamma = klr_reals_of(20);
-    struct solution solution = solve_inside(s, &params, beta);
+    struct solution solution = solve_untiled(s, &params, beta);
     ok(solution.basis.end == KLR_BASIS_LARGE &&
            solution.basis.points == s->problem.n / 2,
        "... for a narrow kernel: none is small");
     params.gamma = klr_reals_of(0.5);
     params.basis_tol = 1;
     check(s, &params, "... for a loss of 1");
-    solution = solve_inside(s, &params, beta);
+    solution = solve_untiled(s, &params, beta);
     ok(solution.basis.points <= 64, "... one of the first two");
     params.basis_tol = (double)NAN;
     params.gamma = klr_reals_of(1e-3);
     params.cost = klr_reals_of(10);
     check(s, &params, "... for a wide kernel");
-    solution = solve_inside(s, &params, beta);
+    solution = solve_untiled(s, &params, beta);
     ok(solution.basis.end == KLR_BASIS_ENOUGH, "... which it suffices");
 }
 
@@ -327,7 +329,7 @@ static void test_given(struct sample *s)
     params.points = points;
     params.n_points = sizeof points / sizeof *points;
     check(s, &params, "points that are given");
-    solve_inside(s, &params, beta);
+    solve_untiled(s, &params, beta);
     for (size_t i = 0; i < s->problem.n; i++)
         count += beta[i] != 0;
     ok(count == 6, "copies among them are one: %zu", count);
@@ -344,11 +346,11 @@ static void test_ends(struct sample *s)
         s->value[i * FEATURES + 4] = 7; /* a constant feature */
     params = basis_params(1, 0);
     params.eps = 1e-9;
-    double least = solve_inside(s, &params, beta).primal;
+    double least = solve_untiled(s, &params, beta).primal;
     for (long long m = N; m < 200; m += 100) {
         params = basis_params(1, m);
         params.eps = 1e-9;
-        struct solution solution = solve_inside(s, &params, beta);
+        struct solution solution = solve_untiled(s, &params, beta);
         ok(fabs(solution.primal / least - 1) < 1e-8,
            "%lld points of %d examples: the optimum of all", m, N);
     }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Links: their log-odds, their fits against brute force, and that they are
- * fitted on decision values of examples that were held out.
+ * fitted on decision values of examples that were held out; and that the clock
+ * knows the work of a run beforehand, with these trainings.
  */
 /* The solver's clock: a second later whenever it is asked, so that progress is
  * reported each time. */
@@ -521,6 +522,80 @@ static void test_interrupted(const struct klr_problem *problem, size_t part)
     klr_model_free(other);
 }
 
+/* ---- the work of a run ---- */
+
+static int train_folds(struct training *training,
+                       struct trained_machines *ensemble, struct klr_error *err)
+{
+    const struct partition *partition = training->partition;
+    struct klr_report report;
+    int code = ensemble_create(ensemble, training, err);
+    report_start(&report);
+    if (partition->folds == 1)
+        return code ? code
+                    : ensemble_train(ensemble, training, 1, &report, err);
+    for (size_t f = 0; f < partition->folds && !code; f++)
+        code = ensemble_train(ensemble, training, f, &report, err);
+    return code;
+}
+
+/* With classes of 20, 30 and 70 examples the work begun is the total. */
+static void test_total(struct sample *s, int multiclass, size_t folds, int link,
+                       int calibration)
+{
+    struct klr_error err;
+    struct klr_params given, params;
+    struct klr_pool *pool = NULL;
+    struct partition partition;
+    struct klr_operator op;
+    struct training training = {0};
+    struct trained_machines ensemble;
+    klr_params_init(&given);
+    given.multiclass = multiclass;
+    given.link = link;
+    given.calibration = calibration;
+    given.eps = 0.1;
+    given.gamma = klr_reals_of(0.5);
+    params = params_settle(&given);
+    if (partition_create(
+            &partition, &s->problem, NULL,
+            (struct fold_plan){folds, calibration_parts(&params), 1, NULL},
+            &err) ||
+        klr_pool_create(&pool, 1, &err) ||
+        problem_operator(&op, &s->problem, &params, &partition, pool, &err) ||
+        training_create(&training, &op, &params, &partition, &err) ||
+        train_folds(&training, &ensemble, &err))
+        printf("Bail out! %s\n", err.message);
+    const struct clock *clock = &training.clock;
+    ok(clock->problem == clock->problems &&
+           fabs(clock->work / clock->total - 1) < 0.01,
+       "%s, %zu folds, %s: %zu of %zu problems, %.0f of %.0f",
+       klr_multiclass_names[multiclass], folds,
+       klr_calibration_names[calibration], clock->problem, clock->problems,
+       clock->work, clock->total);
+    ensemble_free(&ensemble);
+    training_free(&training);
+    operator_free(&op);
+    klr_pool_free(pool);
+    partition_free(&partition);
+}
+
+static void test_totals(struct sample *s)
+{
+    const int ovo = KLR_OVO, ova = KLR_OVA, softmax = KLR_SOFTMAX;
+    const int cv = KLR_CALIBRATION_CV, platt = KLR_LINK_PLATT;
+    sample_make(s, N);
+    for (size_t i = 0; i < N; i++)
+        s->label[i] = i < 20 ? 1 : i < 50 ? 2 : 3;
+    test_total(s, ovo, 1, KLR_LINK_AUTO, cv);
+    test_total(s, ova, 1, KLR_LINK_AUTO, cv);
+    test_total(s, softmax, 1, KLR_LINK_AUTO, cv);
+    test_total(s, ovo, 5, KLR_LINK_AUTO, cv);
+    test_total(s, ova, 4, platt, cv);
+    test_total(s, ovo, 1, platt, KLR_CALIBRATION_HOLDOUT);
+    test_total(s, ovo, 1, platt, KLR_CALIBRATION_TRAINING);
+}
+
 int main(void)
 {
     static struct sample s;
@@ -542,5 +617,6 @@ int main(void)
     test_interrupted(&s.problem, 1);
     test_interrupted(&s.problem, 2);
     test_link_of_loss();
+    test_totals(&s);
     return done_testing();
 }

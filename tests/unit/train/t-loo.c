@@ -12,7 +12,7 @@
 #include "tests/stop.h"
 #include "tests/tap.h"
 
-enum { N = 110, COSTS = 3 };
+enum { N = 70, COSTS = 3 };
 
 static struct klr_params loo_params(double eps)
 {

@@ -5,7 +5,9 @@
  * of examples come together, and what is refused. (tests/unit/fisher/t-fisher.c
  * has discriminants, tests/cli/data/weights.t what weights 2 and 3 amount to.)
  */
+#define SOLVER_FLOOR 6
 #include "solver.c"
+#include "solver/train/weights.c"
 
 #include "tests/sample.h"
 #include "tests/tap.h"
@@ -143,23 +145,20 @@ static void test_svm(const struct sample *s)
     ok(ends > 3, "svm: %zu examples at the ends of boxes of their own", ends);
 }
 
-/* The weights that a training has at the positions of the rows. */
+/* The weights at the positions of the rows. */
 static int weights_of(const struct sample *s, const struct klr_params *params,
                       double *out, struct klr_error *err)
 {
-    struct klr_params settled = params_settle(params);
     struct partition partition;
-    struct klr_operator op = {0};
-    struct training training = {0};
-    struct klr_features x = problem_features(&s->problem);
-    if (partition_create(&partition, &s->problem, NULL, deal_none, err) ||
-        operator_create(&op, &rbf, &x, partition.order, NULL, 0, err))
+    double class_weight[2], position_weight[N];
+    if (partition_create(&partition, &s->problem, NULL, deal_none, err))
         printf("Bail out! %s\n", err->message);
-    int code = training_create(&training, &op, &settled, &partition, err);
+    int code = class_weights(params, &partition, class_weight, err);
+    if (!code)
+        code = example_weights(params, &partition, class_weight,
+                               position_weight, err);
     for (size_t p = 0; p < N && !code; p++)
-        out[partition.order[p]] = training.weight[p];
-    training_free(&training);
-    operator_free(&op);
+        out[partition.order[p]] = position_weight[p];
     partition_free(&partition);
     return code;
 }

@@ -5,7 +5,9 @@
  */
 #include <string.h>
 
+#define SOLVER_FLOOR 6
 #include "solver.c"
+#include "solver/validate/validate.h"
 
 #include "tests/sample.h"
 #include "tests/tap.h"

@@ -4,6 +4,7 @@
  * matrices, in the paper's letters: z, V, alpha and, of the linear kernel, the
  * weights of the features.
  */
+#define SOLVER_FLOOR 6
 #include "solver.c"
 
 #include "tests/solve_inside.h"
@@ -205,7 +206,7 @@ static void test_printed(const struct sample *s, struct klr_params params,
     int inner, most = params.max_iter ? (int)params.max_iter : 30;
     textbook_make(&t, s, &params);
     int steps = textbook_solve(&t, eps1, eps2, most, &inner);
-    struct solution solution = solve_inside(s, &params, beta);
+    struct solution solution = solve_untiled(s, &params, beta);
     sample_product(s, &kernel, beta, u);
     double difference = largest_difference(&t, u);
     ok(solution.iterations == steps && difference < 1e-5 && solution.rho == 0,
@@ -269,7 +270,7 @@ static void test_optimum(const struct sample *s, struct klr_params params,
 {
     struct klr_kernel kernel = params_kernel(&params, FEATURES);
     double beta[MOST];
-    struct solution solution = solve_inside(s, &params, beta);
+    struct solution solution = solve_untiled(s, &params, beta);
     struct truth truth = evaluate(s, beta, 0, &params, &kernel);
     double gap = (truth.primal - truth.dual) / truth.primal;
     double told = (solution.primal - solution.dual) / solution.primal;
@@ -281,7 +282,7 @@ static void test_optimum(const struct sample *s, struct klr_params params,
     params.solver = KLR_SOLVER_NEWTON;
     params.no_bias = true;
     params.eps = 1e-7;
-    double primal = solve_inside(s, &params, beta).primal;
+    double primal = solve_untiled(s, &params, beta).primal;
     ok(fabs(primal - solution.primal) < 2 * reach * primal,
        "-t %d: the optimum of newton --no-bias", params.kernel);
 }
@@ -293,7 +294,7 @@ static void test_bound(const struct sample *s)
     struct klr_params params = trirls_params(KLR_RBF, 10, (double)NAN);
     struct klr_kernel kernel = params_kernel(&params, FEATURES);
     double beta[MOST], u[MOST], g[MOST], kg[MOST];
-    struct solution solution = solve_inside(s, &params, beta);
+    struct solution solution = solve_untiled(s, &params, beta);
     sample_product(s, &kernel, beta, u);
     for (size_t i = 0; i < s->problem.n; i++)
         g[i] = s->label[i] * 10 / (1 + exp(s->label[i] * u[i]));
@@ -303,7 +304,7 @@ static void test_bound(const struct sample *s)
        "ended early: a dual objective of %g", dual);
     params.solver = KLR_SOLVER_NEWTON;
     params.no_bias = true;
-    double optimum = solve_inside(s, &params, beta).primal;
+    double optimum = solve_untiled(s, &params, beta).primal;
     ok(solution.dual < optimum && optimum < solution.primal,
        "ended early: %g in (%g, %g)", optimum, solution.dual, solution.primal);
 }
@@ -318,7 +319,7 @@ static void test_descent(const struct sample *s)
     bool falls = true;
     params.gamma = klr_reals_of(1e-3);
     for (params.max_iter = 1; params.max_iter <= 12; params.max_iter++) {
-        double primal = solve_inside(s, &params, beta).primal;
+        double primal = solve_untiled(s, &params, beta).primal;
         falls = falls && primal <= last;
         last = primal;
     }
@@ -423,21 +424,21 @@ static void test_stops(const struct sample *s)
     struct klr_params params = trirls_params(KLR_RBF, 100, 1e-6);
     double beta[MOST], start = 100 * log(2) * (double)s->problem.n;
     params.max_iter = 2;
-    struct solution solution = solve_inside(s, &params, beta);
+    struct solution solution = solve_untiled(s, &params, beta);
     ok(solution.status == KLR_ITERATION_LIMIT && solution.iterations == 2,
        "limit of steps: %lld taken", solution.iterations);
     params.max_iter = 0;
     params.gamma = klr_reals_of(0.1);
-    solution = solve_inside(s, &params, beta);
+    solution = solve_untiled(s, &params, beta);
     ok(solution.status == KLR_ITERATION_LIMIT && solution.iterations == 30,
        "30 steps where none is given: %lld taken", solution.iterations);
     params.progress = stop_at_once;
-    solution = solve_inside(s, &params, beta);
+    solution = solve_inside(trirls_solve, s, &params, 0, beta);
     ok(solution.status == KLR_INTERRUPTED && solution.primal < start,
        "interrupted, with %g of %g", solution.primal, start);
     params.progress = NULL;
     params.time_limit = 1e-9;
-    solution = solve_inside(s, &params, beta);
+    solution = solve_inside(trirls_solve, s, &params, 0, beta);
     ok(solution.status == KLR_TIME_LIMIT && solution.primal < start,
        "out of time, with %g of %g", solution.primal, start);
 }

@@ -39,6 +39,9 @@ static const char *point_reason(const struct klr_report *report)
         [KLR_DOUBT_ROUNDING] = "decision values are lost in rounding errors",
         [KLR_DOUBT_CONSTANT] = "rounding errors make the model worse than a "
                                "constant",
+        [KLR_DOUBT_INDEFINITE] = "the kernel matrix is not positive "
+                                 "semidefinite, and nothing tells how good the "
+                                 "model could be",
     };
     return report->status == KLR_PRECISION_LIMIT
                ? doubts[report->doubt]
@@ -63,6 +66,12 @@ static const char *point_advice(const struct klr_params *params,
     double degree = (double)params->degree;
     if (report->status != KLR_PRECISION_LIMIT)
         return "";
+    if (report->doubt == KLR_DOUBT_INDEFINITE)
+        return params->model == KLR_MODEL_KLR ||
+                       params->model == KLR_MODEL_SVM ||
+                       params->model == KLR_MODEL_KFD
+                   ? "; --regularizer coef takes any kernel"
+                   : "; choose another kernel";
     if (params->kernel == KLR_POLYNOMIAL && report->size > large &&
         pow(2 * fabs(params->coef0), degree) > report->size)
         return "; choose a smaller coef0 (-r)";

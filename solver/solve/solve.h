@@ -143,6 +143,7 @@ struct certificate {
     double blur;     /* ... and to the objective */
     double constant; /* the objective of the best constant model; infinite:
                         an optimum may be above it */
+    bool indefinite; /* K may be: a small gap is no proof of an optimum */
     double least;    /* no objective is below; -infinite: it may be */
     bool asked;      /* the gap is what the user asks for */
 };

@@ -106,7 +106,9 @@ static int training_create(struct training *training, struct klr_operator *op,
     if (!params->loo)
         training->clock.total = training->clock.span;
     clock_watch(&training->clock, params, op->pool);
-    code = class_weights(params, partition, training->class_weight, err);
+    code = training_find_dent(training, err);
+    if (!code)
+        code = class_weights(params, partition, training->class_weight, err);
     if (!code && params->n_points)
         code = given_points(training, err);
     else if (!code)
@@ -314,6 +316,8 @@ static int system_finish(const struct training *training,
              solution[t].status < KLR_TIME_LIMIT) ||
             !isfinite(solution[t].rho))
             code = system_overflows(system, params->cost.value[t], err);
+        else
+            dent_judge(training, binary, params->cost.value[t], &solution[t]);
     return code;
 }
 

@@ -309,8 +309,8 @@ static double link_price(const struct klr_params *params,
 {
     if (params->link == KLR_LINK_GAUSSIAN || link->c != 0)
         return 3;
-    bool sigma = params->link == KLR_LINK_CHECKED && link->a == -1 &&
-                 link->b == 0;
+    bool sigma =
+        params->link == KLR_LINK_CHECKED && link->a == -1 && link->b == 0;
     return sigma || params->link == KLR_LINK_FITTED ? 0 : 1;
 }
 

@@ -64,6 +64,7 @@ struct solution {
 struct clock {
     double begin, next_report;
     size_t problem, problems;
+    size_t unit;            /* of these are reported as one: all of a softmax */
     double work, total;     /* of the problems begun, and of all, in squares of
                            their examples; 0: not known */
     enum klr_status status; /* why to stop: the present problem, or all */

@@ -102,6 +102,8 @@ static int training_create(struct training *training, struct klr_operator *op,
     clock_start(&training->clock,
                 machine_count(training->multiclass, partition->k) *
                     partition->folds * (calibration_solves(params) + 1));
+    if (training->multiclass == KLR_SOFTMAX)
+        training->clock.unit = partition->k;
     training->clock.span = training_work(training);
     if (!params->loo)
         training->clock.total = training->clock.span;

@@ -22,7 +22,6 @@ static void clock_start(struct clock *clock, size_t problems)
     memset(clock, 0, sizeof *clock);
     clock->begin = klr_seconds();
     clock->problems = problems;
-    clock->unit = 1;
 }
 
 static enum klr_status gravest(enum klr_status a, enum klr_status b)
@@ -103,8 +102,9 @@ static void clock_report(struct clock *clock, const struct klr_params *params,
     enum { REPORTS_PER_SECOND = 10 };
     struct klr_progress *last = &clock->last;
     clock->next_report = now + 1.0 / REPORTS_PER_SECOND;
-    last->problem = (clock->problem + clock->unit - 1) / clock->unit;
-    last->problems = clock->problems / clock->unit;
+    size_t unit = clock->unit > 0 ? clock->unit : 1;
+    last->problem = (clock->problem + unit - 1) / unit;
+    last->problems = clock->problems / unit;
     last->seconds = now - clock->begin;
     double work = clock->work - (1 - clock->part) * clock->own - clock->first;
     last->done = clock->span > 0 ? fmin(work / clock->span, 1) : 0;

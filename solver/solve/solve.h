@@ -64,7 +64,8 @@ struct solution {
 struct clock {
     double begin, next_report;
     size_t problem, problems;
-    size_t unit;            /* of these are reported as one: all of a softmax */
+    size_t unit;            /* of these are reported as one, all of a softmax;
+                               0: each */
     double work, total;     /* of the problems begun, and of all, in squares of
                            their examples; 0: not known */
     enum klr_status status; /* why to stop: the present problem, or all */

@@ -58,6 +58,7 @@
 #include "solver/matrix/lowrank_pivots.c" /* and its columns */
 #include "solver/matrix/cholesky.c"       /* one of full rank, in floats */
 #include "solver/matrix/small_hessian.c"  /* Hessians of few columns */
+#include "solver/matrix/lanczos.c"        /* the ends of a spectrum */
 
 /* ---- what every solver needs ---- */
 
@@ -160,6 +161,7 @@
 #include "solver/train/systems.c"       /* which solver trains which model */
 #include "solver/train/settle.c"        /* what parameters leave open, checks */
 #include "solver/train/weights.c"       /* of classes and examples */
+#include "solver/train/dent.c"          /* a K that is not definite */
 #include "solver/train/groups.c"        /* machines that are solved together */
 #include "solver/train/shared_points.c" /* that all pairs have */
 #include "solver/train/reports.c"       /* what solutions add up to */

@@ -338,11 +338,13 @@ extern const char *const klr_status_names[]; /* "converged", ..., NULL */
  * last here is reported. */
 enum klr_doubt {
     KLR_DOUBT_NONE,
-    KLR_DOUBT_GAP,      /* its gap is above what was asked for */
-    KLR_DOUBT_RANK,     /* a greedy solver: kernels that are left differ by
+    KLR_DOUBT_GAP,        /* its gap is above what was asked for */
+    KLR_DOUBT_RANK,       /* a greedy solver: kernels that are left differ by
                            rounding alone from sums of those taken */
-    KLR_DOUBT_ROUNDING, /* its decision values are not known well enough */
-    KLR_DOUBT_CONSTANT, /* its objective is above that of a constant model */
+    KLR_DOUBT_ROUNDING,   /* its decision values are not known well enough */
+    KLR_DOUBT_CONSTANT,   /* its objective is above that of a constant model */
+    KLR_DOUBT_INDEFINITE, /* so it is, or no gap is known, since the kernel
+                             matrix is not positive semidefinite */
 };
 
 /* How far a solver has come. */

@@ -174,7 +174,8 @@ static bool answers_hold(const struct random_set *s, struct klr_model *model)
 }
 
 /* True if the links of a group, one for each machine and C, are no worse than
- * the shares on the values in `f`. */
+ * the shares on the values in `f`, where these count in the shares that both
+ * sides have in training. */
 static bool links_hold(const struct machine_group *group,
                        struct training *training, size_t fold,
                        const struct fitting *f)
@@ -182,7 +183,7 @@ static bool links_hold(const struct machine_group *group,
     size_t m = group->machines * group->count;
     bool good = true;
     for (size_t s = 0; s < m; s++) {
-        double loss = 0, size[2] = {0, 0};
+        double loss[2] = {0, 0}, size[2] = {0, 0}, all[2];
         for (size_t p = 0; p < (f->decided ? f->decided : 1); p++) {
             struct klr_set set =
                 f->decided ? group_held(group, training->partition,
@@ -197,16 +198,19 @@ static bool links_hold(const struct machine_group *group,
                 double y = group_sign(group, s / group->count, c);
                 double z =
                     link_log_odds(&group->link[s], f->output[at * m + s]);
-                loss += training->weight[at] * softplus(-y * z);
+                loss[y > 0] += training->weight[at] * softplus(-y * z);
                 size[y > 0] += training->weight[at];
             }
         }
-        double total = size[0] + size[1];
+        group_sizes(group, s / group->count, all);
+        double total = all[0] + all[1], mean = 0, shares = 0;
+        for (int side = 0; side < 2; side++) {
+            mean += all[side] / total * (loss[side] / size[side]);
+            shares += all[side] / total * log(total / all[side]);
+        }
         bool fitted = group->solution[s].note == KLR_NOTE_NONE;
         if (fitted && size[0] > 0 && size[1] > 0)
-            good =
-                good && loss <= (1 + 1e-9) * (size[0] * log(total / size[0]) +
-                                              size[1] * log(total / size[1]));
+            good = good && mean <= (1 + 1e-9) * shares;
     }
     return good;
 }

@@ -196,6 +196,7 @@ solve(const struct sample *s, const struct klr_params *given, double *beta)
         .dual = report.dual,
         .iterations = report.iterations,
         .status = report.machines,
+        .doubt = report.doubt,
         .lambda_bound = report.lambda_bound,
         .basis = report.basis,
     };

@@ -78,6 +78,7 @@ int cli_train_fit(struct cli_train *train, const struct cli_program *program)
     if (status == CLI_OK) {
         cli_train_warn(train, program, train->report, train->params.cost.count,
                        KLR_INTERRUPTED, "the model is usable but not optimal");
+        cli_train_warn_far(train, program);
         cli_train_warn_empty(train, program);
         cli_train_notes(train, program, train->report,
                         train->params.cost.count);

@@ -93,7 +93,7 @@ static bool numbers_fit(const double number[LOG_NUMBERS])
 {
     const double most = 9007199254740992; /* 2^53 */
     bool fit = number[0] >= 0 && number[0] <= KLR_INTERRUPTED &&
-               number[1] >= 0 && number[1] <= KLR_DOUBT_CONSTANT &&
+               number[1] >= 0 && number[1] <= KLR_DOUBT_INDEFINITE &&
                number[2] >= 0 && number[2] <= most && number[6] >= 0 &&
                number[6] <= most;
     for (size_t i = 7; i < LOG_NUMBERS; i += 5)

@@ -39,6 +39,9 @@ static const char *point_reason(const struct klr_report *report)
         [KLR_DOUBT_ROUNDING] = "decision values are lost in rounding errors",
         [KLR_DOUBT_CONSTANT] = "rounding errors make the model worse than a "
                                "constant",
+        [KLR_DOUBT_INDEFINITE] = "the kernel matrix is not positive "
+                                 "semidefinite, and nothing tells how good the "
+                                 "model could be",
     };
     return report->status == KLR_PRECISION_LIMIT
                ? doubts[report->doubt]
@@ -63,6 +66,12 @@ static const char *point_advice(const struct klr_params *params,
     double degree = (double)params->degree;
     if (report->status != KLR_PRECISION_LIMIT)
         return "";
+    if (report->doubt == KLR_DOUBT_INDEFINITE)
+        return params->model == KLR_MODEL_KLR ||
+                       params->model == KLR_MODEL_SVM ||
+                       params->model == KLR_MODEL_KFD
+                   ? "; --regularizer coef takes any kernel"
+                   : "; choose another kernel";
     if (params->kernel == KLR_POLYNOMIAL && report->size > large &&
         pow(2 * fabs(params->coef0), degree) > report->size)
         return "; choose a smaller coef0 (-r)";
@@ -74,15 +83,17 @@ static const char *point_advice(const struct klr_params *params,
 
 enum { GAP_SIZE = 160 };
 
+/* From here on a gap tells nothing of a model. */
+static const double gap_worthless = 0.5;
+
 /* How far a solution is from the optimum: " (relative duality gap 0.01)"; by
  * its last step where the gap tells nothing; or "". */
 static const char *point_distance(const struct klr_report *report,
                                   char text[GAP_SIZE])
 {
-    const double worthless = 0.5;
     int length = 0;
     text[0] = 0;
-    if (isfinite(report->gap) && report->gap < worthless)
+    if (isfinite(report->gap) && report->gap < gap_worthless)
         snprintf(text, GAP_SIZE, " (relative duality gap %.2g)", report->gap);
     else if (isfinite(report->gap))
         length = snprintf(text, GAP_SIZE,
@@ -115,6 +126,28 @@ void cli_train_warn(const struct cli_train *train,
     }
     if (warnings > IN_FULL)
         cli_warn(program, "and %zu more like these", warnings - IN_FULL);
+}
+
+/* What -e allows of a large C may be more than the objective. */
+static bool report_is_far(const struct klr_report *report)
+{
+    return report->status == KLR_CONVERGED && report->gap > gap_worthless &&
+           (report->solver == KLR_SOLVER_SMO ||
+            report->solver == KLR_SOLVER_SMO1);
+}
+
+void cli_train_warn_far(const struct cli_train *train,
+                        const struct cli_program *program)
+{
+    for (size_t t = 0; t < train->models; t++) {
+        char prefix[PREFIX_SIZE];
+        if (report_is_far(&train->report[t]))
+            cli_warn(program,
+                     "%sthe violation that -e allows leaves a relative duality "
+                     "gap of %.2g, which tells nothing of the model: choose a "
+                     "smaller -c, or --gap",
+                     point_prefix(train, t, prefix), train->report[t].gap);
+    }
 }
 
 void cli_train_warn_empty(const struct cli_train *train,

@@ -92,6 +92,9 @@ void cli_train_warn(const struct cli_train *train,
                     const struct cli_program *program,
                     const struct klr_report *report, size_t count,
                     enum klr_status most, const char *what);
+/* Warn of models of smo whose gap tells nothing, though they converged. */
+void cli_train_warn_far(const struct cli_train *train,
+                        const struct cli_program *program);
 /* Warn of models for which there was no time at all. */
 void cli_train_warn_empty(const struct cli_train *train,
                           const struct cli_program *program);

@@ -14,17 +14,16 @@
  * Beyond: Lanczos iterations with float entries, for K and for P K P, P = I -
  * 1 1'/n. The smallest Ritz value is never below the smallest eigenvalue but
  * for rounding: that K is indefinite is then certain, that it is not is an
- * estimate. Copies of eigenvalues, which appear as orthogonality is lost, do
- * not change the extremes.
+ * estimate.
  */
 #include <float.h>
 
+#include "solver/matrix/matrix.h"
 #include "solver/train/train.h"
 
 enum {
     SPECTRUM_EXACT = 2000,
-    SPECTRUM_STEPS = 500, /* of Lanczos, at most */
-    SPECTRUM_LOOK = 10    /* steps from one look at the extremes to the next */
+    SPECTRUM_STEPS = 500 /* of Lanczos, at most */
 };
 
 const char *const klr_definiteness_names[] = {
@@ -35,63 +34,6 @@ const char *const klr_definiteness_names[] = {
     "indefinite",
     NULL,
 };
-
-/* ---- tridiagonal matrices ---- */
-
-/* diagonal d (n), beside it e (n - 1) */
-struct tridiagonal {
-    size_t n;
-    const double *d, *e;
-};
-
-/* How many eigenvalues are less than x. */
-static size_t tridiagonal_count(const struct tridiagonal *t, double x)
-{
-    size_t count = 0;
-    double pivot = 1;
-    for (size_t i = 0; i < t->n; i++) {
-        double e = i > 0 ? t->e[i - 1] : 0;
-        pivot = t->d[i] - x - (e == 0 ? 0 : e * e / pivot);
-        if (pivot == 0)
-            pivot = -1e-300;
-        count += pivot < 0;
-    }
-    return count;
-}
-
-/* A bound on the absolute eigenvalues: Gershgorin's. */
-static double tridiagonal_bound(const struct tridiagonal *t)
-{
-    double bound = 0;
-    for (size_t i = 0; i < t->n; i++) {
-        double sum = fabs(t->d[i]);
-        sum += i > 0 ? fabs(t->e[i - 1]) : 0;
-        sum += i + 1 < t->n ? fabs(t->e[i]) : 0;
-        bound = fmax(bound, sum);
-    }
-    return bound;
-}
-
-/* The eigenvalue that `below` others are less than, in ascending order. */
-static double tridiagonal_value(const struct tridiagonal *t, size_t below)
-{
-    double high = tridiagonal_bound(t), low = -high;
-    for (int step = 0; step < 200; step++) {
-        double x = 0.5 * (low + high);
-        if (x <= low || x >= high)
-            break;
-        *(tridiagonal_count(t, x) > below ? &high : &low) = x;
-    }
-    return 0.5 * (low + high);
-}
-
-static struct klr_extremes tridiagonal_extremes(const struct tridiagonal *t)
-{
-    if (t->n == 0)
-        return (struct klr_extremes){NAN, NAN};
-    return (struct klr_extremes){tridiagonal_value(t, 0),
-                                 tridiagonal_value(t, t->n - 1)};
-}
 
 /* ---- all of K ---- */
 
@@ -227,65 +169,29 @@ static void spectrum_exact(struct spectrum *s)
 
 /* ---- estimates ---- */
 
-static void spectrum_centre(size_t n, double *v)
+static bool spectrum_watch(void *context)
 {
-    double mean = 0;
-    for (size_t i = 0; i < n; i++)
-        mean += v[i] / (double)n;
-    for (size_t i = 0; i < n; i++)
-        v[i] -= mean;
+    return spectrum_goes_on(context);
 }
 
-/* One step: w = A q - e before, A being K or P K P; its diagonal into d. False:
- * the clock ended it. */
-static bool lanczos_step(struct spectrum *s, size_t k, bool centred)
+static struct klr_extremes spectrum_lanczos(struct spectrum *s, bool centred)
 {
-    size_t n = s->op.n;
-    struct klr_set all = set_of(&s->all, 1);
-    if (!operator_apply(&s->op, all, all, s->q, 1, KLR_FLOAT, s->w))
-        return false;
-    s->d[k] = dot(n, s->q, s->w);
-    for (size_t i = 0; i < n; i++)
-        s->w[i] -= s->d[k] * s->q[i] + (k > 0 ? s->e[k - 1] * s->before[i] : 0);
-    if (centred)
-        spectrum_centre(n, s->w);
-    s->e[k] = sqrt(dot(n, s->w, s->w));
-    return true;
-}
-
-/* Until the extremes move by less than the tolerance, or a millionth of the
- * smallest, from one look to the next. */
-static struct klr_extremes lanczos(struct spectrum *s, bool centred)
-{
-    size_t n = s->op.n;
-    uint64_t random = 1;
-    struct klr_extremes now = {NAN, NAN}, last;
-    double tolerance = s->out->tolerance;
-    for (size_t i = 0; i < n; i++)
-        s->w[i] = random_next(&random) >> 63 ? 1 : -1;
-    if (centred)
-        spectrum_centre(n, s->w);
-    double norm = sqrt(dot(n, s->w, s->w));
-    for (size_t k = 0; k < SPECTRUM_STEPS && spectrum_goes_on(s); k++) {
-        memcpy(s->before, s->q, n * sizeof *s->q);
-        for (size_t i = 0; i < n; i++)
-            s->q[i] = s->w[i] / norm;
-        if (!lanczos_step(s, k, centred)) {
-            s->out->status = s->clock.status;
-            break;
-        }
-        norm = s->e[k];
-        bool invariant = norm <= 1e-3 * tolerance;
-        if (k % SPECTRUM_LOOK != 0 && !invariant)
-            continue;
-        last = now;
-        now = tridiagonal_extremes(&(struct tridiagonal){k + 1, s->d, s->e});
-        double small = fmax(0.1 * tolerance, 1e-6 * fabs(now.least));
-        if (invariant || (fabs(now.least - last.least) <= small &&
-                          fabs(now.most - last.most) <= 1e-6 * now.most))
-            break;
-    }
-    return now;
+    struct lanczos l = {.k = {&s->op, set_of(&s->all, 1)},
+                        .centred = centred,
+                        .steps = SPECTRUM_STEPS,
+                        .tolerance = s->out->tolerance,
+                        .share = 1e-6,
+                        .d = s->d,
+                        .e = s->e,
+                        .q = s->q,
+                        .w = s->w,
+                        .before = s->before,
+                        .goes_on = spectrum_watch,
+                        .context = s};
+    struct klr_extremes found = lanczos(&l);
+    if (l.cut && s->out->status == KLR_CONVERGED)
+        s->out->status = s->clock.status;
+    return found;
 }
 
 /* Roundings of float entries are a random matrix, of norm 2^-24 max |K_ij| (2
@@ -303,9 +209,9 @@ static void spectrum_estimate(struct spectrum *s)
             most = fmax(most, fabs(s->w[i]));
     }
     out->tolerance = ldexp(most * sqrt((double)n), -22);
-    out->whole = lanczos(s, false);
+    out->whole = spectrum_lanczos(s, false);
     if (out->status == KLR_CONVERGED)
-        out->centred = lanczos(s, true);
+        out->centred = spectrum_lanczos(s, true);
 }
 
 /* ---- the answer ---- */

@@ -232,4 +232,38 @@ static void hessian_backward(const struct hessian *h, double *x);
  * is `square`: it becomes one of F. False as above. */
 static bool hessian_extend(struct hessian *h, double square);
 
+/* ---- the ends of a spectrum: see lanczos.c ---- */
+
+/* diagonal d (n), beside it e (n - 1) */
+struct tridiagonal {
+    size_t n;
+    const double *d, *e;
+};
+
+/* How many eigenvalues are less than x. */
+static size_t tridiagonal_count(const struct tridiagonal *t, double x);
+/* A bound on the absolute eigenvalues. */
+static double tridiagonal_bound(const struct tridiagonal *t);
+/* NaN where n = 0. */
+static struct klr_extremes tridiagonal_extremes(const struct tridiagonal *t);
+
+/* Lanczos iterations on K of some examples; the caller keeps all but `cut`. */
+struct lanczos {
+    struct submatrix k;      /* of n examples */
+    bool centred;            /* on the vectors of sum 0 */
+    size_t steps;            /* at most */
+    double tolerance, share; /* it ends where ends move by less from look to
+                                 look, or by less than a share of them */
+    double *d, *e;           /* (steps) */
+    double *q, *w, *before;  /* (n) */
+    bool (*goes_on)(void *); /* asked before each step, with the context */
+    void *context;
+    bool cut; /* the pool's watch has ended it */
+};
+
+/* The least value is not below the least eigenvalue but for rounding, the
+ * largest not above the largest one: what is negative is certain, what is not
+ * is an estimate. NaN: it was stopped. */
+static struct klr_extremes lanczos(struct lanczos *l);
+
 #endif

@@ -102,8 +102,9 @@ static void clock_report(struct clock *clock, const struct klr_params *params,
     enum { REPORTS_PER_SECOND = 10 };
     struct klr_progress *last = &clock->last;
     clock->next_report = now + 1.0 / REPORTS_PER_SECOND;
-    last->problem = clock->problem;
-    last->problems = clock->problems;
+    size_t unit = clock->unit > 0 ? clock->unit : 1;
+    last->problem = (clock->problem + unit - 1) / unit;
+    last->problems = clock->problems / unit;
     last->seconds = now - clock->begin;
     double work = clock->work - (1 - clock->part) * clock->own - clock->first;
     last->done = clock->span > 0 ? fmin(work / clock->span, 1) : 0;

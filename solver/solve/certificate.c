@@ -22,6 +22,8 @@
  * blurred by rounding, or whose gap, or what rounding hides of it, is above
  * what was asked for. Where no gap is asked for, rounding must not hide more
  * than the objective, which must not be above that of the best constant model.
+ * Of a K that is not positive semidefinite it must not in any case: however
+ * small its gap, a stationary point may be anywhere.
  */
 #include "solver/solve/solve.h"
 
@@ -40,10 +42,11 @@ static enum klr_doubt certificate_doubt(const struct certificate *c)
         c->primal < c->least || c->gap < -certificate_noise * size)
         return KLR_DOUBT_ROUNDING;
     bool small = c->gap <= c->target + 1e-15 * size;
-    if (small && isfinite(c->target))
+    double above = isfinite(c->target) ? c->target : 0;
+    if (small && isfinite(c->target) && !c->indefinite)
         return KLR_DOUBT_NONE; /* the constant is no more than the gap below */
-    if (!(c->primal <= c->constant * (1 + slack)))
-        return KLR_DOUBT_CONSTANT;
+    if (!(c->primal <= c->constant * (1 + slack) + above))
+        return c->indefinite ? KLR_DOUBT_INDEFINITE : KLR_DOUBT_CONSTANT;
     return small || isinf(c->target) ? KLR_DOUBT_NONE : KLR_DOUBT_GAP;
 }
 
@@ -224,8 +227,6 @@ static double appraisal_constant(const struct appraisal *a)
         weight[a->problem->y[i] > 0] += a->cost[i];
         zero[i] = 0;
     }
-    if (!a->psd)
-        return INFINITY;
     if (a->loss.model == KLR_MODEL_SVM)
         return a->problem->params->no_bias ? weight[0] + weight[1]
                                            : 2 * fmin(weight[0], weight[1]);
@@ -304,6 +305,7 @@ static int appraisal_primal(struct appraisal *a, struct klr_error *err)
                       ? point->target * fabs(penalty + losses)
                       : fmax(point->bound, tiny * (penalty + losses)),
         .constant = a->constant,
+        .indefinite = !a->psd,
         .least = a->psd && a->loss.box == 0 ? 0 : -INFINITY,
         .asked = point->target > 0,
     };

@@ -64,6 +64,8 @@ struct solution {
 struct clock {
     double begin, next_report;
     size_t problem, problems;
+    size_t unit;            /* of these are reported as one, all of a softmax;
+                               0: each */
     double work, total;     /* of the problems begun, and of all, in squares of
                            their examples; 0: not known */
     enum klr_status status; /* why to stop: the present problem, or all */
@@ -143,6 +145,7 @@ struct certificate {
     double blur;     /* ... and to the objective */
     double constant; /* the objective of the best constant model; infinite:
                         an optimum may be above it */
+    bool indefinite; /* K may be: a small gap is no proof of an optimum */
     double least;    /* no objective is below; -infinite: it may be */
     bool asked;      /* the gap is what the user asks for */
 };

@@ -102,11 +102,15 @@ static int training_create(struct training *training, struct klr_operator *op,
     clock_start(&training->clock,
                 machine_count(training->multiclass, partition->k) *
                     partition->folds * (calibration_solves(params) + 1));
+    if (training->multiclass == KLR_SOFTMAX)
+        training->clock.unit = partition->k;
     training->clock.span = training_work(training);
     if (!params->loo)
         training->clock.total = training->clock.span;
     clock_watch(&training->clock, params, op->pool);
-    code = class_weights(params, partition, training->class_weight, err);
+    code = training_find_dent(training, err);
+    if (!code)
+        code = class_weights(params, partition, training->class_weight, err);
     if (!code && params->n_points)
         code = given_points(training, err);
     else if (!code)
@@ -314,6 +318,8 @@ static int system_finish(const struct training *training,
              solution[t].status < KLR_TIME_LIMIT) ||
             !isfinite(solution[t].rho))
             code = system_overflows(system, params->cost.value[t], err);
+        else
+            dent_judge(training, binary, params->cost.value[t], &solution[t]);
     return code;
 }
 

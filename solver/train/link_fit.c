@@ -16,8 +16,8 @@
  *               section 5
  *
  * Fits count an example as often as its weight says, as its machine does. A
- * link that is fitted has a log loss on these examples which is not above that
- * of the shares of both sides, or is these shares.
+ * link that is fitted has a log loss on these examples which is below that of
+ * the shares of both sides, by more than chance, or is these shares.
  */
 #include "solver/train/link_fit.h"
 
@@ -302,6 +302,47 @@ static struct link link_fit_values(const struct klr_params *params,
     return link_fit_platt(s, params->link == KLR_LINK_PLATT);
 }
 
+/* By how much a link must lower the sum of log losses of the shares: by its
+ * parameters, less the one that these have, as in link_fit_checked. */
+static double link_price(const struct klr_params *params,
+                         const struct link *link)
+{
+    if (params->link == KLR_LINK_GAUSSIAN || link->c != 0)
+        return 3;
+    bool sigma =
+        params->link == KLR_LINK_CHECKED && link->a == -1 && link->b == 0;
+    return sigma || params->link == KLR_LINK_FITTED ? 0 : 1;
+}
+
+/* A part that is held out may have drawn more of one side than there is: sides
+ * weigh as in training, and all of them as before. */
+static void sides_balance(const struct sides *s, const double size[2])
+{
+    double known[2];
+    sides_sizes(s, known);
+    double all = (known[0] + known[1]) / (size[0] + size[1]);
+    for (size_t i = 0; i < s->n; i++) {
+        int side = s->y[i] > 0;
+        s->weight[i] *= size[side] / known[side] * all;
+    }
+}
+
+static struct link link_fit_sides(const struct klr_params *params,
+                                  const struct sides *s,
+                                  const struct link *shares)
+{
+    double size[2];
+    struct link link = *shares;
+    if (sides_differ(s))
+        link = link_fit_values(params, s);
+    else if (link_form(params) == KLR_LINK_CHECKED)
+        link = link_neutral(KLR_LINK_SIGMA);
+    sides_sizes(s, size);
+    double gain = sides_log_loss(s, shares) - sides_log_loss(s, &link);
+    return gain * (size[0] + size[1]) >= link_price(params, &link) ? link
+                                                                   : *shares;
+}
+
 static struct link link_fit(const struct klr_params *params,
                             const struct sides *s, const double size[2],
                             double excess)
@@ -309,15 +350,14 @@ static struct link link_fit(const struct klr_params *params,
     double known[2], prior = params->prior;
     struct link link = link_neutral(link_form(params));
     sides_sizes(s, known);
-    bool both = known[0] > 0 && known[1] > 0;
     if (size[0] > 0 && size[1] > 0) {
-        struct link shares = link_of_shares(both ? known : size, link.kind);
-        if (both && sides_differ(s))
-            link = link_fit_values(params, s);
-        else if (link_form(params) != KLR_LINK_CHECKED)
+        struct link shares = link_of_shares(size, link.kind);
+        if (known[0] > 0 && known[1] > 0) {
+            sides_balance(s, size);
+            link = link_fit_sides(params, s, &shares);
+        } else if (link_form(params) != KLR_LINK_CHECKED) {
             link = shares;
-        if (both && !(sides_log_loss(s, &link) <= sides_log_loss(s, &shares)))
-            link = shares;
+        }
         if (!isnan(prior))
             link.b -= shares.b + log(prior) - log1p(-prior);
     }

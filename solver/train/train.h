@@ -108,6 +108,8 @@ struct training {
     bool *is_chosen;  /* (parts + 1) they are known */
     double *diagonal; /* (n) K_ii */
     double most;      /* max |K_ii| */
+    double dent;      /* how far below 0 an eigenvalue of a precomputed K is;
+                         0: none is, as far as is known */
     bool leave_out;   /* groups and ensembles have a shift */
     double taken;     /* bytes of params_beside that a fold has */
     struct clock clock;
@@ -158,6 +160,15 @@ static double training_work(const struct training *training);
  * that scale. */
 static enum klr_precision training_precision(const struct training *training,
                                              double scale);
+
+/* ---- ... of a K that may not be positive semidefinite: see dent.c ---- */
+
+/* training->dent. */
+static int training_find_dent(struct training *training, struct klr_error *err);
+/* Lower the dual of a solution at that C by what the dent may hide of it. */
+static void dent_judge(const struct training *training,
+                       const struct binary_problem *binary, double cost,
+                       struct solution *s);
 
 /* y of class c in a machine. */
 static double group_sign(const struct machine_group *group, size_t machine,

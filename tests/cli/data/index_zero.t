@@ -178,6 +178,13 @@ for my $options ('-g 0.5', '-t linear', '-g 0.5 --feature-names names',
         "klr-info $options");
 }
 
+# A file of feature 0 alone.
+put("$dir/alone", join '', map { sprintf "%d 0:%d\n", $_ % 2, 3 * $_ % 7 }
+    1 .. 12);
+my $alone = run([ 'tools/klr-check', "$dir/alone" ]);
+is("$alone->{exit} $alone->{err}", '0 ', 'klr-check: feature 0 alone');
+like($alone->{out}, qr/^no problems$/m, 'klr-check: nothing to tell of it');
+
 my @grid = ('tools/klr-grid', -v => 3, -c => '0.1,1', -g => '0.1,1');
 is(run([ @grid, "$dir/zero" ])->{out},
     run([ @grid, "$dir/one" ])->{out} =~ s/\bone\b/zero/gr, 'klr-grid');

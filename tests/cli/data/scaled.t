@@ -200,4 +200,15 @@ for my $case (
     is("$run->{exit} $run->{err}", "2 klr-train: $message\n", $message);
 }
 
+# Rare features become dense, and a system that grants any memory would end the
+# process as it is used.
+put("$dir/rare", join '', map { $_ % 2 . " $_:1\n" } 1 .. 400_000);
+for my $how (qw(standard minmax)) {
+    my $run = run([ qw(klr-train -q -t linear --scale), $how, "$dir/rare",
+        "$dir/m" ]);
+    is($run->{exit}, 1, "rare features, $how: exit status");
+    like($run->{err}, qr/ option --scale: 400000 features of which zeros become /,
+        "rare features, $how: message");
+}
+
 done_testing();

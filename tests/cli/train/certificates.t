@@ -77,6 +77,17 @@ for my $options ('-s ivm', '-a trirls') {
         split(/ /, $options), $large);
 }
 
+# What -e allows an svm at a large C may be more than its objective.
+for my $case ([ '-c 1,1e8', qr/^klr-train: warning: C = 100000000: the violat/ ],
+    [ '-c 1e8', qr/ gap of 1, which tells nothing of the model: .*--gap\n\z/ ],
+    [ '-c 100', qr/\A\z/ ], [ '-c 1e6 --gap 1e-3', qr/\A\z/ ])
+{
+    my ($options, $warning) = @$case;
+    my $run = run([ qw(klr-train -q -s svm), (split ' ', $options),
+        'heart_scale', "$dir/model" ]);
+    like($run->{err}, $warning, "svm $options: warnings");
+}
+
 # What the file has, not what steps summed up to.
 my $far = put("$dir/far", offset_rows(1e6, 20));
 for my $solver (qw(smo newton)) {

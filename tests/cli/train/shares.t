@@ -31,6 +31,19 @@ sub all_are
     return;
 }
 
+# ---- A part that has drawn as many of both classes ----
+
+put("$dir/drawn", join '', map {"$_\n"} '0 1:-.318', '0 1:-.944', '0 1:.113',
+    '0 1:.510', '0 1:.760', '0 1:.796', '1 1:-.710', '1 1:.807');
+for my $options ('-g .001', '-s svm -g .001', '-s sklr -t 0 -c 1000',
+    '-s kfd -c .1', '-s kfd -t 0 --link gaussian')
+{
+    train((split ' ', "--link platt --calibrate holdout $options"), 'drawn',
+        'm');
+    all_are(3 / 4, "$options: the shares of all examples",
+        last_class('drawn'));
+}
+
 # ---- No discriminant ----
 
 # Of the examples of class 1, which are in the data like those of class 0.

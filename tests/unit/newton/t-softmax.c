@@ -289,9 +289,13 @@ static void test_stops(const struct sample *s)
            report.primal > report.dual,
        "iteration limit after %lld products", report.iterations);
     params.max_iter = 0;
+    struct klr_progress last;
     params.progress = stop_at_once;
+    params.context = &last;
     klr_model_free(trained(s, &params, &report));
     ok(report.status == KLR_INTERRUPTED, "interrupted");
+    ok(last.problem == 1 && last.problems == 1,
+       "all classes are a problem: %zu of %zu", last.problem, last.problems);
 }
 
 /* Parameters that are refused, and the first words of the reason. */

@@ -325,6 +325,15 @@ static void test_variants(struct sample *s)
        dual - without);
 }
 
+/* It ended at a stationary point. One that is worse than a constant is not
+ * called converged: see t-nonpsd.c. */
+static bool is_stationary(const struct solution *solution)
+{
+    return solution->status == KLR_CONVERGED ||
+           (solution->status == KLR_PRECISION_LIMIT &&
+            solution->doubt == KLR_DOUBT_INDEFINITE);
+}
+
 /* Lin & Lin, section 6: a stationary point for any symmetric kernel. */
 static void test_indefinite(struct sample *s)
 {
@@ -344,7 +353,7 @@ static void test_indefinite(struct sample *s)
             struct solution solution = solve(s, &params, beta);
             struct truth truth =
                 evaluate(s, beta, solution.rho, &params, &kernel);
-            ok(solution.status == KLR_CONVERGED && truth.violation < 3e-3,
+            ok(is_stationary(&solution) && truth.violation < 3e-3,
                "%s, sigmoid kernel with r = %g: stationary within %.2g",
                klr_model_names[model], coef0[r], truth.violation);
         }
@@ -368,8 +377,10 @@ static void test_biasless(struct sample *s, double cost, bool psd)
         struct solution solution = solve(s, &params, beta);
         struct truth truth = evaluate(s, beta, 0, &params, &kernel);
         double gap = (truth.primal - truth.dual) / truth.primal;
-        ok(solution.status == KLR_CONVERGED && solution.rho == 0 &&
-               truth.violation < 1.1e-6 && (!psd || fabs(gap) < 1e-4),
+        ok((psd ? solution.status == KLR_CONVERGED
+                : is_stationary(&solution)) &&
+               solution.rho == 0 && truth.violation < 1.1e-6 &&
+               (!psd || fabs(gap) < 1e-4),
            "%s, C = %g: svm without bias, KKT conditions within %.2g, gap %.2g",
            psd ? "rbf" : "sigmoid", cost, truth.violation, gap);
         ok(fabs(truth.sum) > 1e-3 * cost &&

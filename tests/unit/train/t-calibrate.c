@@ -390,6 +390,56 @@ static void test_never_worse(void)
        slopes);
 }
 
+/* A slope that separates two examples is chance, one that separates forty is
+ * not: the sum of log losses has to fall by the parameters that a link has more
+ * than the shares. */
+static void test_chance(void)
+{
+    double f[N], y[N], weight[N];
+    struct sides sides = sides_of(N, f, y, weight);
+    for (size_t i = 0; i < N; i++) {
+        y[i] = i % 2 ? 1 : -1;
+        f[i] = y[i] + 0.01 * (double)(i / 2);
+        weight[i] = 1;
+    }
+    for (int kind = KLR_LINK_PLATT; kind <= KLR_LINK_GAUSSIAN; kind++) {
+        sides.n = kind == KLR_LINK_GAUSSIAN ? 4 : 2;
+        if (kind != KLR_LINK_CHECKED)
+            ok(link_for(kind, &sides, NAN).a == 0, "%s: %zu examples",
+               klr_link_names[kind], sides.n);
+        sides.n = 40;
+        ok(link_for(kind, &sides, NAN).a < 0, "%s: %zu examples",
+           klr_link_names[kind], sides.n);
+    }
+}
+
+/* A part that has drawn as many of both sides does not make them equal: with
+ * shares of 1 : 3 it counts like one that has these. */
+static void test_drawn(void)
+{
+    const double size[2] = {60, 20};
+    double f[N], y[N], weight[N];
+    struct klr_params params = {.link = KLR_LINK_PLATT, .prior = NAN};
+    struct sides sides = sides_of(40, f, y, weight);
+    make_sides(f, y, weight);
+    for (size_t i = 0; i < 40; i++) {
+        y[i] = i % 2 ? 1 : -1;
+        f[i] = fabs(f[i]) * y[i];
+        weight[i] = y[i] > 0 ? 0.5 : 1.5;
+    }
+    struct link want = link_fit(&params, &sides, size, 0);
+    for (size_t i = 0; i < 40; i++)
+        weight[i] = 1;
+    struct link link = link_fit(&params, &sides, size, 0);
+    ok(want.a < 0 && fabs(link.a - want.a) < 1e-12 &&
+           fabs(link.b - want.b) < 1e-12,
+       "as many of both: a = %g, b = %g", link.a, link.b);
+    sides.n = 2;
+    link = link_fit(&params, &sides, size, 0);
+    ok(link.a == 0 && fabs(link.b - log(3)) < 1e-14,
+       "one of each: the shares of all, b = %g", link.b);
+}
+
 /* What the loss itself estimates: the risk p loss(f) + (1 - p) loss(-f) is
  * least at f; or f alone, or what is left of it where the shift is taken back.
  */
@@ -611,6 +661,8 @@ int main(void)
     test_two_examples();
     test_level();
     test_never_worse();
+    test_chance();
+    test_drawn();
     sample_make(&s, N);
     test_held_out(&s.problem, KLR_CALIBRATION_CV);
     test_held_out(&s.problem, KLR_CALIBRATION_HOLDOUT);

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A precomputed K is taken to be positive semidefinite, by solvers and by the
+ * gaps that they tell. Lanczos iterations look whether it is, on vectors of sum
+ * 0 where there is a bias. An eigenvalue of -d, the dent, leaves the dual of a
+ * loss not concave, and a point g of it where it seems largest is within
+ *
+ *   d/2 |h - g|^2 <= d/2 sum_i C_i^2
+ *
+ * of the largest one, h; of a discriminant, whose coefficients have no bounds,
+ * |beta|^2 stands for the sum. So much less is known of the gap. Where it is
+ * more than half of the objective, nothing is.
+ */
+#include "solver/matrix/matrix.h"
+#include "solver/train/train.h"
+
+enum { DENT_STEPS = 51 };
+
+static bool dent_goes_on(void *context)
+{
+    const struct training *training = context;
+    return clock_status(&training->clock, training->params) == KLR_CONVERGED;
+}
+
+/* K in floats has a random matrix of norm 2^-23 sqrt n max |K_ij| beside it. */
+static double dent_rounding(const struct training *training, double *row)
+{
+    struct klr_range all = {0, training->partition->n};
+    struct binary_problem whole = {.op = training->op,
+                                   .set = set_of(&all, 1),
+                                   .n = training->partition->n,
+                                   .params = training->params};
+    return ldexp(kernel_size(&whole, row) * sqrt((double)whole.n), -22);
+}
+
+static int training_find_dent(struct training *training, struct klr_error *err)
+{
+    size_t n = training->partition->n;
+    struct klr_range all = {0, n};
+    struct klr_operator *op = training->op;
+    struct klr_arena arena = {0};
+    struct lanczos l = {.k = {op, set_of(&all, 1)},
+                        .centred = !training->params->no_bias,
+                        .steps = DENT_STEPS,
+                        .share = 0.01,
+                        .goes_on = dent_goes_on,
+                        .context = training};
+    double passes = op->passes;
+    unsigned long long evaluations = op->evaluations;
+    int code = KLR_E_MEMORY;
+    if (op->kernel.type != KLR_PRECOMPUTED || n < 2 ||
+        training->system->regularizer != KLR_REGULARIZER_KERNEL)
+        return 0;
+    if (!KLR_TAKE(&arena, l.d, DENT_STEPS, 1, err) ||
+        !KLR_TAKE(&arena, l.e, DENT_STEPS, 1, err) ||
+        !KLR_TAKE(&arena, l.q, n, 1, err) ||
+        !KLR_TAKE(&arena, l.w, n, 1, err) ||
+        !KLR_TAKE(&arena, l.before, n, 1, err))
+        goto done;
+    l.tolerance = dent_rounding(training, l.w);
+    double least = lanczos(&l).least;
+    training->dent = least < -l.tolerance ? -least : 0;
+    op->passes = passes; /* those of solvers are told */
+    op->evaluations = evaluations;
+    code = 0;
+done:
+    klr_arena_free(&arena);
+    return code;
+}
+
+/* sum_i C_i^2, or |beta|^2. */
+static double dent_squares(const struct binary_problem *binary, double cost,
+                           const double *beta)
+{
+    double sum = 0;
+    for (size_t i = 0; i < binary->n; i++)
+        sum += binary->params->model == KLR_MODEL_KFD
+                   ? beta[i] * beta[i]
+                   : pow(cost * binary->weight[i], 2);
+    return sum;
+}
+
+/* Points of a basis have a positive semidefinite matrix of their own. */
+static void dent_judge(const struct training *training,
+                       const struct binary_problem *binary, double cost,
+                       struct solution *s)
+{
+    const struct klr_params *params = training->params;
+    bool softmax = training->multiclass == KLR_SOFTMAX;
+    bool by_gap = params->gap > 0 || training->system->gap == GAP_IS_EPS;
+    double asked = params->gap > 0 ? params->gap : params->eps;
+    double columns = softmax ? (double)training->partition->k : 1;
+    double size = fabs(s->primal), bound;
+    if (!(training->dent > 0) || size == 0)
+        return;
+    if (params->basis) {
+        s->basis.full_gap = NAN;
+        return;
+    }
+    bound =
+        0.5 * training->dent * columns * dent_squares(binary, cost, s->beta);
+    bool known = bound < size / 2;
+    s->dual = known ? s->dual - bound : (double)NAN;
+    if (s->status == KLR_CONVERGED && by_gap &&
+        !(s->primal - s->dual <= asked * size)) {
+        s->status = KLR_PRECISION_LIMIT;
+        s->doubt = KLR_DOUBT_GAP;
+    }
+    if (s->status == KLR_PRECISION_LIMIT && !known)
+        s->doubt = KLR_DOUBT_INDEFINITE;
+}

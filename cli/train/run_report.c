@@ -128,7 +128,7 @@ void cli_train_warn(const struct cli_train *train,
         cli_warn(program, "and %zu more like these", warnings - IN_FULL);
 }
 
-/* What -e allows of a large C may be more than the objective. */
+/* At a large C -e may allow a gap of the size of the objective. */
 static bool report_is_far(const struct klr_report *report)
 {
     return report->status == KLR_CONVERGED && report->gap > gap_worthless &&

@@ -250,9 +250,9 @@ static double plan_accuracy(struct newton_plan *plan, double gap, double target,
     return plan->from_subset ? 0.3 * accuracy : accuracy;
 }
 
-/* What r'z of conjugate gradients may be at any accuracy: half of it bounds
- * what the residual adds to P, which may be a part of target * P. Not far from
- * the optimum, where this is not what the next gap comes from, nor once steps
+/* Conjugate gradients may end at this r'z, whatever their accuracy: half of it
+ * bounds what the residual adds to P, which may be a part of target * P. It is
+ * 0 far from the optimum, where the next gap has other sources, and once steps
  * have turned out to need more accuracy than at first. */
 static double plan_enough(const struct newton_plan *plan, double gap,
                           double target, double primal)

@@ -22,8 +22,8 @@
  * blurred by rounding, or whose gap, or what rounding hides of it, is above
  * what was asked for. Where no gap is asked for, rounding must not hide more
  * than the objective, which must not be above that of the best constant model.
- * Of a K that is not positive semidefinite it must not in any case: however
- * small its gap, a stationary point may be anywhere.
+ * Where K is not positive semidefinite it must not in any case: however small
+ * its gap, a stationary point may be anywhere.
  */
 #include "solver/solve/solve.h"
 

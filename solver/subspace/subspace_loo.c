@@ -200,7 +200,7 @@ static void leave_join_task(void *context, size_t index, size_t thread)
     }
 }
 
-/* What F has beside the examples, and the least pivots. */
+/* Adds to F its part without examples, and sets the least pivots. */
 static void leave_regularise(struct leave_out *l)
 {
     size_t m = l->s->m;
@@ -317,7 +317,7 @@ static void leave_product(const struct leave_out *l, const double *x,
     }
 }
 
-/* What leaving out example i needs, in a thread's workspace. */
+/* A thread's workspace for leaving out an example. */
 struct leaving {
     size_t k;
     double *root, *h, *hs; /* S, H, H S */
@@ -392,7 +392,7 @@ static void leave_examples_task(void *context, size_t task, size_t thread)
     }
 }
 
-/* What the kernel of a point adds; beta (k) is in v->x. */
+/* Adds the part of the kernel of a point; beta (k) is in v->x. */
 static void leaving_kernel(const struct leaving *v, const double *g)
 {
     size_t k = v->k;

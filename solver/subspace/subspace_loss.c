@@ -118,9 +118,9 @@ static double two_step(const struct subspace *s, double t, const double *dual)
     return step;
 }
 
-/* Of many examples some are so near an end of a box that any step leaves it by
- * little. These are cut off, and the sum of all is made 0 by what room others
- * have, where that moves the point by less than a shorter step would. Without a
+/* Some of many examples are so near an end of a box that any step leaves it by
+ * little. These are cut off, and the room that others have makes the sum of all
+ * 0, where that moves the point by less than a shorter step would. Without a
  * box alpha changes in proportion to itself: only long steps are too long. */
 static double two_follow(const struct subspace *s, double t, double *dual,
                          double *moved)

@@ -424,7 +424,7 @@ static void test_patience(const struct klr_kernel *kernel,
     }
 }
 
-/* Of many features tiles are kept at once, of few ones never soon. */
+/* Tiles of many features are kept at once, of few features not soon. */
 static void test_price(void)
 {
     enum { ROWS = 40, MANY = 200 };

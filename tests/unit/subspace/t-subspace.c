@@ -248,7 +248,7 @@ static void test_shifted(const struct sample *s)
     check(s, &params, "sklr of a size that is found");
 }
 
-/* Of few points the dual of all examples is best where alpha shrinks: a path
+/* With few points the dual of all examples is best where alpha shrinks: a path
  * that leads to a point in the box. A class is rare, so that the box alone is
  * not feasible, with a bias; without one the path ends far from 0. */
 static void test_shrinking(void)

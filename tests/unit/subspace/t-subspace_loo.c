@@ -213,7 +213,7 @@ static void test_definitions(const struct sample *s)
     test_definition(s, &params, "weights");
 }
 
-/* Of the shifted loss, where it bends and where it is linear. */
+/* The shifted loss, where it bends and where it is linear. */
 static void test_shifted(const struct sample *s)
 {
     char name[64];
@@ -253,7 +253,7 @@ struct together {
     double w[N][CLASSES][CLASSES], t[N][CLASSES];
 };
 
-/* What is known of example i: its decision values f. */
+/* Adds example i, by its decision values f. */
 static void together_add(struct together *m, size_t i, size_t y, double cost,
                          const double *f)
 {

@@ -189,6 +189,8 @@ struct appraisal {
     struct loss loss;
     bool psd;                     /* P is convex */
     bool anew;                    /* u and kg are formed, though known */
+    const double *coarse;         /* (n) u that is good but for `error`; or */
+    double error;                 /* NULL */
     double *store;                /* all vectors: */
     double *cost;                 /* (n) C_i */
     double *room;                 /* (n) */
@@ -274,6 +276,54 @@ static bool appraisal_is_cut(const struct appraisal *a)
     return clock_stopped(a->problem->clock);
 }
 
+/* True if u_i must be known better than it is: an error of it, and what is left
+ * of the slack for rho, would change the objective. */
+static bool appraisal_matters(const struct appraisal *a, size_t i)
+{
+    const double slack = 1e-3 + 8 * a->error;
+    double z = a->problem->y[i] * (a->coarse[i] - a->rho);
+    return a->beta[i] != 0 || loss_value(&a->loss, z - slack, a->cost[i]) !=
+                                  loss_value(&a->loss, z + slack, a->cost[i]);
+}
+
+/* u of double entries where it matters; beside a hinge that is so at few
+ * examples, which are all that have coefficients. Elsewhere it stays. */
+static int appraisal_refine(struct appraisal *a, struct klr_error *err)
+{
+    const struct klr_set set = a->problem->set;
+    size_t rows = 0, ranges = 0, i = 0;
+    struct klr_range *range = klr_alloc(a->n, sizeof *range, err);
+    double *v = klr_alloc(a->n, sizeof *v, err);
+    int code = range && v ? 0 : KLR_E_MEMORY;
+    for (size_t r = 0; r < set.count && !code; r++)
+        for (size_t p = set.range[r].begin; p < set.range[r].end; p++, i++)
+            if (appraisal_matters(a, i)) {
+                v[rows++] = a->beta[i];
+                ranges =
+                    set_append(range, ranges, (struct klr_range){p, p + 1});
+            }
+    if (!code && 2 * rows > a->n) {
+        code = support_product(a->problem, a->beta, KLR_DOUBLE, a->own[0], err);
+    } else if (!code) {
+        const struct klr_set some = set_of(range, ranges);
+        operator_apply(a->problem->op, some, some, v, 1, KLR_DOUBLE, a->room);
+        for (i = rows = 0; i < a->n; i++)
+            a->own[0][i] =
+                appraisal_matters(a, i) ? a->room[rows++] : a->coarse[i];
+    }
+    klr_free(range);
+    klr_free(v);
+    return code;
+}
+
+/* u as it is to be known. */
+static int appraisal_product(struct appraisal *a, struct klr_error *err)
+{
+    if (a->coarse && appraisal_has_kernel(a) && a->point->dual == DUAL_BETA)
+        return appraisal_refine(a, err);
+    return support_product(a->problem, a->beta, a->precision, a->own[0], err);
+}
+
 /* P. u of the solver is good for the precision that it says, else it is formed
  * anew, if the clock lets it be. */
 static int appraisal_primal(struct appraisal *a, struct klr_error *err)
@@ -282,9 +332,7 @@ static int appraisal_primal(struct appraisal *a, struct klr_error *err)
     const double *y = a->problem->y;
     const double tiny = 1e-9; /* no violation asks for a smaller gap */
     bool known = point->u && !a->anew;
-    int code = known ? 0
-                     : support_product(a->problem, a->beta, a->precision,
-                                       a->own[0], err);
+    int code = known ? 0 : appraisal_product(a, err);
     a->u = known ? point->u : appraisal_is_cut(a) ? NULL : a->own[0];
     a->rho = point->rho;
     a->c = (struct certificate){
@@ -372,11 +420,16 @@ static double appraisal_blur(const struct appraisal *a, double error)
     return sqrt(squares) + 0.5 * error * sqrt(form);
 }
 
+/* How far off decision values may be. */
+static double appraisal_error(const struct appraisal *a)
+{
+    return decision_rounding(a->problem, a->beta, a->size, a->precision) +
+           (a->anew ? 0 : a->point->drift);
+}
+
 static void appraisal_gap(struct appraisal *a)
 {
-    double error =
-        decision_rounding(a->problem, a->beta, a->size, a->precision) +
-        (a->anew ? 0 : a->point->drift);
+    double error = appraisal_error(a);
     double sum = 0, gap = 0, worst = 0, effect = 0;
     a->c.blur = appraisal_blur(a, error);
     if (!a->g) {
@@ -419,6 +472,8 @@ static int appraisal_all(struct appraisal *a, struct klr_error *err)
 static int appraisal_again(struct appraisal *a, struct klr_error *err)
 {
     struct appraisal exact = *a;
+    exact.coarse = a->u;
+    exact.error = appraisal_error(a);
     exact.precision = KLR_DOUBLE;
     exact.anew = true;
     int code = appraisal_all(&exact, err);

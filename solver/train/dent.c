@@ -115,7 +115,7 @@ static void dent_judge(const struct training *training,
     double size = fabs(s->primal), bound;
     if (!(training->dent > 0) || size == 0)
         return;
-    if (params->basis) {
+    if (params_on_basis(params)) {
         s->basis.full_gap = NAN;
         return;
     }

@@ -25,7 +25,9 @@ struct klr_operator {
     double *partial;       /* (groups, width, KLR_SLICE) */
     bool fixed16;          /* products of 16-bit entries are to be preferred */
     bool fill_whole_tiles; /* tiles are computed whole, to be kept */
-    bool shares;           /* another's points and tiles; the pool is own */
+    struct klr_operator *origin; /* whose points and tiles it shares; the pool
+                                    is own; or NULL */
+    _Atomic double dent; /* of an origin: see train/dent.c; NaN: not known */
 };
 
 /* Tiles are kept in at most `budget` bytes; neither that nor the pool, which
@@ -42,8 +44,8 @@ static int operator_create_lean(struct klr_operator *op,
                                 size_t budget, struct klr_error *err);
 /* A second operator on the points and tiles of op, for products by one other
  * thread at the same time. op must outlive it; free it in any case. */
-static int operator_share(struct klr_operator *share,
-                          const struct klr_operator *op, struct klr_error *err);
+static int operator_share(struct klr_operator *share, struct klr_operator *op,
+                          struct klr_error *err);
 /* Prefer 16-bit entries, for entries in 0..1 and before any product; tiles are
  * kept of 16-bit entries first. operator_free in any case. */
 static int operator_prefer_fixed16(struct klr_operator *op, size_t budget,

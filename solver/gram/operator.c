@@ -34,7 +34,8 @@ static int operator_create_on(create_points *create, struct klr_operator *op,
                               struct klr_pool *pool, size_t budget,
                               struct klr_error *err)
 {
-    *op = (struct klr_operator){.kernel = *kernel, .n = x->n, .pool = pool};
+    *op = (struct klr_operator){
+        .kernel = *kernel, .n = x->n, .pool = pool, .dent = (double)NAN};
     int code = create(&op->points, kernel, x, order, pool, err);
     if (!code) {
         op->groups = choose_groups(op);
@@ -69,10 +70,10 @@ static int operator_create_lean(struct klr_operator *op,
                               pool, budget, err);
 }
 
-static int operator_share(struct klr_operator *share,
-                          const struct klr_operator *op, struct klr_error *err)
+static int operator_share(struct klr_operator *share, struct klr_operator *op,
+                          struct klr_error *err)
 {
-    *share = (struct klr_operator){.shares = true,
+    *share = (struct klr_operator){.origin = op->origin ? op->origin : op,
                                    .kernel = op->kernel,
                                    .points = op->points,
                                    .n = op->n,
@@ -100,9 +101,9 @@ static void operator_keep(struct klr_operator *op, enum klr_precision precision,
 
 static void operator_free(struct klr_operator *op)
 {
-    op->points = op->shares ? NULL : klr_points_free(op->points);
+    op->points = op->origin ? NULL : klr_points_free(op->points);
     tiles_free(&op->tiles, op->pool);
-    op->pool = op->shares ? klr_pool_free(op->pool) : op->pool;
+    op->pool = op->origin ? klr_pool_free(op->pool) : op->pool;
     op->row = klr_free(op->row);
     op->col = klr_free(op->col);
     op->active_blocks = klr_free(op->active_blocks);

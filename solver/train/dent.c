@@ -33,38 +33,60 @@ static double dent_rounding(const struct training *training, double *row)
     return ldexp(kernel_size(&whole, row) * sqrt((double)whole.n), -22);
 }
 
-static int training_find_dent(struct training *training, struct klr_error *err)
+/* *dent = how far the least eigenvalue found is below 0, beyond rounding, or 0;
+ * NaN: the clock ended the look. */
+static int dent_look(struct training *training, double *dent,
+                     struct klr_error *err)
 {
     size_t n = training->partition->n;
     struct klr_range all = {0, n};
-    struct klr_operator *op = training->op;
     struct klr_arena arena = {0};
-    struct lanczos l = {.k = {op, set_of(&all, 1)},
+    struct lanczos l = {.k = {training->op, set_of(&all, 1)},
                         .centred = !training->params->no_bias,
                         .steps = DENT_STEPS,
                         .share = 0.01,
                         .goes_on = dent_goes_on,
                         .context = training};
-    double passes = op->passes;
-    unsigned long long evaluations = op->evaluations;
     int code = KLR_E_MEMORY;
-    if (op->kernel.type != KLR_PRECOMPUTED || n < 2 ||
+    if (KLR_TAKE(&arena, l.d, DENT_STEPS, 1, err) &&
+        KLR_TAKE(&arena, l.e, DENT_STEPS, 1, err) &&
+        KLR_TAKE(&arena, l.q, n, 1, err) && KLR_TAKE(&arena, l.w, n, 1, err) &&
+        KLR_TAKE(&arena, l.before, n, 1, err)) {
+        l.tolerance = dent_rounding(training, l.w);
+        double least = lanczos(&l).least;
+        bool whole = dent_goes_on(training);
+        *dent = least < -l.tolerance ? -least : whole ? 0 : (double)NAN;
+        code = 0;
+    }
+    klr_arena_free(&arena);
+    return code;
+}
+
+/* All trainings with K, those of folds and of values of C, share what one of
+ * them has found. Where the solver keeps no tiles the look does: it has the
+ * memory in which rows of K will be. */
+static int training_find_dent(struct training *training, struct klr_error *err)
+{
+    struct klr_operator *op = training->op;
+    _Atomic double *known = op->origin ? &op->origin->dent : &op->dent;
+    double passes = op->passes, dent = *known;
+    unsigned long long evaluations = op->evaluations;
+    bool keeps = !op->origin && tiles_bytes(&op->tiles) == 0;
+    int code = 0;
+    if (op->kernel.type != KLR_PRECOMPUTED || training->partition->n < 2 ||
         training->system->regularizer != KLR_REGULARIZER_KERNEL)
         return 0;
-    if (!KLR_TAKE(&arena, l.d, DENT_STEPS, 1, err) ||
-        !KLR_TAKE(&arena, l.e, DENT_STEPS, 1, err) ||
-        !KLR_TAKE(&arena, l.q, n, 1, err) ||
-        !KLR_TAKE(&arena, l.w, n, 1, err) ||
-        !KLR_TAKE(&arena, l.before, n, 1, err))
-        goto done;
-    l.tolerance = dent_rounding(training, l.w);
-    double least = lanczos(&l).least;
-    training->dent = least < -l.tolerance ? -least : 0;
+    if (isnan(dent)) {
+        if (keeps)
+            operator_keep(op, KLR_FLOAT, params_budget(training->params));
+        code = dent_look(training, &dent, err);
+        if (keeps)
+            operator_keep(op, KLR_FLOAT, 0);
+        *known = dent;
+    }
+    training->dent = dent > 0 ? dent : 0;
     op->passes = passes; /* those of solvers are told */
     op->evaluations = evaluations;
-    code = 0;
-done:
-    klr_arena_free(&arena);
     return code;
 }
 
@@ -93,7 +115,7 @@ static void dent_judge(const struct training *training,
     double size = fabs(s->primal), bound;
     if (!(training->dent > 0) || size == 0)
         return;
-    if (params->basis) {
+    if (params_on_basis(params)) {
         s->basis.full_gap = NAN;
         return;
     }

@@ -218,9 +218,14 @@ for my $options ('-a smo -c 1e4', '-s ivm', '-a smo --gap 1e-5 -c 1000') {
     like($json->{warnings}[0], qr/^the kernel matrix is not positive semidef/,
         "$options: a warning");
 }
-my $some = printed_json(run([ @precomputed, qw(--basis 10), rough(3e-4),
-    "$dir/m" ]));
-ok(!defined $some->{basis}{full_gap}, 'a basis: no bound to all examples');
+my $points = put("$dir/points", join '', map { "$_\n" } 1 .. 10);
+for my $options ('--basis 10', "--points $points") {
+    my $some = printed_json(run([ @precomputed, (split ' ', $options),
+        rough(3e-4), "$dir/m" ]));
+    is($some->{status}, 'converged', "$options: status");
+    cmp_ok($some->{gap}, '<', 1e-6, "$options: the gap is that of the points");
+    ok(!defined $some->{basis}{full_gap}, "$options: no bound to all examples");
+}
 
 # Three classes: one problem a pair.
 my $three = put("$dir/three", join '', map { sprintf "%d 1:%.6f 2:%.6f\n",

@@ -480,7 +480,7 @@ static void test_fill(const struct klr_kernel *kernel,
 /* Several threads work with the same tiles, each through an operator of its
  * own. */
 struct sharing {
-    const struct klr_operator *op;
+    struct klr_operator *op;
     atomic_size_t evaluations, wrong;
 };
 

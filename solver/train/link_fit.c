@@ -21,6 +21,15 @@
  */
 #include "solver/train/link_fit.h"
 
+/* Parameters that are fitted. */
+enum {
+    OF_SIGMA = 0,
+    OF_SHARES = 1,
+    OF_SLOPE = 1,
+    OF_PLATT = 2,
+    OF_GAUSSIAN = 4
+};
+
 static struct link link_of_loss(const struct klr_params *params, double cost,
                                 double excess)
 {
@@ -267,21 +276,32 @@ static struct link link_fit_gaussian(const struct sides *s)
     return link;
 }
 
+/* The sum of log losses on these very examples, and of parameters: what a link
+ * is chosen by, after H. Akaike, "A new look at the statistical model
+ * identification" (1974). */
+static double link_total(const struct sides *s, const struct link *link,
+                         double parameters)
+{
+    double size[2];
+    sides_sizes(s, size);
+    return sides_log_loss(s, link) * (size[0] + size[1]) + parameters;
+}
+
 /* The model's own link, f itself or the densities of a kfd, or Platt's:
- * whichever has the lesser sum of log loss and parameters, fitted on these very
- * examples: H. Akaike, "A new look at the statistical model identification"
- * (1974). A sigmoid has the form of the densities, too, without f^2. */
+ * whichever has the lesser total; its parameters. A sigmoid has the form of the
+ * densities, too, without f^2. */
 static struct link link_fit_checked(const struct klr_params *params,
-                                    const struct sides *s)
+                                    const struct sides *s, double *parameters)
 {
     bool kfd = params->model == KLR_MODEL_KFD;
     struct link own = kfd ? link_fit_gaussian(s) : link_neutral(KLR_LINK_SIGMA);
     struct link platt = link_fit_platt(s, true);
-    double size[2], spared = kfd ? -2 : 2; /* parameters that own lacks */
-    sides_sizes(s, size);
     platt.kind = own.kind;
-    double gain = sides_log_loss(s, &own) - sides_log_loss(s, &platt);
-    return gain * (size[0] + size[1]) > spared ? platt : own;
+    *parameters = kfd ? OF_GAUSSIAN : OF_SIGMA;
+    if (link_total(s, &own, *parameters) <= link_total(s, &platt, OF_PLATT))
+        return own;
+    *parameters = OF_PLATT;
+    return platt;
 }
 
 static int link_form(const struct klr_params *params)
@@ -293,25 +313,16 @@ static int link_form(const struct klr_params *params)
 
 /* By the decision values of both sides. */
 static struct link link_fit_values(const struct klr_params *params,
-                                   const struct sides *s)
+                                   const struct sides *s, double *parameters)
 {
-    if (params->link == KLR_LINK_GAUSSIAN)
-        return link_fit_gaussian(s);
     if (params->link == KLR_LINK_CHECKED)
-        return link_fit_checked(params, s);
-    return link_fit_platt(s, params->link == KLR_LINK_PLATT);
-}
-
-/* By how much a link must lower the sum of log losses of the shares: by its
- * parameters, less the one that these have, as in link_fit_checked. */
-static double link_price(const struct klr_params *params,
-                         const struct link *link)
-{
-    if (params->link == KLR_LINK_GAUSSIAN || link->c != 0)
-        return 3;
-    bool sigma =
-        params->link == KLR_LINK_CHECKED && link->a == -1 && link->b == 0;
-    return sigma || params->link == KLR_LINK_FITTED ? 0 : 1;
+        return link_fit_checked(params, s, parameters);
+    *parameters = params->link == KLR_LINK_GAUSSIAN ? OF_GAUSSIAN
+                  : params->link == KLR_LINK_PLATT  ? OF_PLATT
+                                                    : OF_SLOPE;
+    return params->link == KLR_LINK_GAUSSIAN
+               ? link_fit_gaussian(s)
+               : link_fit_platt(s, params->link == KLR_LINK_PLATT);
 }
 
 /* A part that is held out may have drawn more of one side than there is: sides
@@ -327,20 +338,22 @@ static void sides_balance(const struct sides *s, const double size[2])
     }
 }
 
+/* A link that is better than the shares, of one parameter, by more than chance;
+ * or these. f itself, which has none, must not be worse. */
 static struct link link_fit_sides(const struct klr_params *params,
                                   const struct sides *s,
                                   const struct link *shares)
 {
-    double size[2];
     struct link link = *shares;
+    double parameters = OF_SHARES;
     if (sides_differ(s))
-        link = link_fit_values(params, s);
+        link = link_fit_values(params, s, &parameters);
     else if (link_form(params) == KLR_LINK_CHECKED)
         link = link_neutral(KLR_LINK_SIGMA);
-    sides_sizes(s, size);
-    double gain = sides_log_loss(s, shares) - sides_log_loss(s, &link);
-    return gain * (size[0] + size[1]) >= link_price(params, &link) ? link
-                                                                   : *shares;
+    parameters = fmax(parameters, OF_SHARES);
+    return link_total(s, &link, parameters) <= link_total(s, shares, OF_SHARES)
+               ? link
+               : *shares;
 }
 
 static struct link link_fit(const struct klr_params *params,

@@ -216,7 +216,7 @@ static double log_loss(const double *f, const double *y, const double *weight,
  * some size of f it is less by less. */
 static void test_checked(void)
 {
-    double f[N], y[N], weight[N];
+    double f[N], y[N], weight[N], parameters;
     size_t count[3] = {0, 0, 0};
     struct klr_params params;
     make_sides(f, y, weight);
@@ -226,11 +226,12 @@ static void test_checked(void)
         f[i] = f[i] / 64 + 0.01 * y[i];
     for (int k = 0; k < 60; k++) {
         struct link platt = link_fit_platt(&sides, true);
-        struct link link = link_fit_checked(&params, &sides);
+        struct link link = link_fit_checked(&params, &sides, &parameters);
         double gain = log_loss(f, y, weight, 0, 1, 0) -
                       log_loss(f, y, weight, 0, -platt.a, -platt.b);
         struct link want = gain > 2 ? platt : link_neutral(KLR_LINK_SIGMA);
-        if (link.a == want.a && link.b == want.b)
+        if (link.a == want.a && link.b == want.b &&
+            parameters == (gain > 2 ? 2 : 0))
             count[gain > 2 ? 2 : gain > 0]++;
         for (size_t i = 0; i < N; i++)
             f[i] *= 1.2;
@@ -245,7 +246,7 @@ static void test_checked(void)
  * not do. */
 static void test_checked_densities(void)
 {
-    double f[N], y[N], weight[N];
+    double f[N], y[N], weight[N], parameters;
     size_t count[2] = {0, 0};
     struct klr_params params;
     make_sides(f, y, weight);
@@ -258,13 +259,13 @@ static void test_checked_densities(void)
             f[i] = y[i] > 0 ? f[i] : (f[i] + 0.7) * (1 + 0.1 * k) - 0.7;
         struct link platt = link_fit_platt(&sides, true);
         struct link normal = link_fit_gaussian(&sides);
-        struct link link = link_fit_checked(&params, &sides);
+        struct link link = link_fit_checked(&params, &sides, &parameters);
         double gain = log_loss(f, y, weight, -normal.c, -normal.a, -normal.b) -
                       log_loss(f, y, weight, 0, -platt.a, -platt.b);
         struct link want = gain > -2 ? platt : normal;
         want.kind = LINK_GAUSSIAN;
         if (link_log_odds(&link, 0.7) == link_log_odds(&want, 0.7) &&
-            link.kind == want.kind)
+            link.kind == want.kind && parameters == (gain > -2 ? 2 : 4))
             count[gain > -2]++;
     }
     ok(count[0] + count[1] == 40 && count[0] > 0 && count[1] > 0,

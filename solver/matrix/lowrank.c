@@ -197,18 +197,7 @@ static void sweep_expand(void *context, size_t group, size_t thread)
 /* w = (I + L'L)^-1 w = R^-1 R^-T w */
 static void precond_back(const struct precond *m)
 {
-    size_t r = m->rank;
-    double *restrict w = m->work;
-    for (size_t k = 0; k < r; k++) {
-        const double *restrict row = m->factor + k * m->stride;
-        w[k] /= row[k];
-        for (size_t j = k + 1; j < r; j++)
-            w[j] -= row[j] * w[k];
-    }
-    for (size_t k = r; k-- > 0;) {
-        const double *row = m->factor + k * m->stride + k;
-        w[k] = (w[k] - dot(r - k - 1, row + 1, w + k + 1)) / row[0];
-    }
+    triangle_solve(m->rank, m->stride, m->factor, m->work);
 }
 
 /* work = L'in */
@@ -319,11 +308,10 @@ static double gram_size(const struct precond *m, size_t band)
 static void gram_task(void *context, size_t index, size_t thread)
 {
     const struct precond *m = context;
-    size_t a = 0, b = 1;
+    size_t a, b;
     (void)thread;
-    for (; index >= b; b++)
-        index -= b;
-    a = index;
+    triangle_bands(index, &a, &b);
+    b++; /* without the diagonal */
     gram_tile(m, a, b, gram_size(m, a) * gram_size(m, b) > ldexp(1, 32));
 }
 

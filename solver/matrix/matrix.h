@@ -17,6 +17,12 @@ static bool triangle_factor(const struct klr_dense *dense, size_t n,
 /* inverse (n, n; pitch), zeros at first, = R^-T, a lower triangle. */
 static void triangle_invert(const struct klr_dense *dense, size_t n,
                             size_t pitch, const double *r, double *inverse);
+/* The same for few rows, without products of bands. */
+static bool band_factor(size_t rows, size_t pitch, double *a, double least);
+/* x (n) = R^-1 R^-T x. */
+static void triangle_solve(size_t n, size_t pitch, const double *r, double *x);
+/* The bands a <= b of number `index` in an upper triangle of bands. */
+static void triangle_bands(size_t index, size_t *a, size_t *b);
 /* How many of n rows are in the band that begins at `first`. */
 static size_t band_rows(size_t n, size_t first);
 /* to (rows, cols; pitch), at most KLR_BAND each, -= A'B for A (inner, rows) and

@@ -61,10 +61,9 @@ static void hessian_gram_task(void *context, size_t index, size_t thread)
 {
     const struct hessian *h = context;
     double out[KLR_BAND * KLR_BAND];
-    size_t a = index, b = 0;
+    size_t a, b;
     (void)thread;
-    for (; a > b; b++)
-        a -= b + 1;
+    triangle_bands(index, &a, &b);
     a *= KLR_BAND;
     b *= KLR_BAND;
     size_t rows = band_rows(h->rank, a), cols = band_rows(h->rank, b);

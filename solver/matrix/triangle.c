@@ -18,7 +18,6 @@ static void band_reduce(const struct klr_dense *dense, size_t inner,
             to[i * pitch + j] -= out[i * KLR_BAND + j];
 }
 
-/* The triangle on the diagonal; pivots are raised to the least one. */
 static bool band_factor(size_t rows, size_t pitch, double *a, double least)
 {
     bool definite = true;
@@ -71,4 +70,25 @@ static void triangle_invert(const struct klr_dense *dense, size_t n,
                         band + j);
         dense->divide(rows, r + k * pitch + k, pitch, k + rows, band, pitch);
     }
+}
+
+static void triangle_solve(size_t n, size_t pitch, const double *restrict r,
+                           double *restrict x)
+{
+    for (size_t k = 0; k < n; k++) {
+        const double *restrict row = r + k * pitch;
+        x[k] /= row[k];
+        for (size_t j = k + 1; j < n; j++)
+            x[j] -= row[j] * x[k];
+    }
+    for (size_t k = n; k-- > 0;) {
+        const double *row = r + k * pitch + k;
+        x[k] = (x[k] - dot(n - k - 1, row + 1, x + k + 1)) / row[0];
+    }
+}
+
+static void triangle_bands(size_t index, size_t *a, size_t *b)
+{
+    for (*a = index, *b = 0; *a > *b; ++*b)
+        *a -= *b + 1;
 }

@@ -142,6 +142,44 @@ static bool dual_is_trusted(const struct binary_problem *problem, double *room)
     return agree;
 }
 
+/* Some of a problem's examples: their positions, and their coefficients. */
+struct chosen {
+    struct klr_set set; /* set.size of them */
+    struct klr_range *range;
+    double *v;
+};
+
+static void chosen_free(struct chosen *chosen)
+{
+    klr_free(chosen->range);
+    klr_free(chosen->v);
+}
+
+/* Those that are wanted (n), with coefficients beta (n). Free it in any case;
+ * KLR_E_MEMORY. */
+static int chosen_create(struct chosen *chosen,
+                         const struct binary_problem *problem,
+                         const bool *wanted, const double *beta,
+                         struct klr_error *err)
+{
+    const struct klr_set all = problem->set;
+    size_t size = 0, ranges = 0, i = 0;
+    *chosen = (struct chosen){
+        .range = klr_alloc(problem->n, sizeof *chosen->range, err),
+        .v = klr_alloc(problem->n, sizeof *chosen->v, err)};
+    if (!chosen->range || !chosen->v)
+        return KLR_E_MEMORY;
+    for (size_t r = 0; r < all.count; r++)
+        for (size_t p = all.range[r].begin; p < all.range[r].end; p++, i++)
+            if (wanted[i]) {
+                struct klr_range one = {p, p + 1};
+                chosen->v[size++] = beta[i];
+                ranges = set_append(chosen->range, ranges, one);
+            }
+    chosen->set = (struct klr_set){chosen->range, ranges, size};
+    return 0;
+}
+
 /* Whole tiles, which serve twice, cost a quarter or less of scattered columns,
  * entry by entry. */
 enum { SUPPORT_FEW = 8 };
@@ -151,29 +189,25 @@ static int support_product(const struct binary_problem *problem,
                            double *out, struct klr_error *err)
 {
     const struct klr_set set = problem->set;
-    size_t support = 0, ranges = 0, i = 0;
+    size_t support = 0;
     for (size_t k = 0; k < problem->n; k++)
         support += beta[k] != 0;
     if (SUPPORT_FEW * support >= problem->n) {
         operator_apply(problem->op, set, set, beta, 1, precision, out);
         return 0;
     }
-    struct klr_range *range = klr_alloc(support, sizeof *range, err);
-    double *v = klr_alloc(support, sizeof *v, err);
-    int code = range && v ? 0 : KLR_E_MEMORY;
-    support = 0;
-    for (size_t r = 0; r < set.count && !code; r++)
-        for (size_t p = set.range[r].begin; p < set.range[r].end; p++, i++)
-            if (beta[i] != 0) {
-                v[support++] = beta[i];
-                ranges =
-                    set_append(range, ranges, (struct klr_range){p, p + 1});
-            }
+    struct chosen chosen = {0};
+    bool *wanted = klr_alloc(problem->n, sizeof *wanted, err);
+    int code = wanted ? 0 : KLR_E_MEMORY;
+    for (size_t k = 0; k < problem->n && !code; k++)
+        wanted[k] = beta[k] != 0;
     if (!code)
-        operator_apply(problem->op, set, set_of(range, ranges), v, 1, precision,
+        code = chosen_create(&chosen, problem, wanted, beta, err);
+    if (!code)
+        operator_apply(problem->op, set, chosen.set, chosen.v, 1, precision,
                        out);
-    klr_free(range);
-    klr_free(v);
+    chosen_free(&chosen);
+    klr_free(wanted);
     return code;
 }
 
@@ -187,10 +221,11 @@ struct appraisal {
     const struct point *point;
     size_t n;
     struct loss loss;
-    bool psd;                     /* P is convex */
-    bool anew;                    /* u and kg are formed, though known */
-    const double *coarse;         /* (n) u that is good but for `error`; or */
-    double error;                 /* NULL */
+    bool psd;             /* P is convex */
+    bool anew;            /* u and kg are formed, though known */
+    const double *coarse; /* (n) u that is off by `error`, to be
+                                     refined; or NULL */
+    double error;
     double *store;                /* all vectors: */
     double *cost;                 /* (n) C_i */
     double *room;                 /* (n) */
@@ -290,29 +325,24 @@ static bool appraisal_matters(const struct appraisal *a, size_t i)
  * examples, which are all that have coefficients. Elsewhere it stays. */
 static int appraisal_refine(struct appraisal *a, struct klr_error *err)
 {
-    const struct klr_set set = a->problem->set;
-    size_t rows = 0, ranges = 0, i = 0;
-    struct klr_range *range = klr_alloc(a->n, sizeof *range, err);
-    double *v = klr_alloc(a->n, sizeof *v, err);
-    int code = range && v ? 0 : KLR_E_MEMORY;
-    for (size_t r = 0; r < set.count && !code; r++)
-        for (size_t p = set.range[r].begin; p < set.range[r].end; p++, i++)
-            if (appraisal_matters(a, i)) {
-                v[rows++] = a->beta[i];
-                ranges =
-                    set_append(range, ranges, (struct klr_range){p, p + 1});
-            }
-    if (!code && 2 * rows > a->n) {
+    struct chosen chosen = {0};
+    size_t some = 0;
+    bool *wanted = klr_alloc(a->n, sizeof *wanted, err);
+    int code = wanted ? 0 : KLR_E_MEMORY;
+    for (size_t i = 0; i < a->n && !code; i++)
+        some += wanted[i] = appraisal_matters(a, i);
+    if (!code && 2 * some > a->n)
         code = support_product(a->problem, a->beta, KLR_DOUBLE, a->own[0], err);
-    } else if (!code) {
-        const struct klr_set some = set_of(range, ranges);
-        operator_apply(a->problem->op, some, some, v, 1, KLR_DOUBLE, a->room);
-        for (i = rows = 0; i < a->n; i++)
-            a->own[0][i] =
-                appraisal_matters(a, i) ? a->room[rows++] : a->coarse[i];
+    else if (!code)
+        code = chosen_create(&chosen, a->problem, wanted, a->beta, err);
+    if (!code && chosen.v) {
+        operator_apply(a->problem->op, chosen.set, chosen.set, chosen.v, 1,
+                       KLR_DOUBLE, a->room);
+        for (size_t i = 0, k = 0; i < a->n; i++)
+            a->own[0][i] = wanted[i] ? a->room[k++] : a->coarse[i];
     }
-    klr_free(range);
-    klr_free(v);
+    chosen_free(&chosen);
+    klr_free(wanted);
     return code;
 }
 

@@ -205,9 +205,8 @@ static void residual_task(void *context, size_t index, size_t thread)
     const struct subspace *s = g->s;
     double out[KLR_BAND * KLR_BAND];
     float entry[KLR_BAND * KLR_BAND] = {0};
-    size_t a = index, b = 0;
-    for (; a > b; b++)
-        a -= b + 1;
+    size_t a, b;
+    triangle_bands(index, &a, &b);
     a *= KLR_BAND;
     b *= KLR_BAND;
     size_t rows = band_rows(g->count, a), cols = band_rows(g->count, b);

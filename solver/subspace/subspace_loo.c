@@ -183,10 +183,9 @@ static void leave_join_task(void *context, size_t index, size_t thread)
 {
     struct leave_out *l = context;
     double out[KLR_BAND * KLR_BAND];
-    size_t p = index, q = 0;
+    size_t p, q;
     (void)thread;
-    for (; p > q; q++)
-        p -= q + 1;
+    triangle_bands(index, &p, &q);
     p *= KLR_BAND;
     q *= KLR_BAND;
     l->f.dense->gram(l->rows, l->a + p, l->weighted + q, KLR_DOUBLE, l->pitch,
@@ -267,35 +266,6 @@ static void small_apply(size_t k, const double *a, bool transposed,
         out[transposed ? e % k : e / k] += a[e] * x[transposed ? e / k : e % k];
 }
 
-/* In place, upper triangle: a = R'R, with pivots of `least` or more. */
-static void small_factor(size_t k, double *a, double least)
-{
-    for (size_t r = 0; r < k; r++) {
-        double *row = a + r * k;
-        row[r] = sqrt(fmax(row[r], least));
-        for (size_t j = r + 1; j < k; j++)
-            row[j] /= row[r];
-        for (size_t i = r + 1; i < k; i++)
-            for (size_t j = i; j < k; j++)
-                a[i * k + j] -= row[i] * row[j];
-    }
-}
-
-/* x (k) = the inverse of R'R times it. */
-static void small_solve(size_t k, const double *r, double *x)
-{
-    for (size_t i = 0; i < k; i++) {
-        for (size_t j = 0; j < i; j++)
-            x[i] -= r[j * k + i] * x[j];
-        x[i] /= r[i * k + i];
-    }
-    for (size_t i = k; i-- > 0;) {
-        for (size_t j = i + 1; j < k; j++)
-            x[i] -= r[i * k + j] * x[j];
-        x[i] /= r[i * k + i];
-    }
-}
-
 /* ---- what is left out ---- */
 
 /* out (k, k) = the products of columns of x with those of y, of example i among
@@ -349,7 +319,7 @@ static struct leaving leaving_begin(const struct leave_out *l, size_t thread,
     small_multiply(k, v.root, true, v.hs, v.factor);
     for (size_t e = 0; e < square; e++)
         v.factor[e] = (e % (k + 1) == 0) - v.factor[e];
-    small_factor(k, v.factor, leave_least);
+    band_factor(k, k, v.factor, leave_least);
     return v;
 }
 
@@ -357,7 +327,7 @@ static struct leaving leaving_begin(const struct leave_out *l, size_t thread,
 static void leaving_enlarge(const struct leaving *v, double *x)
 {
     small_apply(v->k, v->root, true, x, v->y);
-    small_solve(v->k, v->factor, v->y);
+    triangle_solve(v->k, v->k, v->factor, v->y);
     for (size_t c = 0; c < v->k; c++)
         x[c] += dot(v->k, v->hs + c * v->k, v->y);
 }
@@ -400,7 +370,7 @@ static void leaving_kernel(const struct leaving *v, const double *g)
     small_multiply(k, v->q, true, v->root, v->z);
     for (size_t c = 0; c < k; c++) {
         memcpy(v->y, v->z + c * k, k * sizeof *v->y);
-        small_solve(k, v->factor, v->y);
+        triangle_solve(k, k, v->factor, v->y);
         for (size_t d = 0; d < k; d++)
             v->r[d * k + c] += dot(k, v->z + d * k, v->y);
     }
@@ -411,8 +381,8 @@ static void leaving_kernel(const struct leaving *v, const double *g)
         leaving_enlarge(v, v->z + c * k);
         v->x[c] -= dot(k, v->z + c * k, g);
     }
-    small_factor(k, v->r, DBL_MIN);
-    small_solve(k, v->r, v->x);
+    band_factor(k, k, v->r, DBL_MIN);
+    triangle_solve(k, k, v->r, v->x);
     for (size_t c = 0; c < k; c++)
         for (size_t d = 0; d < k; d++)
             v->shift[d] -= v->x[c] * v->z[c * k + d];

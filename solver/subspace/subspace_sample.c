@@ -209,10 +209,9 @@ static void square_task(void *context, size_t index, size_t thread)
     const struct row_square *w = context;
     struct panels *h = w->h;
     double out[KLR_BAND * KLR_BAND];
-    size_t a = index, b = 0;
+    size_t a, b;
     (void)thread;
-    for (; a > b; b++)
-        a -= b + 1;
+    triangle_bands(index, &a, &b);
     const float *left = w->a + a * KLR_BAND, *right = w->a + b * KLR_BAND;
     if (h->n <= SUBSPACE_FEW)
         h->dense->gram(w->rows, left, right, KLR_FLOAT, w->pitch, KLR_BAND,

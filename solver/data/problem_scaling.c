@@ -130,27 +130,31 @@ static void problem_take(struct klr_problem *problem, struct rows *rows,
     }
 }
 
-/* Zeros that become other values, in all rows, may take more memory than there
- * is: of many rare features nearly all do. The system may grant it all the
- * same, and end the process as it is used. Training has them once more. */
+/* Zeros that become other values may take more memory than there is: of many
+ * rare features nearly all do. The system may grant it all the same, and end
+ * the process as it is used. Training has them once more. */
 static int check_room(const struct klr_scaling *scaling,
                       const struct klr_features *x, struct klr_error *err)
 {
     const double value_bytes = sizeof(double) + sizeof(int);
-    double zeros = 0, room = (double)klr_memory_limit(), bytes;
+    double shifted = 0, room = (double)klr_memory_limit();
+    if (x->packed) /* which has all values */
+        return 0;
     for (size_t c = 0; c < scaling->columns; c++) {
-        double scaled;
-        if (!klr_scaling_map(scaling, &scaling->column[c], 0, &scaled, err))
-            zeros += scaled != 0;
+        double zero;
+        int code = klr_scaling_map(scaling, &scaling->column[c], 0, &zero, err);
+        if (code)
+            return code;
+        shifted += zero != 0;
     }
-    bytes = zeros * (double)x->n * value_bytes;
-    return 2 * bytes < room
-               ? 0
-               : klr_fail(err, KLR_E_MEMORY,
-                          "option --scale: %.0f features of which zeros become "
-                          "other values take %.0f MB in %zu rows: leave such "
-                          "sparse features as they are",
-                          zeros, bytes / 1e6, x->n);
+    double more = shifted * (double)x->n - (double)x->start[x->n];
+    if (2 * value_bytes * more < room)
+        return 0;
+    return klr_fail(err, KLR_E_MEMORY,
+                    "scaling makes other values of the zeros of %.0f features, "
+                    "which take %.0f MB in %zu rows: leave such sparse "
+                    "features as they are",
+                    shifted, value_bytes * more / 1e6, x->n);
 }
 
 static int problem_apply_scaling(struct klr_problem *problem,
@@ -159,9 +163,12 @@ static int problem_apply_scaling(struct klr_problem *problem,
 {
     struct klr_features x = problem_features(problem);
     struct rows rows = {0};
-    size_t *start = klr_alloc(x.n + 1, sizeof *start, err);
-    int code =
-        start ? scale_features(scaling, &x, &rows, start, err) : KLR_E_MEMORY;
+    size_t *start = NULL;
+    int code = check_room(scaling, &x, err);
+    if (!code && !(start = klr_alloc(x.n + 1, sizeof *start, err)))
+        code = KLR_E_MEMORY;
+    if (!code)
+        code = scale_features(scaling, &x, &rows, start, err);
     if (!code) {
         problem_take(problem, &rows, start, scaling);
         return 0;
@@ -187,8 +194,6 @@ int klr_problem_scale(struct klr_problem *problem, enum klr_scale how,
         .upper = 1,
     };
     int code = scaling_learn(scaling, &x, err);
-    if (!code)
-        code = check_room(scaling, &x, err);
     if (!code)
         code = problem_apply_scaling(problem, scaling, err);
     if (code)

@@ -207,7 +207,7 @@ for my $how (qw(standard minmax)) {
     my $run = run([ qw(klr-train -q -t linear --scale), $how, "$dir/rare",
         "$dir/m" ]);
     is($run->{exit}, 1, "rare features, $how: exit status");
-    like($run->{err}, qr/ option --scale: 400000 features of which zeros become /,
+    like($run->{err}, qr/ scaling makes other values of the zeros of 400000 features, /,
         "rare features, $how: message");
 }
 

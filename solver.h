@@ -122,6 +122,7 @@ bool klr_reader_would_block(struct klr_reader *reader);
 struct klr_input *klr_reader_input(struct klr_reader *reader);
 struct klr_reader *klr_reader_close(struct klr_reader *reader); /* NULL */
 
+/* The position in the input is kept of every so many rows. */
 enum { KLR_TEXT_ROWS = 16 };
 
 /* A data set in memory, rows as in the file. Fill it by klr_problem_read, by
@@ -343,8 +344,8 @@ enum klr_doubt {
                            rounding alone from sums of those taken */
     KLR_DOUBT_ROUNDING,   /* its decision values are not known well enough */
     KLR_DOUBT_CONSTANT,   /* its objective is above that of a constant model */
-    KLR_DOUBT_INDEFINITE, /* so it is, or no gap is known, since the kernel
-                             matrix is not positive semidefinite */
+    KLR_DOUBT_INDEFINITE, /* so it is, or its gap is, since the kernel matrix is
+                             not positive semidefinite */
 };
 
 /* How far a solver has come. */

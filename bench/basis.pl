@@ -1,11 +1,11 @@
 #!/usr/bin/env perl
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# klr on a basis, or sklr, beside that of all examples and LIBSVM's svm-train: a table in
-# Markdown, a row a model. Log loss and accuracy are those of test sets; sets
-# without one are divided, every third row to test. A pass is over n m entries,
-# those of the choice of points in parentheses; seconds are of the processor,
-# user, and bytes those of the model.
+# klr or sklr on a basis beside that of all examples and LIBSVM's svm-train: a
+# table in Markdown, a row a model. Log loss and accuracy are those of test sets;
+# sets without one are divided, every third row to test. A pass is over n m
+# entries, those of the choice of points in parentheses; seconds are of the
+# processor, user, and bytes those of the model.
 #
 #   KLR_DATA=FOLDER bench/basis.pl [--points 500,auto] [--choice grow,uniform]
 #       [--model klr] [--no-svm] [SET]...

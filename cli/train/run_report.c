@@ -40,18 +40,24 @@ static const char *point_reason(const struct klr_report *report)
         [KLR_DOUBT_CONSTANT] = "rounding errors make the model worse than a "
                                "constant",
         [KLR_DOUBT_INDEFINITE] = "the kernel matrix is not positive "
-                                 "semidefinite, and nothing tells how good the "
-                                 "model could be",
+                                 "semidefinite, and may hide a better model",
     };
     return report->status == KLR_PRECISION_LIMIT
                ? doubts[report->doubt]
                : status_reasons[report->status];
 }
 
+/* From here on a gap tells nothing of a model. */
+static const double gap_worthless = 0.5;
+
+/* A kernel matrix that is nearly positive semidefinite leaves a gap that tells
+ * how good the model is. */
 static const char *point_consequence(const struct klr_report *report,
                                      const char *what)
 {
-    if (report->doubt >= KLR_DOUBT_ROUNDING)
+    bool known = report->doubt == KLR_DOUBT_INDEFINITE &&
+                 isfinite(report->gap) && report->gap < gap_worthless;
+    if (report->doubt >= KLR_DOUBT_ROUNDING && !known)
         return "do not rely on its answers";
     return report->machines == KLR_CONVERGED
                ? "the probabilities alone are not fitted in full"
@@ -82,9 +88,6 @@ static const char *point_advice(const struct klr_params *params,
 }
 
 enum { GAP_SIZE = 160 };
-
-/* From here on a gap tells nothing of a model. */
-static const double gap_worthless = 0.5;
 
 /* How far a solution is from the optimum: " (relative duality gap 0.01)"; by
  * its last step where the gap tells nothing; or "". */

@@ -2,8 +2,8 @@
  *
  * A trained model on few of its support vectors. The decision function of each
  * machine is an expansion in their kernels; few of these are chosen, and the
- * function is projected onto their span: subspace_project.c. Of klr
- * and sklr that is but the choice: machines are trained again on the points.
+ * function is projected onto their span: subspace_project.c. For klr and sklr
+ * that is but the choice: machines are trained again on the points.
  */
 #include "solver/compress/compress.h"
 

@@ -7,14 +7,14 @@
  *
  *   d/2 |h - g|^2 <= d/2 sum_i C_i^2
  *
- * of the largest one, h; of a discriminant, whose coefficients have no bounds,
- * |beta|^2 stands for the sum. So much less is known of the gap. Where it is
- * more than half of the objective, nothing is.
+ * of the largest one, h; for a discriminant, whose coefficients have no bounds,
+ * |beta|^2 stands for the sum. The gap grows by that; where it is more than half
+ * of the objective, there is no gap.
  */
 #include "solver/matrix/matrix.h"
 #include "solver/train/train.h"
 
-enum { DENT_STEPS = 51 };
+enum { DENT_STEPS = 201 };
 
 static bool dent_goes_on(void *context)
 {
@@ -113,7 +113,11 @@ static void dent_judge(const struct training *training,
     double asked = params->gap > 0 ? params->gap : params->eps;
     double columns = softmax ? (double)training->partition->k : 1;
     double size = fabs(s->primal), bound;
-    if (!(training->dent > 0) || size == 0)
+    if (training->op->kernel.type != KLR_PRECOMPUTED || size == 0)
+        return;
+    if (s->doubt == KLR_DOUBT_INDEFINITE) /* it is worse than a constant */
+        s->dual = (double)NAN;
+    if (!(training->dent > 0))
         return;
     if (params_on_basis(params)) {
         s->basis.full_gap = NAN;
@@ -126,8 +130,8 @@ static void dent_judge(const struct training *training,
     if (s->status == KLR_CONVERGED && by_gap &&
         !(s->primal - s->dual <= asked * size)) {
         s->status = KLR_PRECISION_LIMIT;
-        s->doubt = KLR_DOUBT_GAP;
-    }
-    if (s->status == KLR_PRECISION_LIMIT && !known)
         s->doubt = KLR_DOUBT_INDEFINITE;
+    } else if (s->status == KLR_PRECISION_LIMIT && !known) {
+        s->doubt = KLR_DOUBT_INDEFINITE;
+    }
 }

@@ -209,6 +209,9 @@ for my $case ([ 1e-9, '', 'converged' ], [ 3e-4, '', 'precision_limit' ],
     ok($error < 1e-6 ? $json->{gap} < 1e-6
         : $json->{gap} > 1e-4 && $json->{gap} < 0.5, "$name: $json->{gap}");
     ok($json->{dual} <= $json->{objective}, "$name: the dual is below");
+    like(join(' ', @{ $json->{warnings} }), $status eq 'converged' ? qr/^$/
+        : qr/not positive semidefinite.*: the model is usable but not optimal/,
+        "$name: warnings");
 }
 for my $options ('-a smo -c 1e4', '-s ivm', '-a smo --gap 1e-5 -c 1000') {
     my $json = printed_json(run([ @precomputed, (split ' ', $options),

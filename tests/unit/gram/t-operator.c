@@ -429,7 +429,7 @@ static void test_price(void)
 {
     enum { ROWS = 40, MANY = 200 };
     static double value[ROWS * MANY];
-    static size_t start[ROWS + 1];
+    static size_t begin[ROWS + 1];
     static int index[ROWS * MANY];
     const struct klr_kernel kernel = {.type = KLR_RBF, .gamma = 1e-3};
     unsigned patience[2];
@@ -441,9 +441,9 @@ static void test_price(void)
             index[i] = (int)(i % width) + 1;
         }
         for (size_t i = 0; i <= ROWS; i++)
-            start[i] = i * width;
-        struct klr_features x = {ROWS, MANY, start, index, value, NULL};
-        if (operator_create(&op, &kernel, &x, NULL, NULL, 0, NULL))
+            begin[i] = i * width;
+        struct klr_features rows = {ROWS, MANY, begin, index, value, NULL};
+        if (operator_create(&op, &kernel, &rows, NULL, NULL, 0, NULL))
             printf("Bail out! no memory\n");
         patience[many] = op.tiles.patience;
         operator_free(&op);

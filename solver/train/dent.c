@@ -8,8 +8,8 @@
  *   d/2 |h - g|^2 <= d/2 sum_i C_i^2
  *
  * of the largest one, h; for a discriminant, whose coefficients have no bounds,
- * |beta|^2 stands for the sum. The gap grows by that; where it is more than half
- * of the objective, there is no gap.
+ * |beta|^2 stands for the sum. The gap grows by that; where it is more than
+ * half of the objective, there is no gap.
  */
 #include "solver/matrix/matrix.h"
 #include "solver/train/train.h"

@@ -3,26 +3,13 @@
  * What is said of the spectrum of a kernel matrix: against matrices whose
  * eigenvalues are known, and against Jacobi's method.
  */
-#define SOLVER_FLOOR 6
+#define SOLVER_FLOOR 7
 #include "solver.c"
 #include "solver/inspect/spectrum.c"
 
 #include "tests/sample.h"
 #include "tests/stop.h"
 #include "tests/tap.h"
-
-/* That of train.c, without a share of memory: that takes in all solvers. */
-static int problem_operator(struct klr_operator *op,
-                            const struct klr_problem *problem,
-                            const struct klr_params *params,
-                            const struct partition *partition,
-                            struct klr_pool *pool, struct klr_error *err)
-{
-    struct klr_kernel kernel = params_kernel(params, problem->dimension);
-    struct klr_features x = problem_features(problem);
-    return operator_create(op, &kernel, &x, partition ? partition->order : NULL,
-                           pool, SIZE_MAX / 2, err);
-}
 
 static struct klr_params spectrum_params(enum klr_kernel_type kernel)
 {

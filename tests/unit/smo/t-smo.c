@@ -6,7 +6,7 @@
 #define SOLVER_FLOOR 6
 #include "solver.c"
 
-#include "tests/sample.h"
+#include "tests/solve_inside.h"
 #include "tests/stop.h"
 #include "tests/tap.h"
 
@@ -410,24 +410,18 @@ static void solve_path(const struct sample *s, const struct klr_params *params,
 {
     struct klr_kernel kernel = params_kernel(params, FEATURES);
     struct klr_features x = problem_features(&s->problem);
-    struct klr_range all = {0, s->problem.n};
+    struct klr_range all;
     double weight[MOST];
     struct klr_operator op = {0};
     struct klr_pool *pool = NULL;
     struct clock clock;
     struct klr_error *err = &path->err;
-    clock_start(&clock, 1);
-    for (size_t i = 0; i < s->problem.n; i++)
-        weight[i] = s->label[i] > 0 && path->weight > 0 ? path->weight : 1;
+    struct binary_problem binary =
+        sample_binary(s, params, &op, &all, weight, &clock);
+    for (size_t i = 0; i < s->problem.n && path->weight > 0; i++)
+        weight[i] = s->label[i] > 0 ? path->weight : 1;
     for (size_t t = 0; t < COSTS; t++)
         path->solution[t] = (struct solution){.beta = path->beta[t]};
-    struct binary_problem binary = {.op = &op,
-                                    .set = set_of(&all, 1),
-                                    .n = s->problem.n,
-                                    .y = s->label,
-                                    .weight = weight,
-                                    .params = params,
-                                    .clock = &clock};
     if (klr_pool_create(&pool, threads, err) ||
         operator_create(&op, &kernel, &x, NULL, pool, 0, err))
         printf("Bail out! %s\n", err->message);

@@ -6,7 +6,7 @@
 #define SOLVER_FLOOR 6
 #include "solver.c"
 
-#include "tests/sample.h"
+#include "tests/solve_inside.h"
 #include "tests/tap.h"
 
 /* Two classes that are apart, or not. */
@@ -62,19 +62,11 @@ static void check(double by, enum klr_model_type model, double error,
     params.regularizer = KLR_REGULARIZER_KERNEL;
     struct klr_kernel kernel = params_kernel(&params, FEATURES);
     struct klr_features x = problem_features(&s.problem);
-    struct klr_range all = {0, MOST};
+    struct klr_range all;
     struct solution solution = {.beta = beta};
-    for (size_t i = 0; i < MOST; i++)
-        weight[i] = 1;
-    struct binary_problem problem = {.op = &op,
-                                     .set = set_of(&all, 1),
-                                     .n = MOST,
-                                     .y = s.label,
-                                     .weight = weight,
-                                     .params = &params,
-                                     .clock = &clock,
-                                     .whole = true};
-    clock_start(&clock, 1);
+    struct binary_problem problem =
+        sample_binary(&s, &params, &op, &all, weight, &clock);
+    problem.whole = true;
     if (operator_create(&op, &kernel, &x, NULL, NULL, 0, &err) ||
         smo_solve(&problem, &solution, &err))
         printf("Bail out! %s\n", err.message);

@@ -212,6 +212,22 @@ static void test_plan(struct newton *nt)
        "after one that gained little, more is asked for");
 }
 
+/* Conjugate gradients end at their accuracy, or where the residual is small
+ * enough for the gap; but not before the first. */
+static void test_arrived(void)
+{
+    struct direction d = {.partial = true, .enough = 1e-3};
+    bool first = direction_arrived(&d, 1e-4, 1e-6);
+    d.steps = 1;
+    bool enough = direction_arrived(&d, 1e-4, 1e-6);
+    bool more = direction_arrived(&d, 1e-2, 1e-6);
+    d.enough = 0;
+    bool asked = direction_arrived(&d, 1e-4, 1e-3);
+    bool less = direction_arrived(&d, 1e-4, 1e-6);
+    ok(!first && enough && !more && asked && !less,
+       "an end by the gap, after one step, or by accuracy");
+}
+
 /* A step back restores the point with its product, and P there, as far as
  * digits go. */
 static void test_return(struct newton *nt)
@@ -590,6 +606,7 @@ int main(void)
     static struct sample sample;
     sample_make(&sample, MOST);
     test_preconditioner(&sample);
+    test_arrived();
     test_solution(&sample, 0.01, 2);
     test_solution(&sample, 1, 8);
     test_solution(&sample, 100, 16);

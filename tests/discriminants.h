@@ -11,6 +11,7 @@
 #ifndef KLR_TESTS_FISHER_H
 #define KLR_TESTS_FISHER_H
 
+#include "tests/larger.h"
 #include "tests/eliminate.h"
 
 /* A data set with weights, its kernel in long double, and the truth. */
@@ -223,12 +224,13 @@ static struct distance compare(const struct dense *d,
         long double f = -(long double)solution->rho;
         for (size_t j = 0; j < d->n; j++)
             f += d->k[i * d->n + j] * solution->beta[j];
-        distance.worst = fmax(distance.worst, (double)fabsl(f - d->f[i]));
+        distance.worst = larger_of(distance.worst, (double)fabsl(f - d->f[i]));
         sum[d->y[i] > 0] += d->weight[i] * (f - d->y[i]);
         weight[d->y[i] > 0] += d->weight[i];
     }
     for (int c = 0; c < 2; c++)
-        distance.mean = fmax(distance.mean, (double)fabsl(sum[c] / weight[c]));
+        distance.mean =
+            larger_of(distance.mean, (double)fabsl(sum[c] / weight[c]));
     return distance;
 }
 

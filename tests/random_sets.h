@@ -10,6 +10,7 @@
 #ifndef KLR_TESTS_RANDOM_SETS_H
 #define KLR_TESTS_RANDOM_SETS_H
 
+#include "tests/larger.h"
 #include "tests/tap.h"
 
 enum { SET_ROWS = 40, SET_FEATURES = 3, SET_CLASSES = 4 };
@@ -164,7 +165,7 @@ static bool answers_hold(const struct random_set *s, struct klr_model *model)
             double q = p[i * k + c];
             good = good && q >= 0 && q <= 1;
             sum += q;
-            most = fmax(most, q);
+            most = larger_of(most, q);
             answer = labels[c] == label[i] ? q : answer;
         }
         good = good && fabs(sum - 1) < 1e-12 && answer == most;

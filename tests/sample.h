@@ -8,6 +8,8 @@
 
 #include <stdio.h>
 
+#include "tests/larger.h"
+
 static uint64_t state = 20240601;
 
 static double uniform(void)
@@ -156,7 +158,7 @@ static inline struct truth evaluate(const struct sample *s, const double *beta,
             up = -u[i] - y * log(a / (c - a));
         }
         if (y > 0 ? a < c - edge : a > edge)
-            most = fmax(most, up);
+            most = larger_of(most, up);
         if (y > 0 ? a > edge : a < c - edge)
             least = fmin(least, up);
     }

@@ -7,9 +7,10 @@
  *
  *   d/2 |h - g|^2 <= d/2 sum_i C_i^2
  *
- * of the largest one, h; for a discriminant, whose coefficients have no bounds,
- * |beta|^2 stands for the sum. The gap grows by that; where it is more than
- * half of the objective, there is no gap.
+ * of the largest one, h. A softmax, where sum_c |alpha_ic| is at most 2 C_i,
+ * takes twice that; a discriminant, whose coefficients have no bounds, |beta|^2
+ * in place of the sum. The gap grows by that; where it is more than half of the
+ * objective, there is no gap.
  */
 #include "solver/matrix/matrix.h"
 #include "solver/train/train.h"
@@ -111,7 +112,6 @@ static void dent_judge(const struct training *training,
     bool softmax = training->multiclass == KLR_SOFTMAX;
     bool by_gap = params->gap > 0 || training->system->gap == GAP_IS_EPS;
     double asked = params->gap > 0 ? params->gap : params->eps;
-    double columns = softmax ? (double)training->partition->k : 1;
     double size = fabs(s->primal), bound;
     if (training->op->kernel.type != KLR_PRECOMPUTED || size == 0)
         return;
@@ -123,8 +123,8 @@ static void dent_judge(const struct training *training,
         s->basis.full_gap = NAN;
         return;
     }
-    bound =
-        0.5 * training->dent * columns * dent_squares(binary, cost, s->beta);
+    bound = (softmax ? 1 : 0.5) * training->dent *
+            dent_squares(binary, cost, s->beta);
     bool known = bound < size / 2;
     s->dual = known ? s->dual - bound : (double)NAN;
     if (s->status == KLR_CONVERGED && by_gap &&

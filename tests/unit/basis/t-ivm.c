@@ -7,6 +7,7 @@
 #define SOLVER_FLOOR 6
 #include "solver.c"
 
+#include "tests/larger.h"
 #include "tests/eliminate.h"
 #include "tests/solve_inside.h"
 #include "tests/stop.h"
@@ -191,7 +192,7 @@ static void test_given(const struct sample *s, double cost)
     for (size_t i = 0; i < N; i++)
         count += beta[i] != 0;
     for (size_t k = 0; k < b.m; k++)
-        most = fmax(most, fabs(beta[b.points[k]] - fit.x[k]));
+        most = larger_of(most, fabs(beta[b.points[k]] - fit.x[k]));
     ok(count == b.m && solution.status == KLR_CONVERGED &&
            fabs(solution.primal / fit.objective - 1) < 1e-9,
        "C = %g: %zu points that are given, objective %.9g", cost, count,

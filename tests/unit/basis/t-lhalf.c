@@ -6,6 +6,7 @@
 #define SOLVER_FLOOR 6
 #include "solver.c"
 
+#include "tests/larger.h"
 #include "tests/solve_inside.h"
 #include "tests/stop.h"
 #include "tests/tap.h"
@@ -46,7 +47,7 @@ static void test_operator(void)
             double b = half_threshold(z, eta);
             long double least = search(z, eta);
             zeros += b == 0;
-            worst = fmax(worst, (double)(proximal(b, z, eta) / least - 1));
+            worst = larger_of(worst, (double)(proximal(b, z, eta) / least - 1));
         }
         ok(worst <= 1e-12, "eta = %g: no point is lower: %.2g", eta, worst);
     }
@@ -76,10 +77,11 @@ static double judge(const struct sample *s, const struct klr_params *params,
     for (size_t i = 0; i < n; i++) {
         double root = sqrt(fabs(beta[i])), sign = beta[i] > 0 ? 1 : -1;
         if (beta[i] != 0)
-            *violation = fmax(*violation, fabs(1 - 2 * root * sign * kg[i]));
+            *violation =
+                larger_of(*violation, fabs(1 - 2 * root * sign * kg[i]));
     }
     if (!params->no_bias)
-        *violation = fmax(*violation, fabs(sum) / scale);
+        *violation = larger_of(*violation, fabs(sum) / scale);
     return objective;
 }
 

@@ -8,6 +8,7 @@
 
 #include <unistd.h>
 
+#include "tests/larger.h"
 #include "tests/sample.h"
 #include "tests/tap.h"
 
@@ -79,7 +80,8 @@ static void test_problem(enum klr_scale how)
         for (size_t i = 0; i < N; i++) {
             long double v = defined(&raw, 3 * d, value_of(&raw, i, 3 * d),
                                     how == KLR_SCALE_STANDARD);
-            worst = fmax(worst, (double)fabsl(v - value_of(&scaled, i, 3 * d)));
+            worst = larger_of(worst,
+                              (double)fabsl(v - value_of(&scaled, i, 3 * d)));
         }
     for (size_t at = 0; at < scaled.start[N]; at++)
         zeros += scaled.value[at] == 0;

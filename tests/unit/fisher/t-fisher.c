@@ -9,6 +9,7 @@
 #define SOLVER_FLOOR 6
 #include "solver.c"
 
+#include "tests/larger.h"
 #include "tests/sample.h"
 #include "tests/stop.h"
 #include "tests/tap.h"
@@ -51,7 +52,7 @@ static double cholesky_residual(const struct klr_problem *x, const double *root,
             sum += root[i] * root[j] * z[j] *
                    kernel_of(&rbf, x->value + i * FEATURES,
                              x->value + j * FEATURES);
-        worst = fmax(worst, fabs(sum));
+        worst = larger_of(worst, fabs(sum));
     }
     return worst;
 }
@@ -93,7 +94,7 @@ static void test_cholesky(void)
     cholesky_solve(&m, VECTORS - 1, vector + 1);
     double worst = 0;
     for (size_t c = 0; c < VECTORS; c++)
-        worst = fmax(worst, cholesky_residual(&data, root, in[c], z[c]));
+        worst = larger_of(worst, cholesky_residual(&data, root, in[c], z[c]));
     ok(worst < 1e-3, "residuals of %d vectors: %g", VECTORS, worst);
     klr_arena_free(&arena);
     operator_free(&op);
@@ -162,8 +163,8 @@ static void test_copies(const struct sample *s)
     struct solution b = fisher_one(&setting, &twice, &rbf, &copied);
     double worst = fabs(a.rho - b.rho);
     for (size_t i = 0; i < N; i++)
-        worst = fmax(worst, fabs(a.beta[i] - b.beta[i] -
-                                 (i < TWICE ? b.beta[N + i] : 0)));
+        worst = larger_of(worst, fabs(a.beta[i] - b.beta[i] -
+                                      (i < TWICE ? b.beta[N + i] : 0)));
     ok(worst < 1e-6 && fabs(a.primal - b.primal) < 1e-9 * a.primal,
        "an example of weight 2 is two examples: coefficients within %.1e",
        worst);

@@ -7,6 +7,7 @@
 #define SOLVER_FLOOR 5
 #include "solver.c"
 
+#include "tests/larger.h"
 #include "tests/eliminate.h"
 #include "tests/stop.h"
 #include "tests/tap.h"
@@ -380,7 +381,7 @@ static double line_error(struct greedy *g, size_t kernel,
     *truth = truth_of(g, kernel); /* that is kept now */
     basis_recall(basis, kernel, 0);
     for (size_t k = 0; k < basis->count; k++)
-        worst = fmax(worst, fabs(line[k] - basis->line[k]));
+        worst = larger_of(worst, fabs(line[k] - basis->line[k]));
     return worst / sqrt(truth->norm);
 }
 
@@ -411,7 +412,7 @@ static void test_judgements(struct dense *d, int regularizer, double cost)
             continue;
         m->basis.count = j->count;
         struct judgement truth;
-        off = fmax(off, line_error(&g, i, &truth));
+        off = larger_of(off, line_error(&g, i, &truth));
         struct judgement promise = judgement_promise(&m->basis, j);
         if (!judgement_is_clear(j)) {
             doubtful++;
@@ -419,9 +420,9 @@ static void test_judgements(struct dense *d, int regularizer, double cost)
                     promise.gradient >= fabs(truth.gradient);
             continue;
         }
-        worst = fmax(worst, fabs(j->residual / truth.residual - 1));
-        worst = fmax(worst, fabs(j->gradient - truth.gradient) /
-                                sqrt(truth.residual * m->basis.sum));
+        worst = larger_of(worst, fabs(j->residual / truth.residual - 1));
+        worst = larger_of(worst, fabs(j->gradient - truth.gradient) /
+                                     sqrt(truth.residual * m->basis.sum));
         clear++;
     }
     m->basis.count = count;

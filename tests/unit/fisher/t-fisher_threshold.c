@@ -7,6 +7,7 @@
 #define SOLVER_FLOOR 5
 #include "solver.c"
 
+#include "tests/larger.h"
 #include "tests/tap.h"
 
 #include <stdio.h>
@@ -41,7 +42,7 @@ static double best_bias(const struct binary_problem *p, const double *u,
             low = high = at;
         } else if (value < best * (1 + 1e-12)) {
             low = fmin(low, at);
-            high = fmax(high, at);
+            high = larger_of(high, at);
         }
     }
     *b = 0.5 * (low + high);

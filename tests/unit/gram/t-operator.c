@@ -61,6 +61,7 @@ static int yield(void)
 
 #include "solver/gram/columns.c"
 
+#include "tests/larger.h"
 #include "tests/tap.h"
 
 enum { N = 1050, D = 6, M = 5, LEFT = 531, BLOCKS = 5, VARIANTS = 12 };
@@ -642,7 +643,7 @@ static void test_halves(void)
 {
     double worst = 0;
     for (size_t t = 0; t < N * N; t++)
-        worst = fmax(worst, fabs(half[t] - 65535.0 * (double)single[t]));
+        worst = larger_of(worst, fabs(half[t] - 65535.0 * (double)single[t]));
     ok(worst <= 0.504, "fixed16 err by %.4f of a unit at most", worst);
 }
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "solver.h"
+#include "tests/larger.h"
 #include "tests/kinds.h"
 #include "tests/tap.h"
 
@@ -149,10 +150,11 @@ static double worst(const struct klr_kernel *kernel, const double *gram,
     size_t columns = reference.columns;
     for (size_t i = 0; i < reference.n; i++)
         for (size_t j = 0; j < columns; j++)
-            most = fmax(most, excess(kernel, gram[i * columns + j],
-                                     reference.exact[i * columns + j],
-                                     reference.left[i] * reference.right[j],
-                                     precision));
+            most =
+                larger_of(most, excess(kernel, gram[i * columns + j],
+                                       reference.exact[i * columns + j],
+                                       reference.left[i] * reference.right[j],
+                                       precision));
     return most;
 }
 
@@ -365,7 +367,7 @@ static void check_exponential(const char *name, const struct sample *s,
         double square = 0;
         for (size_t k = 0; k < s->d; k++)
             square += s->x[i * s->d + k] * s->x[i * s->d + k];
-        largest = fmax(largest, square);
+        largest = larger_of(largest, square);
     }
     kernel.gamma = most / largest;
     if (!(largest > 0 && isfinite(largest) && kernel.gamma > 0))

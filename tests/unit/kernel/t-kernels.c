@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 
+#include "tests/larger.h"
 #include "tests/kernels.h"
 #include "tests/tap.h"
 
@@ -89,10 +90,11 @@ static void check_elementary(const struct numbers *numbers)
         for (int q = 0; q < SPAN; q++) {
             long double exact = tanhl((long double)x[q]);
             odd = odd && (q % 2 == 0 || tanhs[q] == -tanhs[q - 1]);
-            most_tanh = fmax(most_tanh, ulps(numbers, tanhs[q], exact));
+            most_tanh = larger_of(most_tanh, ulps(numbers, tanhs[q], exact));
             exact = exp2l((long double)x[q]);
             if (x[q] <= 0)
-                most_power = fmax(most_power, ulps(numbers, powers[q], exact));
+                most_power =
+                    larger_of(most_power, ulps(numbers, powers[q], exact));
         }
     }
     ok(most_power <= 2, "%s: 2^x within 2 ulp: %.3f", numbers->name,

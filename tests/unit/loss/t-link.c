@@ -6,6 +6,7 @@
 #define SOLVER_FLOOR 4
 #include "solver.c"
 
+#include "tests/larger.h"
 #include "tests/tap.h"
 
 enum { MOST = 8, WORK = (MOST + 1) * (MOST + 2) };
@@ -24,9 +25,9 @@ static void test_sigmoid(void)
     for (double z = -700; z <= 700; z += 0.37) {
         long double e = expl(-(long double)z), s = 1 / (1 + e);
         long double loss = z > 0 ? z + log1pl(e) : log1pl(expl(z));
-        worst = fmax(worst, (double)(fabsl(sigmoid(z) - s) / s));
+        worst = larger_of(worst, (double)(fabsl(sigmoid(z) - s) / s));
         worst_loss =
-            fmax(worst_loss, (double)(fabsl(softplus(z) - loss) / loss));
+            larger_of(worst_loss, (double)(fabsl(softplus(z) - loss) / loss));
     }
     ok(worst < 1e-15 * 4, "sigmoid, relative error %.1e", worst);
     ok(worst_loss < 1e-15 * 4, "softplus, relative error %.1e", worst_loss);
@@ -66,9 +67,10 @@ static void test_logistic(void)
         long double z = at[0][i], e = expl(-fabsl(z)), above = 1 / (1 + e);
         long double p = z > 0 ? above : e * above;
         long double rest = z > 0 ? e * above : above;
-        worst[0] = fmax(worst[0], error_of(at[1][i], p));
-        worst[1] = fmax(worst[1], error_of(at[2][i], rest));
-        worst[2] = fmax(worst[2], error_of(at[3][i], fmaxl(z, 0) + log1pl(e)));
+        worst[0] = larger_of(worst[0], error_of(at[1][i], p));
+        worst[1] = larger_of(worst[1], error_of(at[2][i], rest));
+        worst[2] =
+            larger_of(worst[2], error_of(at[3][i], fmaxl(z, 0) + log1pl(e)));
     }
     ok(fmax(worst[0], fmax(worst[1], worst[2])) < 4,
        "logistic functions of many: %.1f, %.1f and %.1f units", worst[0],
@@ -157,11 +159,11 @@ static void test_coupling(size_t k, double scale, double extreme)
         couple_pairwise(k, r, p, work);
         minimise(k, r, q);
         for (size_t i = 0; i < k; i++) {
-            worst = fmax(worst, (double)fabsl(p[i] - q[i]));
+            worst = larger_of(worst, (double)fabsl(p[i] - q[i]));
             least = fmin(least, p[i]);
             sum += p[i];
         }
-        worst_sum = fmax(worst_sum, fabs(sum - 1));
+        worst_sum = larger_of(worst_sum, fabs(sum - 1));
     }
     ok(worst < 1e-12 && worst_sum < 1e-12 && least >= 0,
        "%zu classes, |f| < %g, %g extreme: error %.1e, sum %.1e, least %.1e", k,
@@ -180,7 +182,7 @@ static void test_consistent(void)
             r[i * K + j] = p[i] / (p[i] + p[j]);
     couple_pairwise(K, r, q, work);
     for (size_t i = 0; i < K; i++)
-        worst = fmax(worst, fabs(q[i] / p[i] - 1));
+        worst = larger_of(worst, fabs(q[i] / p[i] - 1));
     ok(worst < 1e-9, "small probabilities keep their digits: %.1e", worst);
 }
 
@@ -244,7 +246,7 @@ static void test_small(size_t k)
         for (size_t i = 0; i < k; i++) {
             least = fmin(least, p[i]);
             if (p[i] > 1e-10)
-                worst = fmax(worst, (double)fabsl(p[i] / q[i] - 1));
+                worst = larger_of(worst, (double)fabsl(p[i] / q[i] - 1));
         }
     }
     ok(worst < 1e-10, "%zu classes, down to %.1e: relative error %.1e", k,
@@ -297,9 +299,9 @@ static void test_left_out(void)
     double g[3], w[3], most = 0;
     struct loss_sums sums = loss_gradient(&loss, 3, y, cost, u, 0.1, g, w);
     for (int i = 0; i < 3; i++) {
-        most = fmax(most, fabs(g[i]) + fabs(w[i]));
-        most = fmax(most, fabs(loss_value(&loss, y[i] * u[i], 0)));
-        most = fmax(most, loss_excess(&loss, 0, y[i] * u[i], 0));
+        most = larger_of(most, fabs(g[i]) + fabs(w[i]));
+        most = larger_of(most, fabs(loss_value(&loss, y[i] * u[i], 0)));
+        most = larger_of(most, loss_excess(&loss, 0, y[i] * u[i], 0));
     }
     ok(most == 0 && sums.losses == 0 && sums.conjugates == 0,
        "an example without cost has neither loss nor slope");

@@ -6,6 +6,7 @@
 #define SOLVER_FLOOR 4
 #include "solver.c"
 
+#include "tests/larger.h"
 #include "tests/tap.h"
 
 static uint64_t state = 20240601;
@@ -54,8 +55,9 @@ static void test_panel(const char *set)
             long double sum = (long double)(i * KLR_PANEL + c);
             for (size_t k = 0; k < K; k++)
                 sum += (long double)left[i * K + k] * right[k * KLR_PANEL + c];
-            worst = fmax(worst, fabs((double)(once[i * KLR_PANEL + c] - sum)) /
-                                    (20 + fabs((double)sum)));
+            worst =
+                larger_of(worst, fabs((double)(once[i * KLR_PANEL + c] - sum)) /
+                                     (20 + fabs((double)sum)));
         }
     ok(worst < 2e-6, "%s: out += A B in floats: %g", set, worst);
     ok(!memcmp(once, divided, sizeof once), "%s: however the rows are divided",
@@ -80,7 +82,7 @@ static void test_slim(const char *set)
                     sum += (long double)left[turned ? k * K + i : i * K + k] *
                            right[k * KLR_SLIM + c];
                 double off = (double)(out[turned][i * KLR_SLIM + c] - sum);
-                worst = fmax(worst, fabs(off) / (20 + fabs((double)sum)));
+                worst = larger_of(worst, fabs(off) / (20 + fabs((double)sum)));
             }
     ok(worst < 2e-6, "%s: out += A B and A'B of few columns: %g", set, worst);
 }
@@ -102,7 +104,7 @@ static void test_cross(const char *set)
             for (size_t i = 0; i < rows; i++)
                 for (size_t j = 0; j < cols; j++) {
                     size_t at = i * KLR_BAND + j;
-                    worst = fmax(worst, fabs(rounded[at] - fine[at]));
+                    worst = larger_of(worst, fabs(rounded[at] - fine[at]));
                 }
         }
     ok(worst > 0 && worst < ldexp(1, -22) * K / 3,
@@ -128,7 +130,8 @@ static double gram_error(const struct klr_dense *dense, size_t inner,
                 sum += precision == KLR_FLOAT ? (long double)tall[p] * tall[q]
                                               : (long double)wide[p] * wide[q];
             }
-            worst = fmax(worst, fabs((double)(out[i * KLR_BAND + j] - sum)));
+            worst =
+                larger_of(worst, fabs((double)(out[i * KLR_BAND + j] - sum)));
         }
     return worst;
 }
@@ -140,14 +143,15 @@ static void test_gram(const char *set)
     for (int p = KLR_FLOAT; p <= KLR_DOUBLE; p++) {
         enum klr_precision precision = (enum klr_precision)p;
         for (size_t inner = 0; inner <= K; inner += 30) {
-            worst = fmax(worst, gram_error(dense, inner, precision, 0, 0,
-                                           KLR_BAND, KLR_BAND));
-            worst = fmax(worst, gram_error(dense, inner, precision, 48, 96,
-                                           KLR_BAND, KLR_BAND));
-            worst = fmax(worst, gram_error(dense, inner, precision, 3, 3,
-                                           1 + inner % 47, 1 + inner % 47));
-            worst = fmax(worst, gram_error(dense, inner, precision, 5, 96,
-                                           KLR_BAND - 1, 1 + inner % 45));
+            worst = larger_of(worst, gram_error(dense, inner, precision, 0, 0,
+                                                KLR_BAND, KLR_BAND));
+            worst = larger_of(worst, gram_error(dense, inner, precision, 48, 96,
+                                                KLR_BAND, KLR_BAND));
+            worst =
+                larger_of(worst, gram_error(dense, inner, precision, 3, 3,
+                                            1 + inner % 47, 1 + inner % 47));
+            worst = larger_of(worst, gram_error(dense, inner, precision, 5, 96,
+                                                KLR_BAND - 1, 1 + inner % 45));
         }
     }
     ok(worst < 1e-13, "%s: A'B in doubles: %g", set, worst);
@@ -172,7 +176,7 @@ static double divide_error(const struct klr_dense *dense, size_t rows,
             for (size_t k = 0; k <= i && i < rows && j < cols; k++)
                 sum += (long double)wide[k * K + i] * out[k * K + j];
             double before = i == j ? diagonal[i] : wide[i * K + j];
-            worst = fmax(worst, fabs((double)sum - before));
+            worst = larger_of(worst, fabs((double)sum - before));
         }
     for (size_t i = 0; i < rows; i++)
         wide[i * K + i] = diagonal[i];
@@ -189,7 +193,7 @@ static void test_divide(const char *set)
         diagonal[i] = wide[i * K + i];
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
         for (size_t c = 0; c < sizeof cols / sizeof *cols; c++)
-            worst = fmax(worst, divide_error(dense, rows[r], cols[c]));
+            worst = larger_of(worst, divide_error(dense, rows[r], cols[c]));
     ok(worst < 1e-14, "%s: R^-T X: %g", set, worst);
 }
 
@@ -207,13 +211,13 @@ static void test_sweeps(const char *set, double *bits, bool first)
         long double sum = 0;
         for (size_t i = 0; k < cols && i < H; i++)
             sum += (long double)left[i * K + k] * x[i];
-        worst = fmax(worst, fabs((double)(out[k] - sum)));
+        worst = larger_of(worst, fabs((double)(out[k] - sum)));
     }
     for (size_t i = 0; i < H; i++) {
         long double sum = 0;
         for (size_t k = 0; k < cols; k++)
             sum += (long double)left[i * K + k] * w[k];
-        worst = fmax(worst, fabs((double)(out[K + i] - sum)));
+        worst = larger_of(worst, fabs((double)(out[K + i] - sum)));
     }
     ok(worst < 1e-13, "%s: A'x and A w in doubles: %g", set, worst);
     if (first)
@@ -275,7 +279,7 @@ static void check_triangle(size_t n)
                 one += (long double)inverse[i * K + k] * r[j * K + k];
             worst =
                 i <= j ? fmax(worst, fabs((double)sum - a[i * K + j])) : worst;
-            off = fmax(off, fabs((double)one - (i == j)));
+            off = larger_of(off, fabs((double)one - (i == j)));
         }
     ok(worst < 1e-13, "%zu rows: R'R: %g", n, worst);
     ok(off < 1e-13, "%zu rows: R^-T: %g", n, off);

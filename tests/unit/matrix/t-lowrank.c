@@ -6,6 +6,7 @@
 #define SOLVER_FLOOR 5
 #include "solver.c"
 
+#include "tests/larger.h"
 #include "tests/tap.h"
 
 static uint64_t state = 20240601;
@@ -104,7 +105,7 @@ static void check_factor(const struct precond *m, double beside)
             bool off = i / KLR_BAND != j / KLR_BAND;
             double error = fabs(factor_error(m, i, j));
             error /= sqrt(factor_product(m, i, i) * factor_product(m, j, j));
-            worst[off] = fmax(worst[off], error);
+            worst[off] = larger_of(worst[off], error);
         }
     ok(worst[0] < 1e-13 && worst[1] < beside,
        "R'R = I + L'L: %g, beside the diagonal %g", worst[0], worst[1]);
@@ -128,7 +129,7 @@ static double residual_error(struct built *b)
                 sum -= m->residual[i];
             else
                 sum = fabs(sum) - sqrt(m->residual[i] * m->residual[j]);
-            worst = fmax(worst, i == j ? fabs(sum) : sum);
+            worst = larger_of(worst, i == j ? fabs(sum) : sum);
         }
     }
     return worst;
@@ -160,7 +161,7 @@ static double solve_error(struct precond *m, const double *in)
         multiple += root[i] * p[i];
     }
     for (size_t i = 0; i < m->n; i++)
-        worst = fmax(worst, fabs(p[i] - multiple / norm * root[i]));
+        worst = larger_of(worst, fabs(p[i] - multiple / norm * root[i]));
     return fmax(worst, fabs(along));
 }
 
@@ -198,7 +199,7 @@ static void test_smooth(void)
     static float row[N];
     double most = 0, sum = 0;
     for (size_t i = 0; i < N; i++)
-        most = fmax(most, b.m.residual[i]);
+        most = larger_of(most, b.m.residual[i]);
     for (size_t i = 0; i < N; i++) { /* 1'(S K S - L L')1 / n */
         operator_rows(&b.op, &i, 1, b.problem.set, KLR_FLOAT, row, 0);
         for (size_t j = 0; j < N; j++) {
@@ -395,7 +396,7 @@ static void test_function(bool bias)
     operator_apply(&b.op, b.problem.set, b.problem.set, wu, 1, KLR_DOUBLE,
                    rest);
     for (size_t i = 0; i < N; i++)
-        worst = fmax(worst, fabs(rest[i]));
+        worst = larger_of(worst, fabs(rest[i]));
     ok(worst < 1e-3 && fabs(norm / product - 1) < 1e-4,
        "functions%s: off by %.2g, product %g", bias ? " with a bias" : "",
        worst, product);

@@ -6,6 +6,7 @@
 #define SOLVER_FLOOR 4
 #include "solver.c"
 
+#include "tests/larger.h"
 #include "tests/tap.h"
 
 enum { N = 400, EACH = 4, WIDTH = 1000 };
@@ -78,7 +79,7 @@ static double solve_error(struct klr_set set, const double *in,
         multiple += root[i] * m[i];
     }
     for (size_t i = 0; i < set.size; i++)
-        worst = fmax(worst, fabs(m[i] - multiple / norm * root[i]));
+        worst = larger_of(worst, fabs(m[i] - multiple / norm * root[i]));
     return fmax(worst, fabs(along));
 }
 

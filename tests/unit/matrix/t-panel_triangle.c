@@ -5,6 +5,7 @@
 #define SOLVER_FLOOR 4
 #include "solver.c"
 
+#include "tests/larger.h"
 #include "tests/tap.h"
 
 enum { MOST = 150 };
@@ -75,12 +76,12 @@ static void test_factor(size_t n, size_t back)
             for (size_t k = 0; k <= (i < j ? i : j); k++)
                 product +=
                     (long double)*panels_at(&p, k, i) * *panels_at(&p, k, j);
-            error = fmax(error, fabs((double)product - a[row[i]][row[j]]));
+            error = larger_of(error, fabs((double)product - a[row[i]][row[j]]));
         }
         for (size_t k = 0; k <= i; k++)
             sum += (long double)*panels_at(&p, k, i) * x[k];
-        forward = fmax(forward, fabs((double)sum - b[i]));
-        divide = fmax(divide, fabs(block[i * KLR_BAND + 3] - x[i]));
+        forward = larger_of(forward, fabs((double)sum - b[i]));
+        divide = larger_of(divide, fabs(block[i * KLR_BAND + 3] - x[i]));
     }
     memcpy(b, x, sizeof b);
     panels_backward(&p, x);
@@ -88,7 +89,7 @@ static void test_factor(size_t n, size_t back)
         long double sum = 0;
         for (size_t j = i; j < m; j++)
             sum += (long double)*panels_at(&p, i, j) * x[j];
-        backward = fmax(backward, fabs((double)sum - b[i]));
+        backward = larger_of(backward, fabs((double)sum - b[i]));
     }
     size_t copies = 0;
     for (size_t i = back; back && i < n; i++)

@@ -6,6 +6,7 @@
  */
 #define SOLVER_FLOOR 6
 #include "solver.c"
+#include "tests/larger.h"
 #include "tests/tap.h"
 
 enum { VECTORS = 600, ROWS = 2500, FEATURES = 6, MOST_CLASSES = 4 };
@@ -129,9 +130,9 @@ static double largest_error(const struct klr_model *model,
     for (size_t i = 0; i < ROWS; i += 61)
         for (size_t a = 0, pair = 0; a < model->k; a++)
             for (size_t b = a + 1; b < model->k; b++, pair++)
-                largest =
-                    fmax(largest, fabs(decision[i * model->machines + pair] -
-                                       decide(model, a, b, pair, i)));
+                largest = larger_of(largest,
+                                    fabs(decision[i * model->machines + pair] -
+                                         decide(model, a, b, pair, i)));
     return largest;
 }
 
@@ -207,8 +208,8 @@ static void test_answers(void)
     for (size_t i = 0; i < ROWS; i++) {
         double z = links[0].a * whole.decision[i] + links[0].b;
         double p = 1 / (1 + exp(z));
-        apart = fmax(apart, fabs(whole.probability[2 * i] - p));
-        apart = fmax(apart, fabs(whole.probability[2 * i + 1] - (1 - p)));
+        apart = larger_of(apart, fabs(whole.probability[2 * i] - p));
+        apart = larger_of(apart, fabs(whole.probability[2 * i + 1] - (1 - p)));
         wrong += whole.label[i] != labels[z > 0];
     }
     ok(good && apart < 1e-14 && wrong == 0,
@@ -230,7 +231,7 @@ static double renamed_apart(const double *r, const double *p)
             moved[name[a] * CLASSES + name[b]] = r[a * CLASSES + b];
     answer_eliminate(CLASSES, moved, q, work);
     for (size_t a = 0; a < CLASSES; a++)
-        apart = fmax(apart, fabs(q[name[a]] - p[a]));
+        apart = larger_of(apart, fabs(q[name[a]] - p[a]));
     return apart;
 }
 
@@ -250,11 +251,11 @@ static void test_eliminate(void)
         answer_eliminate(CLASSES, r, p, work);
         double sum = 0;
         for (size_t a = 0; a < CLASSES; a++) {
-            most = fmax(most, p[a]);
+            most = larger_of(most, p[a]);
             sum += p[a];
         }
-        off = fmax(off, fabs(sum - 1));
-        apart = fmax(apart, renamed_apart(r, p));
+        off = larger_of(off, fabs(sum - 1));
+        apart = larger_of(apart, renamed_apart(r, p));
     }
     ok(most <= 1 && most > 0.999 && off < 1e-15,
        "classes that eliminate each other: 1 - %g at most, sums off by %g",
@@ -276,7 +277,7 @@ static void test_eliminate_agreed(void)
                 r[a * CLASSES + b] = want[w][a] / (want[w][a] + want[w][b]);
         answer_eliminate(CLASSES, r, p, work);
         for (size_t a = 0; a < CLASSES; a++)
-            worst = fmax(worst, fabs(p[a] / want[w][a] - 1));
+            worst = larger_of(worst, fabs(p[a] / want[w][a] - 1));
         ok(worst < 1e-8, "pairs that agree with distribution %zu: %.1e", w,
            worst);
     }

@@ -6,6 +6,7 @@
 #define SOLVER_FLOOR 6
 #include "solver.c"
 
+#include "tests/larger.h"
 #include "tests/sample.h"
 #include "tests/stop.h"
 #include "tests/tap.h"
@@ -57,7 +58,7 @@ static void test_preconditioner(const struct sample *s)
         multiple += root[i] * beta[i] / norm;
     }
     for (size_t i = 0; i < N; i++)
-        worst = fmax(worst, fabs(beta[i] - multiple * root[i]));
+        worst = larger_of(worst, fabs(beta[i] - multiple * root[i]));
     ok(fabs(along) < 1e-9, "the constraint holds: %g", along);
     ok(worst < 0.02, "M z = in up to what the rank leaves: %g", worst);
     klr_arena_free(&arena);
@@ -121,7 +122,7 @@ static void test_own_point(struct newton *nt)
     nt->functions->gradient(nt);
     for (size_t i = 0; i < MOST; i++) {
         double d = fabs(nt->beta[i]) / nt->cost[i];
-        worst = fmax(worst, d);
+        worst = larger_of(worst, d);
         dual -= 0.5 * nt->beta[i] * nt->u[i] +
                 nt->cost[i] * (d * log(d) + (1 - d) * log(1 - d));
     }
@@ -151,7 +152,7 @@ static void test_majorise(struct newton *nt)
         double margin = y[i] * (nt->u[i] - rho), w = nt->s[i] * nt->s[i];
         double value = loss_value(&nt->loss, margin, nt->cost[i]);
         if (margin >= 0)
-            changed = fmax(changed, fabs(nt->s[i] - nt->x[i]));
+            changed = larger_of(changed, fabs(nt->s[i] - nt->x[i]));
         for (double d = -30; d <= 30 && margin < 0; d += 0.5)
             lowest = fmin(lowest,
                           value - y[i] * nt->g[i] * d + 0.5 * w * d * d -
@@ -248,8 +249,8 @@ static void test_return(struct newton *nt)
     bool moved = fabs(nt->primal - primal) > 0.1 * primal;
     newton_return(nt);
     for (size_t i = 0; i < MOST; i++) {
-        beta = fmax(beta, fabs(nt->beta[i] - nt->x[i]));
-        u = fmax(u, fabs(nt->u[i] - nt->kx[i]));
+        beta = larger_of(beta, fabs(nt->beta[i] - nt->x[i]));
+        u = larger_of(u, fabs(nt->u[i] - nt->kx[i]));
     }
     ok(moved && beta <= 1e-12 && u <= 1e-4,
        "back but for %.1g in beta, %.1g in u", beta, u);
@@ -407,7 +408,7 @@ static void test_stopped(struct newton *nt)
     newton_refresh(nt);
     enum klr_status status = newton_descend(nt);
     for (size_t i = 0; i < MOST; i++)
-        most = fmax(most, fabs(nt->beta[i]));
+        most = larger_of(most, fabs(nt->beta[i]));
     ok(status == KLR_ITERATION_LIMIT && most == 0, "%s, beta at most %g",
        klr_status_names[status], most);
 }

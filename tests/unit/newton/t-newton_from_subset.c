@@ -6,6 +6,7 @@
 #define SOLVER_FLOOR 6
 #include "solver.c"
 
+#include "tests/larger.h"
 #include "tests/tap.h"
 
 static uint64_t state = 20240607;
@@ -190,7 +191,7 @@ static struct start start_of(struct fixture *f)
     operator_apply(&f->op, f->problem.set, f->problem.set, nt.beta, 1,
                    KLR_DOUBLE, nt.kx);
     for (size_t i = 0; i < N; i++)
-        start.error = fmax(start.error, fabs(nt.kx[i] - nt.u[i]));
+        start.error = larger_of(start.error, fabs(nt.kx[i] - nt.u[i]));
     nt.loss = to.loss;
     newton_set(&nt, c, &from, &to);
     newton_evaluate(&nt);
@@ -277,7 +278,7 @@ static void test_stopped(struct fixture *f, double best)
         stops += solution.status == KLR_ITERATION_LIMIT;
         enclosed += solution.dual >= 0 && solution.dual <= best &&
                     solution.primal >= best - 1e-6 * best;
-        highest = fmax(highest, solution.dual);
+        highest = larger_of(highest, solution.dual);
     }
     ok(stops >= 2 && enclosed == 3 && highest > 0.9 * best,
        "stopped at the start and after it: D up to %g of %g", highest, best);

@@ -6,6 +6,7 @@
 #define SOLVER_FLOOR 6
 #include "solver.c"
 
+#include "tests/larger.h"
 #include "tests/sample.h"
 #include "tests/stop.h"
 #include "tests/tap.h"
@@ -81,11 +82,11 @@ static struct facts facts_of(const struct sample *s, const struct view *v,
         primal += c_i * (logl(total) - f[y]);
         for (size_t c = 0; c < CLASSES; c++)
             slope[c] += c_i * ((c == y) - expl(f[c]) / total);
-        facts.rows = fmax(facts.rows, fabs((double)row));
+        facts.rows = larger_of(facts.rows, fabs((double)row));
     }
     for (size_t c = 0; c < CLASSES; c++) {
-        facts.slope = fmax(facts.slope, fabs((double)slope[c]));
-        facts.columns = fmax(facts.columns, fabs((double)sum[c]));
+        facts.slope = larger_of(facts.slope, fabs((double)slope[c]));
+        facts.columns = larger_of(facts.columns, fabs((double)sum[c]));
     }
     facts.primal = (double)primal;
     facts.dual = (double)dual;
@@ -115,7 +116,7 @@ static void check(const struct sample *s, const struct klr_params *params,
     double cost[CLASSES], most = 0, c = params->cost.value[0];
     for (size_t a = 0; a < CLASSES; a++) {
         cost[a] = c * weight[a];
-        most = fmax(most, cost[a]);
+        most = larger_of(most, cost[a]);
     }
     view_model(s, model, &view);
     struct facts facts = facts_of(s, &view, cost);
@@ -131,7 +132,7 @@ static void check(const struct sample *s, const struct klr_params *params,
     double rho = 0, size = 0;
     for (size_t a = 0; a < CLASSES; a++) {
         rho += model->rho[a];
-        size = fmax(size, fabs(model->rho[a]));
+        size = larger_of(size, fabs(model->rho[a]));
     }
     ok(params->no_bias
            ? size == 0
@@ -248,8 +249,8 @@ static void test_two_classes(bool no_bias)
     struct solution solution = solve(&s, &params, ordinary);
     double worst = 0;
     for (size_t i = 0; i < ROWS; i++) {
-        worst = fmax(worst, fabs(2 * beta[0][i] - ordinary[i]));
-        worst = fmax(worst, fabs(2 * beta[1][i] + ordinary[i]));
+        worst = larger_of(worst, fabs(2 * beta[0][i] - ordinary[i]));
+        worst = larger_of(worst, fabs(2 * beta[1][i] + ordinary[i]));
     }
     double rho = machine[0].rho - machine[1].rho;
     ok(worst < 1e-4 && fabs(rho - solution.rho) < 1e-4,
@@ -349,7 +350,7 @@ static void test_laplacian(void)
                 size += b == a ? 0 : edge * (fabs(x[a]) + fabs(x[b]));
             }
             double want = a == 0 ? 1 : a == from ? -1 : 0;
-            worst = fmax(worst, fabs(flow - want) / (1 + size));
+            worst = larger_of(worst, fabs(flow - want) / (1 + size));
         }
     }
     ok(worst < 1e-14, "the Laplacian of weak edges: %.2g", worst);

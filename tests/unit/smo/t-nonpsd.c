@@ -7,6 +7,7 @@
 #define SOLVER_FLOOR 6
 #include "solver.c"
 
+#include "tests/larger.h"
 #include "tests/tap.h"
 
 enum { MOST = 300, WIDE = 128 };
@@ -38,7 +39,7 @@ static bool set_read(struct set *s, const char *name, const char *path,
     double most[WIDE] = {0};
     for (size_t t = 0; t < s->problem.start[s->n]; t++) {
         double *largest = &most[s->problem.index[t]];
-        *largest = fmax(*largest, fabs(s->problem.value[t]));
+        *largest = larger_of(*largest, fabs(s->problem.value[t]));
     }
     for (size_t i = 0; i < s->n; i++) {
         for (size_t t = s->problem.start[i]; t < s->problem.start[i + 1]; t++) {
@@ -109,11 +110,11 @@ static struct judged set_judge(const struct set *s,
         }
         double up = -u - s->y[i] * slope;
         if (s->y[i] > 0 ? a < c - edge : a > edge)
-            most = fmax(most, up);
+            most = larger_of(most, up);
         if (s->y[i] > 0 ? a > edge : a < c - edge)
             least = fmin(least, up);
         sum += s->y[i] * a;
-        outside = fmax(outside, fmax(-a, a - c));
+        outside = larger_of(outside, fmax(-a, a - c));
     }
     judged.violation = most - least;
     judged.infeasible = fmax(fabs(sum) / c, outside / c);
@@ -179,8 +180,8 @@ static void test_stationary(struct set *s, enum klr_model_type model,
             above += excess > near;
             agree += doubt ? excess > 0 : excess <= near;
             gapless += isnan(report.gap);
-            worst = fmax(worst, judged.violation);
-            off = fmax(off, judged.infeasible);
+            worst = larger_of(worst, judged.violation);
+            off = larger_of(off, judged.infeasible);
         }
     ok(ended == 8, "%s, %s, C = %g: %d of 8 end", s->name,
        klr_model_names[model], cost, ended);

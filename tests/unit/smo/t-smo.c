@@ -6,6 +6,7 @@
 #define SOLVER_FLOOR 6
 #include "solver.c"
 
+#include "tests/larger.h"
 #include "tests/solve_inside.h"
 #include "tests/stop.h"
 #include "tests/tap.h"
@@ -24,8 +25,9 @@ static void test_conjugates(void)
         double value = conjugate_value(&logistic, alpha, cost);
         double line = -alpha * z - cost * log1p(exp(-z));
         double other = 20 * uniform() - 10;
-        worst = fmax(worst, fabs(value - line) / (1 + fabs(line)));
-        below = fmax(below, -alpha * other - cost * log1p(exp(-other)) - value);
+        worst = larger_of(worst, fabs(value - line) / (1 + fabs(line)));
+        below = larger_of(below,
+                          -alpha * other - cost * log1p(exp(-other)) - value);
     }
     ok(worst < 1e-12 && below < 1e-12, "the logistic conjugate: %g %g", worst,
        below);
@@ -62,7 +64,7 @@ static void test_best_rho(void)
                 slope += y[i] * alpha;
                 size += alpha * (1 + fabs(rho));
             }
-            most = fmax(most, fabs(slope) / size);
+            most = larger_of(most, fabs(slope) / size);
         }
         ok(most < 1e-14, "best rho at scale %g: slope within %.1e",
            scale[round], most);
@@ -563,7 +565,7 @@ static void test_box(const struct sample *s, double all, double weight,
             u += beta[j] * kernel_of(&kernel, s->value + i * FEATURES,
                                      s->value + j * FEATURES);
         sum += beta[i];
-        outside = fmax(outside, fmax(box - a, a - (cost - box)));
+        outside = larger_of(outside, fmax(box - a, a - (cost - box)));
         primal += 0.5 * beta[i] * u +
                   boxed_loss(y * (u - path.solution[0].rho), cost, lambda, box);
         dual -= 0.5 * beta[i] * u + a * log(a / cost) +

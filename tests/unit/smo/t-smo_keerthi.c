@@ -7,6 +7,7 @@
 #define SOLVER_FLOOR 6
 #include "solver.c"
 
+#include "tests/larger.h"
 #include "tests/sample.h"
 #include "tests/stop.h"
 #include "tests/tap.h"
@@ -126,7 +127,7 @@ static void test_textbook(const struct sample *s, double cost, int no_bias)
     textbook_start(&book, s, &kernel, cost);
     textbook_descend(&book, 1e-9, no_bias, 100);
     for (size_t i = 0; i < s->problem.n; i++)
-        worst = fmax(worst, fabs(book.alpha[i] - book.y[i] * beta[i]));
+        worst = larger_of(worst, fabs(book.alpha[i] - book.y[i] * beta[i]));
     ok(worst < 1e-6 * cost, "C = %g%s: alpha after 100 steps within %.1g", cost,
        no_bias ? " without bias" : "", worst);
     params.eps = 1e-3;
@@ -289,7 +290,7 @@ static double matrix_violation(const struct matrix *m, const double *beta)
             s -= m->k[i][j] * beta[j];
         sum += beta[i];
         if (y > 0 ? a < 10 - 1e-8 : a > 1e-8)
-            most = fmax(most, s);
+            most = larger_of(most, s);
         if (y > 0 ? a > 1e-8 : a < 10 - 1e-8)
             least = fmin(least, s);
     }
@@ -312,7 +313,7 @@ static void test_returns(void)
         if (matrix_train(&m, beta) != KLR_CONVERGED)
             continue;
         converged++;
-        worst = fmax(worst, matrix_violation(&m, beta));
+        worst = larger_of(worst, matrix_violation(&m, beta));
     }
     ok(converged > 0.99 * rounds && worst < 2.1e-3,
        "indefinite kernels: %d of %d solved, to %.2g", converged, rounds,
@@ -391,7 +392,7 @@ static void test_lambda_bound(const struct sample *s, double cost)
                    kernel_of(&kernel, s->value + i * FEATURES,
                              s->value + j * FEATURES);
         if (2 * size[s->label[i] > 0] <= s->problem.n)
-            largest = fmax(largest, s->label[i] * sum);
+            largest = larger_of(largest, s->label[i] * sum);
     }
     ok(fabs(bound - largest) < 1e-5 * cost, "C = %g: lambda bound %.9g, %.9g",
        cost, bound, largest);
@@ -476,7 +477,7 @@ static void test_weights(const struct sample *s)
     params.eps = 1e-5;
     struct solution solution = solve(s, &params, beta);
     for (size_t i = 0; i < s->problem.n; i++)
-        most = fmax(most, beta[i]);
+        most = larger_of(most, beta[i]);
     params.solver = KLR_SOLVER_NEWTON;
     params.eps = 1e-8;
     double primal = solve(s, &params, beta).primal;

@@ -7,6 +7,7 @@
 #define SOLVER_FLOOR 6
 #include "solver.c"
 
+#include "tests/larger.h"
 #include "tests/eliminate.h"
 #include "tests/sample.h"
 #include "tests/tap.h"
@@ -161,7 +162,7 @@ static long double judge_found(const struct judge *j, double *const *beta,
         judge_row(j, x, i, p);
         judge_row(j, j->x, i, best);
         for (size_t c = 0; c < j->k; c++)
-            *off = fmax(*off, (double)fabsl(p[c] - best[c]));
+            *off = larger_of(*off, (double)fabsl(p[c] - best[c]));
     }
     return judge_objective(j, x);
 }
@@ -450,10 +451,11 @@ static void test_two_classes(bool no_bias)
         printf("Bail out! %s\n", err.message);
     double sign = model->label[0] == 0 ? 1 : -1;
     for (size_t i = 0; i < ROWS; i++)
-        opposite = fmax(opposite, fabs(found.beta[0][i] + found.beta[1][i]));
+        opposite =
+            larger_of(opposite, fabs(found.beta[0][i] + found.beta[1][i]));
     for (size_t e = 0; e < model->n_sv; e++)
-        worst = fmax(worst, fabs(2 * found.beta[0][model->sv_row[e]] -
-                                 sign * model->coef[e]));
+        worst = larger_of(worst, fabs(2 * found.beta[0][model->sv_row[e]] -
+                                      sign * model->coef[e]));
     ok(fabs(2 * found.first.primal / report.primal - 1) < 1e-9,
        "two classes: half of klr's objective at 2 C");
     ok(opposite < 1e-9 && worst < 1e-3, "... half its coefficients: %.2g, %.2g",

@@ -9,6 +9,7 @@
 #define klr_seconds ticking_seconds
 #include "solver.c"
 
+#include "tests/larger.h"
 #include "tests/sample.h"
 #include "tests/tap.h"
 
@@ -178,9 +179,9 @@ static void test_units(void)
                 f[i] = at[k].origin + at[k].unit * from[i];
             struct link link = link_fit_platt(&sides, intercept);
             for (size_t i = 0; i < N; i++)
-                worst = fmax(worst,
-                             fabs(link_log_odds(&link, f[i]) -
-                                  link_log_odds(&plain[intercept], from[i])));
+                worst = larger_of(
+                    worst, fabs(link_log_odds(&link, f[i]) -
+                                link_log_odds(&plain[intercept], from[i])));
             ok(worst < 1e-6, "in units of %g from %g on%s: %.1e off",
                at[k].unit, at[k].origin, intercept ? ", intercept" : "", worst);
         }
@@ -456,8 +457,8 @@ static void test_link_of_loss(void)
     double worst = 0;
     for (double f = -4; f < 4; f += 0.3) {
         double p = sigmoid(link_log_odds(&link, f));
-        worst = fmax(worst, fabs(p * sigmoid(lambda - f) -
-                                 (1 - p) * sigmoid(lambda + f)));
+        worst = larger_of(worst, fabs(p * sigmoid(lambda - f) -
+                                      (1 - p) * sigmoid(lambda + f)));
     }
     ok(worst < 1e-14, "consistent: the risk has the slope %.1e", worst);
     params.link = KLR_LINK_SHRUNK;

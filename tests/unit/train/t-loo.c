@@ -7,6 +7,7 @@
 #define SOLVER_FLOOR 6
 #include "solver.c"
 
+#include "tests/larger.h"
 #include "tests/eliminate.h"
 #include "tests/sample.h"
 #include "tests/stop.h"
@@ -96,7 +97,7 @@ static double apart(const struct sample *s, const struct klr_params *params,
         double w = params->cost.value[0] * weight * q * (1 - q);
         if (y == 0) {
             double found = h->decision[i * k + m];
-            worst = fmax(worst, fabs(found - z));
+            worst = larger_of(worst, fabs(found - z));
             continue;
         }
         machine.row[machine.n] = i;
@@ -106,7 +107,7 @@ static double apart(const struct sample *s, const struct klr_params *params,
     for (size_t i = 0; i < machine.n; i++) {
         double found = h->decision[machine.row[i] * k + m];
         double right = least_squares(s, &kernel, &machine, i, !params->no_bias);
-        worst = fmax(worst, fabs(found - right) / fmax(1, fabs(right)));
+        worst = larger_of(worst, fabs(found - right) / fmax(1, fabs(right)));
     }
     return worst;
 }
@@ -134,8 +135,8 @@ static void test_definition(const struct sample *s, struct klr_params params,
             klr_predict(predictor, &x, NULL, f, NULL, &err))
             printf("Bail out! %s\n", err.message);
         for (size_t m = 0; m < v.held_out.decisions; m++)
-            worst = fmax(worst, apart(s, &one, &v.held_out,
-                                      klr_model_labels(model), m, f));
+            worst = larger_of(worst, apart(s, &one, &v.held_out,
+                                           klr_model_labels(model), m, f));
         ok(worst < 2e-5, "%s, C = %g: %.1e from least squares without each",
            name, one.cost.value[0], worst);
         each = each && v.held_out.n == N;

@@ -16,6 +16,7 @@ static double seconds_counted(void)
 #define klr_seconds seconds_counted
 #include "solver.c"
 
+#include "tests/larger.h"
 #include "tests/tap.h"
 
 enum { N = 600, D = 4, LONG = 10000000 }; /* three blocks of tiles */
@@ -130,7 +131,7 @@ static void test_model(const struct klr_problem *problem, const char *name,
         usable = usable && cut.usable;
         bounded = bounded && (params.model == KLR_MODEL_SVM ||
                               !(cut.primal > none.primal * (1 + 1e-6)));
-        most = fmax(most, cut.looks - limit);
+        most = larger_of(most, cut.looks - limit);
         told = told && (cut.status == KLR_TIME_LIMIT || cut.looks <= limit + 4);
         if (!usable || !bounded || !told) {
             printf("# at %g: %s, %d, P %g of %g, %g looks\n", limit,

@@ -9,6 +9,7 @@
 #include "solver.c"
 #include "solver/train/weights.c"
 
+#include "tests/larger.h"
 #include "tests/sample.h"
 #include "tests/tap.h"
 
@@ -136,7 +137,7 @@ static void test_svm(const struct sample *s)
         ends += alpha == c;
         sum += beta[i];
         if (y > 0 ? alpha < c : alpha > 0)
-            up = fmax(up, y - u[i]);
+            up = larger_of(up, y - u[i]);
         if (y > 0 ? alpha > 0 : alpha < c)
             down = fmin(down, y - u[i]);
     }
@@ -176,7 +177,7 @@ static void test_together(const struct sample *s)
     for (size_t i = 0; i < N; i++) {
         /* a third is positive */
         double side = s->label[i] > 0 ? 3 * 1.5 : 0.25 * 0.75;
-        worst = fmax(worst, fabs(got[i] - side * weight[i]));
+        worst = larger_of(worst, fabs(got[i] - side * weight[i]));
     }
     ok(worst < 1e-14, "their product: %.2g", worst);
     params.example_weight = NULL;

@@ -13,6 +13,7 @@ static int wait_for(pthread_cond_t *condition, pthread_mutex_t *lock);
 #include "solver.c"
 #undef pthread_cond_wait
 
+#include "tests/larger.h"
 #include "tests/sample.h"
 #include "tests/tap.h"
 
@@ -122,10 +123,10 @@ static void test_large(const struct klr_problem *problem)
             (struct fold_plan){FOLDS, 1, (uint64_t)params.seed, NULL}, &err))
         printf("Bail out! %s\n", err.message);
     for (size_t f = 0; f < FOLDS; f++)
-        worst =
-            fmax(worst, sample_decide(problem, &partition, f, &params, found));
+        worst = larger_of(
+            worst, sample_decide(problem, &partition, f, &params, found));
     for (size_t i = 0; i < N; i++)
-        most = fmax(most, fabs(found[i] - v.held_out.decision[i]));
+        most = larger_of(most, fabs(found[i] - v.held_out.decision[i]));
     ok(worst < 1e-7, "C = 1e5: solved to %g", worst);
     ok(most < 2e-6, "C = 1e5: decision values within %.1e", most);
     partition_free(&partition);
@@ -233,7 +234,7 @@ static void test_lone(struct sample *s, int model, int link)
     validate(&s->problem, &params, values, report);
     for (size_t t = 0; t < COSTS; t++) {
         ok(report[t].gap >= 0 && report[t].gap < 0.1, "gap %g", report[t].gap);
-        loss = fmax(loss, values[t].log_loss);
+        loss = larger_of(loss, values[t].log_loss);
     }
     ok(values[0].correct == N - 1 && loss < 0.3, "log loss at most %g", loss);
 }
@@ -360,7 +361,8 @@ static void test_grid(const struct klr_problem *problem)
         struct klr_params one = klr_params_point(&params, t);
         if (klr_cross_validate(problem, &one, false, &alone, &err))
             printf("Bail out! %s\n", err.message);
-        most = fmax(most, fabs(alone.values->log_loss - v.values[t].log_loss));
+        most = larger_of(most,
+                         fabs(alone.values->log_loss - v.values[t].log_loss));
         if (t == v.best)
             same = memcmp(alone.values, &v.values[t], sizeof *v.values) == 0;
         klr_validation_free(&alone);
@@ -397,7 +399,8 @@ static void test_shares(const struct klr_problem *problem)
             klr_reals_of(one.cost.value[0] * params.lambda.value[t / COSTS]);
         if (klr_cross_validate(problem, &one, false, &alone, &err))
             printf("Bail out! %s\n", err.message);
-        most = fmax(most, fabs(alone.values->log_loss - v.values[t].log_loss));
+        most = larger_of(most,
+                         fabs(alone.values->log_loss - v.values[t].log_loss));
         klr_validation_free(&alone);
     }
     ok(v.count == 2 * COSTS && most < 1e-5,

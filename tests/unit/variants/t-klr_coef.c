@@ -6,6 +6,7 @@
 #define SOLVER_FLOOR 6
 #include "solver.c"
 
+#include "tests/larger.h"
 #include "tests/sample.h"
 #include "tests/stop.h"
 #include "tests/tap.h"
@@ -187,7 +188,7 @@ static void test_dense(struct klr_params params)
     long double least = dense_minimum(&s, &params, z);
     struct solution solution = coef_solution(&s, &params, beta);
     for (size_t i = 0; i < SMALL; i++)
-        worst = fmax(worst, fabs(beta[i] - (double)z[i]));
+        worst = larger_of(worst, fabs(beta[i] - (double)z[i]));
     ok(fabsl(solution.primal - least) <= 1e-12L * least,
        "%s, C = %g: the dense minimum, %.12g", solver_name(&params),
        params.cost.value[0], (double)least);

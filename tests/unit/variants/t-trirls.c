@@ -7,6 +7,7 @@
 #define SOLVER_FLOOR 6
 #include "solver.c"
 
+#include "tests/larger.h"
 #include "tests/solve_inside.h"
 #include "tests/stop.h"
 #include "tests/tap.h"
@@ -165,8 +166,8 @@ static double largest_difference(const struct textbook *t, const double *u)
 {
     double most = 0, scale = 0;
     for (size_t i = 0; i < t->n; i++) {
-        most = fmax(most, fabs(t->f[i] - u[i]));
-        scale = fmax(scale, fabs(t->f[i]));
+        most = larger_of(most, fabs(t->f[i] - u[i]));
+        scale = larger_of(scale, fabs(t->f[i]));
     }
     return most / scale;
 }

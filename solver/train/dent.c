@@ -7,10 +7,10 @@
  *
  *   d/2 |h - g|^2 <= d/2 sum_i C_i^2
  *
- * of the largest one, h. A softmax, where sum_c |alpha_ic| is at most 2 C_i,
- * takes twice that; a discriminant, whose coefficients have no bounds, |beta|^2
- * in place of the sum. The gap grows by that; where it is more than half of the
- * objective, there is no gap.
+ * of the largest one, h. In a softmax |h_i - g_i|^2 may be 2 C_i^2; for a
+ * discriminant, whose coefficients have no bounds, |beta|^2 stands for the sum.
+ * The gap grows by that; where it is more than half of the objective, there is
+ * no gap.
  */
 #include "solver/matrix/matrix.h"
 #include "solver/train/train.h"

@@ -265,8 +265,10 @@ static int params_check_loo(const struct klr_params *params,
     if (link_is_fitted(settled.link))
         return klr_fail(err, KLR_E_USAGE,
                         "option --loo: a %s link is fitted on all examples; "
-                        "sigma and none are not fitted",
-                        klr_link_names[settled.link]);
+                        "sigma%s and none are not fitted",
+                        klr_link_names[settled.link],
+                        params->model == KLR_MODEL_SKLR ? ", shrunk, consistent"
+                                                        : "");
     return 0;
 }
 

@@ -415,7 +415,8 @@ refused('option --lambda-bound: it is of all examples, not of a basis',
     qw(-s sklr --basis 9 --lambda-bound));
 refused('option --box: 20 is not less than half of C = 30',
     qw(-s sklr --basis 9 --box 20));
-refused('option --loo: a fitted link is fitted on all examples; sigma and none ',
+refused('option --loo: a fitted link is fitted on all examples; sigma, shrunk, '
+        . 'consistent and none are not fitted',
     qw(-s sklr --basis 9 --loo));
 refused('option --basis-choice: there is no basis',
     qw(--basis-choice uniform));

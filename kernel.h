@@ -123,6 +123,14 @@ int klr_points_create(struct klr_points **out, const struct klr_kernel *kernel,
                       const struct klr_features *x, const size_t *order,
                       struct klr_pool *pool, struct klr_error *err);
 
+/* As klr_points_create, for those who ask for few rows at a time: dense form is
+ * taken more often. Entries are the same to the accuracy above. */
+int klr_points_create_for_rows(struct klr_points **out,
+                               const struct klr_kernel *kernel,
+                               const struct klr_features *x,
+                               const size_t *order, struct klr_pool *pool,
+                               struct klr_error *err);
+
 /* As klr_points_create, but where floats serve for dense rows their doubles may
  * not be kept: they are taken from x and order, which must stay then, arrays
  * included, as long as the points do. Entries are the same; those in doubles

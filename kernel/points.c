@@ -24,10 +24,10 @@
 #define ERROR_ALLOWED 1e-10
 #define ROUNDING      0x1p-53
 
-/* Work for one nonzero of a sparse row in units of one dense element: when a
- * row is spread out, and when two rows are merged or when it goes in double
- * but would go in float if it were dense. */
-enum { SPREAD_COST = 4, MERGE_COST = 16 };
+/* Work for one nonzero of a sparse row in units of one dense element: when many
+ * rows are spread out side by side, when few are, and when two rows are merged
+ * or when it goes in double but would go in float if it were dense. */
+enum { SPREAD_COST = 4, FEW_COST = 8, MERGE_COST = 16 };
 /* Dense form may take this much more memory than sparse form, or so much. */
 enum { DENSE_MEMORY_RATIO = 4, DENSE_MEMORY_SMALL = 16 << 20 };
 /* Each thread has a block of left rows, 48 bytes a feature: 2 MB at most. */
@@ -162,9 +162,9 @@ static bool choose_compensation(const struct klr_points *points)
     return kernel->type == KLR_POLYNOMIAL && kernel->gamma * kernel->coef0 < 0;
 }
 
-/* `dense`: dense form is worth more, since floats serve in no other. */
+/* `cost`: what a feature of sparse form takes beside one of dense form. */
 static void points_choose(struct klr_points *points,
-                          const struct klr_features *x, bool dense)
+                          const struct klr_features *x, size_t cost)
 {
     size_t nonzeros;
     bool distance = kernel_is_distance(&points->kernel);
@@ -172,8 +172,8 @@ static void points_choose(struct klr_points *points,
     double largest = points_measure(points, x, &nonzeros);
     bool cancels =
         distance && !(points_error(points, 4 * largest) <= ERROR_ALLOWED);
-    points->form = choose_form(x->n, points->width, nonzeros,
-                               cancels || dense ? MERGE_COST : SPREAD_COST);
+    points->form =
+        choose_form(x->n, points->width, nonzeros, cancels ? MERGE_COST : cost);
     if (points->term == OVERLAP && (cancels || points->form == DENSE))
         points->term = ABSOLUTE;
     else if (cancels)
@@ -402,24 +402,33 @@ static void points_discard(struct klr_points *points)
     narrow_free(&points->narrow);
 }
 
-static int points_prepare(struct klr_points *points, bool dense,
+/* Dense form is worth more where floats serve in no other, and to few rows at a
+ * time unless features are binary. */
+static size_t points_cost(const struct klr_points *points, bool few)
+{
+    if (!points->narrow.tiles && kernel_is_distance(&points->kernel))
+        return MERGE_COST;
+    return few && !points->nibble ? FEW_COST : SPREAD_COST;
+}
+
+static int points_prepare(struct klr_points *points, size_t cost, bool few,
                           const struct klr_features *x, const size_t *order,
                           struct klr_error *err)
 {
-    points_choose(points, x, dense);
+    points_choose(points, x, cost);
     int code = points_store(points, &points->map, x, order, err);
     if (!code)
         code = narrow_create(points, err);
     if (!code)
         code = binary_create(points, err);
-    if (code || dense || points->form == DENSE || points->narrow.tiles ||
-        !kernel_is_distance(&points->kernel))
+    if (code || points->form == DENSE || points_cost(points, few) <= cost)
         return code;
-    points_choose(points, x, true);
+    cost = points_cost(points, few);
+    points_choose(points, x, cost);
     if (points->form == SPARSE)
         return 0;
     points_discard(points);
-    return points_prepare(points, true, x, order, err);
+    return points_prepare(points, cost, few, x, order, err);
 }
 
 int klr_points_create_lean(struct klr_points **out,
@@ -433,9 +442,10 @@ int klr_points_create_lean(struct klr_points **out,
     return code;
 }
 
-int klr_points_create(struct klr_points **out, const struct klr_kernel *kernel,
-                      const struct klr_features *x, const size_t *order,
-                      struct klr_pool *pool, struct klr_error *err)
+static int points_create(struct klr_points **out,
+                         const struct klr_kernel *kernel, bool few,
+                         const struct klr_features *x, const size_t *order,
+                         struct klr_pool *pool, struct klr_error *err)
 {
     int code = KLR_E_MEMORY;
     struct klr_points *points = klr_zalloc(1, sizeof *points, err);
@@ -452,11 +462,27 @@ int klr_points_create(struct klr_points **out, const struct klr_kernel *kernel,
     if (code)
         goto done;
     points->width = points->map.count;
-    code = points_prepare(points, false, x, order, err);
+    code = points_prepare(points, SPREAD_COST, few, x, order, err);
     points->pool = NULL;
 done:
     *out = code ? klr_points_free(points) : points;
     return code;
+}
+
+int klr_points_create(struct klr_points **out, const struct klr_kernel *kernel,
+                      const struct klr_features *x, const size_t *order,
+                      struct klr_pool *pool, struct klr_error *err)
+{
+    return points_create(out, kernel, false, x, order, pool, err);
+}
+
+int klr_points_create_for_rows(struct klr_points **out,
+                               const struct klr_kernel *kernel,
+                               const struct klr_features *x,
+                               const size_t *order, struct klr_pool *pool,
+                               struct klr_error *err)
+{
+    return points_create(out, kernel, true, x, order, pool, err);
 }
 
 int klr_points_create_like(struct klr_points **out,

@@ -42,6 +42,12 @@ static int operator_create_lean(struct klr_operator *op,
                                 const struct klr_features *x,
                                 const size_t *order, struct klr_pool *pool,
                                 size_t budget, struct klr_error *err);
+/* As operator_create, on points of klr_points_create_for_rows. */
+static int operator_create_for_rows(struct klr_operator *op,
+                                    const struct klr_kernel *,
+                                    const struct klr_features *x,
+                                    const size_t *order, struct klr_pool *pool,
+                                    size_t budget, struct klr_error *err);
 /* A second operator on the points and tiles of op, for products by one other
  * thread at the same time. op must outlive it; free it in any case. */
 static int operator_share(struct klr_operator *share, struct klr_operator *op,

@@ -23,7 +23,7 @@ static int operator_allocate(struct klr_operator *op, struct klr_error *err)
     return 0;
 }
 
-/* klr_points_create, or klr_points_create_lean. */
+/* klr_points_create, or one of its variants. */
 typedef int create_points(struct klr_points **out, const struct klr_kernel *,
                           const struct klr_features *x, const size_t *order,
                           struct klr_pool *pool, struct klr_error *err);
@@ -67,6 +67,16 @@ static int operator_create_lean(struct klr_operator *op,
                                 size_t budget, struct klr_error *err)
 {
     return operator_create_on(klr_points_create_lean, op, kernel, x, order,
+                              pool, budget, err);
+}
+
+static int operator_create_for_rows(struct klr_operator *op,
+                                    const struct klr_kernel *kernel,
+                                    const struct klr_features *x,
+                                    const size_t *order, struct klr_pool *pool,
+                                    size_t budget, struct klr_error *err)
+{
+    return operator_create_on(klr_points_create_for_rows, op, kernel, x, order,
                               pool, budget, err);
 }
 

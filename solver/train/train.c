@@ -2,6 +2,7 @@
  *
  * Training: from a problem to a model for each C.
  */
+#include "solver/smo/smo.h"
 #include "solver/train/train.h"
 
 /* A model without support vectors and links. */
@@ -187,24 +188,41 @@ static int training_partition(struct partition *partition,
     return code;
 }
 
-/* operator_create, by positions of which several examples may share one; lean
- * where they do not. */
+/* operator_create as the system will use it. `stay`: the features will. */
+static int system_operator(struct klr_operator *op,
+                           const struct klr_params *params,
+                           const struct klr_kernel *kernel,
+                           const struct klr_features *x, const size_t *order,
+                           bool stay, struct klr_pool *pool, size_t budget,
+                           struct klr_error *err)
+{
+    if (params->basis && stay)
+        return operator_create_lean(op, kernel, x, order, pool, budget, err);
+    if (system_of(params, NULL)->solve == smo_solve)
+        return operator_create_for_rows(op, kernel, x, order, pool, budget,
+                                        err);
+    return operator_create(op, kernel, x, order, pool, budget, err);
+}
+
+/* By positions, of which several examples may share one. */
 static int positions_operator(struct klr_operator *op,
                               const struct klr_problem *problem,
+                              const struct klr_params *params,
                               const struct klr_kernel *kernel,
                               const struct partition *partition,
-                              struct klr_pool *pool, size_t budget, bool lean,
+                              struct klr_pool *pool, size_t budget,
                               struct klr_error *err)
 {
     struct klr_features x = problem_features(problem);
     struct klr_arena arena = {0};
     if (!partition || !partition->first)
-        return (lean ? operator_create_lean : operator_create)(
-            op, kernel, &x, partition ? partition->order : NULL, pool, budget,
-            err);
+        return system_operator(op, params, kernel, &x,
+                               partition ? partition->order : NULL, true, pool,
+                               budget, err);
     int code = partition_features(partition, problem, &x, &arena, err);
     if (!code) {
-        code = operator_create(op, kernel, &x, NULL, pool, budget, err);
+        code = system_operator(op, params, kernel, &x, NULL, false, pool,
+                               budget, err);
         if (code && err && err->line > 0)
             err->line = (long)partition->order[err->line - 1] + 1;
     }
@@ -223,8 +241,8 @@ static int problem_operator(struct klr_operator *op,
     size_t k = partition ? partition->k : 0;
     int code = tile_budget(params, n, k, &budget, err);
     if (!code)
-        code = positions_operator(op, problem, &kernel, partition, pool, budget,
-                                  params->basis != 0, err);
+        code = positions_operator(op, problem, params, &kernel, partition, pool,
+                                  budget, err);
     if (params->folds || params->loo || params->cost.count > 1 ||
         system_of(params, NULL)->chooses)
         op->tiles.patience = 0; /* many products will come */

@@ -17,7 +17,8 @@
  *   - inner products: 1.7 u A^1/2 + 2 |x| N;
  *   - distances by products: 4.2 u A^1/2 (three sums, one of them twice), and
  *     of N 2 D^1/2 (N(x) + N(z)), of which exp(-gamma D) leaves
- *     0.43 / gamma^1/2 for D^1/2;
+ *     0.43 / gamma^1/2 for D^1/2. Where they are formed run by run, A has no
+ *     sums of runs, and the roundings between runs are relative to D;
  *   - sums of differences: relative to D, and exp(-D) D <= 1/e.
  * Among many features the second part of distances is far from its bound, where
  * x - z would have to follow their roundings. Centres with random last digits
@@ -31,6 +32,9 @@
 #define FLOAT_ROUNDING 0x1p-24
 /* Error of an entry, in units of kernel.h's clause, without that of exp. */
 #define FLOAT_ALLOWED 8e-7
+/* Rows that may stand out are one of so many: pairs of them are computed in
+ * doubles, which takes a hundred times as long and more. */
+enum { OUTLIERS = 32 };
 /* Sizes beyond these would leave the range of floats in some operation. */
 #define FLOAT_SIZE_MOST  0x1p80
 #define FLOAT_SIZE_LEAST 0x1p-80
@@ -190,10 +194,12 @@ static void find_grid(struct klr_points *points)
 
 /* ---- errors ---- */
 
-static void measure_end_run(struct measure *m)
+/* `cancels`: the sums of runs are not added up. */
+static void measure_end_run(struct measure *m, bool cancels)
 {
     m->runs += m->run;
-    m->spread += m->runs * m->runs;
+    if (!cancels)
+        m->spread += m->runs * m->runs;
     m->run = 0;
 }
 
@@ -211,59 +217,94 @@ static struct measure measure_row(const struct klr_points *points, size_t p)
         m.loss += term_size(narrow->term, lost);
         m.most = larger(m.most, fabs(lost));
         if (points->form == DENSE && k % RUN == RUN - 1)
-            measure_end_run(&m);
+            measure_end_run(&m, narrow->cancels);
     }
-    measure_end_run(&m);
+    measure_end_run(&m, narrow->cancels);
     m.size = m.runs;
     return m;
 }
 
-/* A bound of the error of K_ij for rows with these measures, in units of the
- * clause. */
-static double measure_error(const struct klr_points *points, struct measure m)
+static struct row_error distance_error(const struct klr_points *points,
+                                       struct measure m)
+{
+    const struct narrow *narrow = &points->narrow;
+    const double u = FLOAT_ROUNDING, gamma = narrow->gamma;
+    double runs = (double)points->width / RUN;
+    double terms = term_is_difference(narrow->term) ? RUN + runs + 4
+                   : narrow->cancels                ? runs + 4
+                                                    : 0;
+    double spread = term_is_difference(narrow->term) ? 0 : sqrt(m.spread);
+    double loss = sqrt(m.loss);
+    if (narrow->dithered)
+        loss = fmin(loss, 2.83 * m.most);
+    loss = points->kernel.type == KLR_LAPLACIAN ? 2 * gamma * m.loss
+                                                : 1.72 * sqrt(gamma) * loss;
+    return (struct row_error){loss + 0.63 * u * sqrt(terms),
+                              4.2 * u * gamma * spread};
+}
+
+static struct row_error measure_error(const struct klr_points *points,
+                                      struct measure m)
 {
     const struct narrow *narrow = &points->narrow;
     const double u = FLOAT_ROUNDING;
     double spread = sqrt(m.spread), gamma = narrow->gamma;
     double coef0 = fabs((double)narrow->formula.coef0);
-    double terms = RUN + (double)points->width / RUN + 4;
     double product = 1.7 * u * spread + 2 * sqrt(m.size * m.loss);
     double size = gamma * m.size + coef0; /* the argument of K_ii */
-    double loss = sqrt(m.loss);
     switch (points->kernel.type) {
     case KLR_RBF:
     case KLR_EXPONENTIAL:
-        if (narrow->dithered)
-            loss = fmin(loss, 2.83 * m.most);
-        return 1.72 * sqrt(gamma) * loss + u * (narrow->term == PRODUCT
-                                                    ? 4.2 * gamma * spread
-                                                    : 0.63 * sqrt(terms));
     case KLR_LAPLACIAN:
-        return 2 * gamma * m.loss + u * (narrow->term == OVERLAP
-                                             ? 4.2 * gamma * spread
-                                             : 0.63 * sqrt(terms));
+        return distance_error(points, m);
     case KLR_SIGMOID:
-        return gamma * product + 2 * u * size;
+        return (struct row_error){gamma * product + 2 * u * size, 0};
     case KLR_LINEAR:
-        return m.size > 0 ? product / m.size : 0;
+        return (struct row_error){m.size > 0 ? product / m.size : 0, 0};
     default:
-        return size > 0
-                   ? points->kernel.degree * (gamma * product / size + 3 * u)
-                   : 0;
+        if (size > 0)
+            size = points->kernel.degree * (gamma * product / size + 3 * u);
+        return (struct row_error){size, 0};
     }
 }
 
-static bool row_fits(const struct klr_points *points, size_t p)
+/* A bound of the error of K_ij. Deviations, of dithered centres, add up to less
+ * than their mean may be, but not than the larger one. */
+static double pair_error(const struct narrow *narrow, struct row_error x,
+                         struct row_error z)
+{
+    double mean =
+        narrow->dithered ? larger(x.mean, z.mean) : (x.mean + z.mean) / 2;
+    return mean + sqrt(x.product * z.product);
+}
+
+static struct row_error row_error(const struct klr_points *points, size_t p)
 {
     const struct narrow *narrow = &points->narrow;
+    const struct row_error none = {0, 0}, too_large = {INFINITY, 0};
     struct measure m = measure_row(points, p);
-    double error = narrow->exact ? 0 : measure_error(points, m);
-    if (narrow->exact && !row_is_exact(points, p, narrow->grid))
-        return false;
-    if (!kernel_is_distance(&points->kernel) &&
-        !(m.size == 0 || m.size >= FLOAT_SIZE_LEAST))
-        return false;
-    return m.size <= FLOAT_SIZE_MOST && error <= FLOAT_ALLOWED;
+    bool distance = kernel_is_distance(&points->kernel);
+    if (!(m.size <= FLOAT_SIZE_MOST) ||
+        !(distance || m.size == 0 || m.size >= FLOAT_SIZE_LEAST))
+        return too_large;
+    if (narrow->exact)
+        return row_is_exact(points, p, narrow->grid) ? none : too_large;
+    return measure_error(points, m);
+}
+
+/* True if none of these points stands out. */
+static bool all_fit(const struct narrow *narrow)
+{
+    return pair_error(narrow, narrow->worst, narrow->worst) <= FLOAT_ALLOWED;
+}
+
+static enum fit row_fit(const struct klr_points *points, size_t p)
+{
+    struct row_error worst = points->narrow.worst, error = row_error(points, p);
+    if (pair_error(&points->narrow, error, worst) <= FLOAT_ALLOWED)
+        return FITS;
+    return error.mean <= worst.mean && error.product <= worst.product ? OUTLYING
+                                                                      : UNFIT;
 }
 
 /* ---- choosing ---- */
@@ -300,26 +341,56 @@ static bool choose_formula(struct klr_points *points)
            fabs(kernel->coef0) <= FLOAT_SIZE_MOST;
 }
 
+/* The rows of points, looked at by turns. */
 struct fitting {
-    const struct klr_points *points;
-    atomic_bool fit;
+    struct klr_points *points;
+    struct row_error *worst; /* (turns) */
+    atomic_size_t outliers;
 };
 
-static void fit_task(void *context, size_t index, size_t thread)
+static void worst_task(void *context, size_t index, size_t thread)
 {
     struct fitting *f = context;
     struct klr_range rows = points_task(f->points, index);
-    for (size_t p = rows.begin; p < rows.end && atomic_load(&f->fit); p++)
-        if (!row_fits(f->points, p))
-            atomic_store(&f->fit, false);
+    struct row_error worst = {0, 0};
+    for (size_t p = rows.begin; p < rows.end; p++) {
+        struct row_error error = row_error(f->points, p);
+        worst.mean = larger(worst.mean, error.mean);
+        worst.product = larger(worst.product, error.product);
+    }
+    f->worst[index] = worst;
     (void)thread;
 }
 
-static bool all_fit(const struct klr_points *points)
+static void outlier_task(void *context, size_t index, size_t thread)
 {
-    struct fitting fitting = {points, true};
-    klr_pool_run(points->pool, points_turns(points), fit_task, &fitting);
-    return atomic_load(&fitting.fit);
+    struct fitting *f = context;
+    struct klr_range rows = points_task(f->points, index);
+    size_t most = f->points->n / OUTLIERS;
+    for (size_t p = rows.begin;
+         p < rows.end && atomic_load(&f->outliers) <= most; p++)
+        if (row_fit(f->points, p) != FITS)
+            atomic_fetch_add(&f->outliers, 1);
+    (void)thread;
+}
+
+/* Sets what of `narrow` tells which rows stand out. False if these are many, or
+ * a row is not for floats at all. */
+static bool rows_fit(struct fitting *f)
+{
+    struct klr_points *points = f->points;
+    struct row_error worst = {0, 0};
+    size_t turns = points_turns(points);
+    klr_pool_run(points->pool, turns, worst_task, f);
+    for (size_t t = 0; t < turns; t++) {
+        worst.mean = larger(worst.mean, f->worst[t].mean);
+        worst.product = larger(worst.product, f->worst[t].product);
+    }
+    points->narrow.worst = worst;
+    f->outliers = 0;
+    if (!all_fit(&points->narrow))
+        klr_pool_run(points->pool, turns, outlier_task, f);
+    return f->outliers <= points->n / OUTLIERS;
 }
 
 /* True if floats serve for points that stand on the right. */
@@ -334,6 +405,8 @@ static int narrow_choose(struct klr_points *points, bool *serve,
     if (!*serve)
         return 0;
     narrow->term = points->term;
+    narrow->cancels = distance && points->form == DENSE &&
+                      narrow->term == PRODUCT && points->width > RUN;
     narrow->scale = choose_scale(points);
     if (distance && points->form == DENSE) {
         narrow->centre = klr_alloc(points->width, sizeof(double), err);
@@ -342,16 +415,22 @@ static int narrow_choose(struct klr_points *points, bool *serve,
         centre_features(points);
     }
     find_grid(points);
+    struct fitting f = {.points = points};
+    f.worst = klr_alloc(points_turns(points), sizeof *f.worst, err);
+    if (!f.worst)
+        return KLR_E_MEMORY;
     bool in_range = choose_formula(points);
-    *serve = in_range && all_fit(points);
+    *serve = in_range && rows_fit(&f);
     if (in_range && !*serve && narrow->centre && narrow->term == PRODUCT) {
         narrow->term = SQUARE;
-        *serve = all_fit(points);
+        narrow->cancels = false;
+        *serve = rows_fit(&f);
     }
     if (in_range && !*serve && narrow->term == SQUARE) {
         dither_centres(points);
-        *serve = all_fit(points);
+        *serve = rows_fit(&f);
     }
+    klr_free(f.worst);
     return 0;
 }
 
@@ -363,13 +442,14 @@ static void narrow_put(struct klr_points *points, size_t p)
     struct row row = points_row(points, p);
     float *to = narrow->value;
     size_t step = points->form == DENSE ? FLOAT_PANEL : 1;
+    size_t run = narrow->cancels ? RUN : SIZE_MAX;
     if (points->form == DENSE)
-        to = narrow->panel + p / FLOAT_PANEL * FLOAT_PANEL * points->width +
+        to = narrow->panel + p / FLOAT_PANEL * FLOAT_PANEL * narrow->lines +
              p % FLOAT_PANEL;
     else
         to += points->start[p];
     for (size_t k = 0; k < row.count; k++)
-        to[k * step] = (float)narrow_feature(narrow, row, k);
+        to[(k + k / run) * step] = (float)narrow_feature(narrow, row, k);
 }
 
 /* Sizes in the same arithmetic as products, so that distances of equal rows
@@ -395,9 +475,11 @@ static int narrow_allocate(struct klr_points *points, struct klr_error *err)
 {
     struct narrow *narrow = &points->narrow;
     size_t n = (points->n + SPAN - 1) / SPAN * SPAN;
-    size_t last = n > SPAN ? (n - SPAN) * points->width : 0;
-    size_t end = n * points->width + FLOAT_PANEL;
-    narrow->fits = klr_zalloc(points->n, sizeof(bool), err);
+    size_t sizes = narrow->cancels ? (points->width - 1) / RUN : 0;
+    size_t lines = narrow->lines = points->width + sizes;
+    size_t last = n > SPAN ? (n - SPAN) * lines : 0;
+    size_t end = n * lines + FLOAT_PANEL;
+    narrow->fit = klr_zalloc(points->n, sizeof *narrow->fit, err);
     narrow->size = klr_zalloc(n + SPAN, sizeof(float), err);
     if (points->form == DENSE)
         narrow->panel = klr_alloc(end, sizeof(float), err);
@@ -405,7 +487,7 @@ static int narrow_allocate(struct klr_points *points, struct klr_error *err)
         narrow->value = klr_alloc(points->start[points->n], sizeof(float), err);
     if (narrow->panel) /* rows there are none of */
         memset(narrow->panel + last, 0, (end - last) * sizeof(float));
-    return narrow->fits && narrow->size && (narrow->panel || narrow->value)
+    return narrow->fit && narrow->size && (narrow->panel || narrow->value)
                ? 0
                : KLR_E_MEMORY;
 }
@@ -419,6 +501,32 @@ static void put_task(void *context, size_t index, size_t thread)
     (void)thread;
 }
 
+static void fit_task(void *context, size_t index, size_t thread)
+{
+    struct klr_points *points = context;
+    struct klr_range rows = points_task(points, index);
+    for (size_t p = rows.begin; p < rows.end; p++)
+        points->narrow.fit[p] = (uint8_t)row_fit(points, p);
+    (void)thread;
+}
+
+/* The rows that stand out. */
+static int narrow_list(struct klr_points *points, struct klr_error *err)
+{
+    struct narrow *narrow = &points->narrow;
+    size_t count = 0;
+    for (size_t p = 0; p < points->n; p++)
+        count += narrow->fit[p] == OUTLYING;
+    narrow->outlier = klr_alloc(count, sizeof *narrow->outlier, err);
+    if (!narrow->outlier)
+        return KLR_E_MEMORY;
+    for (size_t p = 0; p < points->n; p++)
+        if (narrow->fit[p] == OUTLYING)
+            narrow->outlier[narrow->outliers++] =
+                (struct outlier){p, row_error(points, p)};
+    return 0;
+}
+
 /* `known`: that all rows fit. */
 static int narrow_store(struct klr_points *points, bool known,
                         struct klr_error *err)
@@ -427,10 +535,10 @@ static int narrow_store(struct klr_points *points, bool known,
     if (code)
         return code;
     klr_pool_run(points->pool, points_turns(points), put_task, points);
-    for (size_t p = 0; p < points->n; p++)
-        points->narrow.fits[p] = known || row_fits(points, p);
+    if (!known)
+        klr_pool_run(points->pool, points_turns(points), fit_task, points);
     narrow_sizes(points);
-    return 0;
+    return narrow_list(points, err);
 }
 
 static int narrow_create(struct klr_points *points, struct klr_error *err)
@@ -439,7 +547,7 @@ static int narrow_create(struct klr_points *points, struct klr_error *err)
     int code = narrow_choose(points, &serve, err);
     points->narrow.tiles = tiles_choose(KLR_FLOAT);
     if (!code && serve)
-        code = narrow_store(points, true, err);
+        code = narrow_store(points, all_fit(&points->narrow), err);
     if (!serve)
         narrow_free(&points->narrow);
     return code;
@@ -453,7 +561,9 @@ static int narrow_create_like(struct klr_points *points,
     if (!base->narrow.tiles)
         return 0;
     *narrow = base->narrow;
-    narrow->fits = NULL;
+    narrow->fit = NULL;
+    narrow->outlier = NULL;
+    narrow->outliers = 0;
     narrow->size = narrow->panel = narrow->value = NULL;
     int code = narrow_store(points, false, err);
     narrow->centre = NULL; /* the base's */
@@ -463,9 +573,28 @@ static int narrow_create_like(struct klr_points *points,
 static void narrow_free(struct narrow *narrow)
 {
     klr_free(narrow->centre);
-    klr_free(narrow->fits);
+    klr_free(narrow->fit);
+    klr_free(narrow->outlier);
     klr_free(narrow->size);
     klr_free(narrow->panel);
     klr_free(narrow->value);
     *narrow = (struct narrow){0};
+}
+
+static const struct outlier *narrow_outlier(const struct klr_points *points,
+                                            size_t p)
+{
+    const struct outlier *list = points->narrow.outlier;
+    size_t low = 0, high = points->narrow.outliers;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        *(list[middle].position <= p ? &low : &high) = middle;
+    }
+    return list + low;
+}
+
+static bool outliers_meet(const struct narrow *narrow, const struct outlier *x,
+                          const struct outlier *z)
+{
+    return !(pair_error(narrow, x->error, z->error) <= FLOAT_ALLOWED);
 }

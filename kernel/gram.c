@@ -51,7 +51,7 @@ static enum way row_way(const struct klr_points *a, size_t i,
                         const struct klr_points *b,
                         enum klr_precision precision)
 {
-    if (precision == KLR_FLOAT && b->narrow.tiles && a->narrow.fits[i])
+    if (precision == KLR_FLOAT && b->narrow.tiles && a->narrow.fit[i] != UNFIT)
         return IN_FLOAT;
     return sums_are_careful(a, i, b) ? CAREFULLY : IN_DOUBLE;
 }
@@ -65,6 +65,12 @@ static const struct gram_tiles *way_tiles(const struct klr_points *b,
 static size_t way_element(enum way way)
 {
     return way == IN_FLOAT ? sizeof(float) : sizeof(double);
+}
+
+/* What a left row takes in the workspace. */
+static size_t way_lines(const struct klr_points *b, enum way way)
+{
+    return way == IN_FLOAT ? b->narrow.lines : b->width;
 }
 
 /* Sparse left rows side by side, at most. */
@@ -81,7 +87,8 @@ static size_t tile_spread(const struct klr_points *b, enum way way)
 static size_t tile_rows(const struct klr_points *b, enum way way)
 {
     size_t rows = way_tiles(b, way)->rows;
-    size_t fit = PACKED_BYTES / (b->width * rows * way_element(way) + 1);
+    size_t fit =
+        PACKED_BYTES / (way_lines(b, way) * rows * way_element(way) + 1);
     size_t most = PACKED_ROWS / rows;
     if (way == CAREFULLY)
         return 1;
@@ -104,9 +111,9 @@ static size_t tile_left(const struct klr_points *b, enum way way, size_t count)
 /* Bytes of left rows spread out; vectors may end behind the last row. */
 static size_t spread_bytes(const struct klr_points *b, enum way way)
 {
-    size_t bytes = lines_are_mapped(b)
-                       ? SPREAD_BYTES
-                       : tile_rows(b, way) * b->width * way_element(way);
+    size_t bytes = lines_are_mapped(b) ? SPREAD_BYTES
+                                       : tile_rows(b, way) * way_lines(b, way) *
+                                             way_element(way);
     return (bytes + SPAN * sizeof(double) + 63) / 64 * 64;
 }
 
@@ -229,6 +236,29 @@ static void gram_tile(const struct klr_points *a, const size_t *row,
         lean_clear(&rows, count);
 }
 
+/* The entries in doubles of a row that stands out, in place of floats. */
+static void gram_mend(const struct klr_points *a, size_t row,
+                      const struct klr_points *b, struct klr_set cols,
+                      float *out, void *workspace)
+{
+    const struct outlier *left = narrow_outlier(a, row);
+    const struct outlier *right = b->narrow.outlier;
+    const struct outlier *end = right + b->narrow.outliers;
+    enum way way = row_way(a, row, b, KLR_DOUBLE);
+    for (size_t q = 0; q < cols.count; q++) {
+        struct klr_range range = cols.range[q];
+        for (; right < end && right->position < range.end; right++) {
+            struct klr_range one = {right->position, right->position + 1};
+            if (one.begin >= range.begin &&
+                outliers_meet(&b->narrow, left, right))
+                gram_tile(a, &row, 1, b, way, (struct klr_set){&one, 1, 1},
+                          KLR_FLOAT, out + (one.begin - range.begin), 1,
+                          workspace);
+        }
+        out += range.end - range.begin;
+    }
+}
+
 /* How many of the first `left` rows make a tile. */
 static size_t rows_together(const struct klr_points *a, const size_t *row,
                             size_t left, const struct klr_points *b,
@@ -280,6 +310,10 @@ void klr_gram_rows(const struct klr_points *a, const size_t *row, size_t count,
         now = rows_together(a, row + r, count - r, b, way, precision);
         gram_tile(a, row + r, now, b, way, cols, precision,
                   (char *)out + r * stride * element, stride, workspace);
+        for (size_t i = r; i < r + now && way == IN_FLOAT; i++)
+            if (a->narrow.fit[row[i]] == OUTLYING)
+                gram_mend(a, row[i], b, cols, (float *)out + i * stride,
+                          workspace);
     }
     if (b->growth)
         gram_grow(a, row, count, b, cols, precision, out, stride);

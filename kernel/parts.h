@@ -82,7 +82,7 @@ enum {
     PANEL = 8, /* columns stored side by side in dense form, as doubles */
     FLOAT_PANEL = 16,  /* and as floats */
     SPAN = 32,         /* a multiple of both; columns are stored up to one */
-    RUN = 32,          /* dense floats summed up before they are added on */
+    RUN = 24,          /* dense floats summed up before they are added on */
     TURN_ROWS = 256,   /* a multiple of SPAN: made by one thread at once */
     SPREAD = 16,       /* left rows side by side in sparse form, as doubles, */
     FLOAT_SPREAD = 32, /* and as floats; or half or a quarter of it */
@@ -105,6 +105,23 @@ struct formula {
     double gamma, coef0; /* RBF: 2^(gamma D) */
 };
 
+/* What a row adds to the bound of an error of K_ij, in units of the clause of
+ * kernel.h: the mean of both rows' `mean`, and the geometric mean of their
+ * `product`. */
+struct row_error {
+    double mean, product;
+};
+
+/* The entries of a row that floats serve: all; but for some with rows that
+ * stand out as well, which are computed in doubles; none. */
+enum fit { FITS, OUTLYING, UNFIT };
+
+/* A row that stands out. */
+struct outlier {
+    size_t position;
+    struct row_error error;
+};
+
 /* Features (x - centre) * scale as floats, if float arithmetic on them keeps
  * the accuracy; n is that of the points, rounded up to SPAN. */
 struct narrow {
@@ -118,11 +135,17 @@ struct narrow {
     bool dithered;  /* its last digits are random */
     bool exact;     /* no operation rounds: the features are multiples of */
     int grid;       /* 2^grid */
-    bool *fits;     /* (n) whether the row has the accuracy */
-    float *size;    /* (n) as in points */
-    float *panel;   /* DENSE: (n / FLOAT_PANEL, width, FLOAT_PANEL) */
-    float *value;   /* SPARSE: (start[n]) */
-    float common;   /* of binary features, see below */
+    struct row_error worst;  /* the most of any row */
+    uint8_t *fit;            /* (n) enum fit */
+    struct outlier *outlier; /* (outliers) by position */
+    size_t outliers;
+    bool cancels; /* DENSE distances by products are formed run by run, */
+    float *size;  /* (n) as in points; then of the last run alone, */
+    size_t lines; /* of a panel: features, and then sizes of the other runs,
+                     each behind its features */
+    float *panel; /* DENSE: (n / FLOAT_PANEL, lines, FLOAT_PANEL) */
+    float *value; /* SPARSE: (start[n]) */
+    float common; /* of binary features, see below */
 };
 
 struct klr_points {
@@ -286,5 +309,11 @@ static int narrow_create_like(struct klr_points *points,
                               const struct klr_points *base,
                               struct klr_error *err);
 static void narrow_free(struct narrow *narrow);
+/* Row p, one that stands out. */
+static const struct outlier *narrow_outlier(const struct klr_points *points,
+                                            size_t p);
+/* True if the entry of these two is to be computed in doubles. */
+static bool outliers_meet(const struct narrow *narrow, const struct outlier *x,
+                          const struct outlier *z);
 
 #endif

@@ -6,6 +6,7 @@
  *   REAL, INTEGER    the type, and integers of its size
  *   STORE(points)    where features are stored as such, and their sizes
  *   COLUMNS          side by side in its panels
+ *   LINES(points)    of these, features and sizes
  *   ABREAST          left rows side by side in sparse form, at most
  *   TURN             features summed up before they are added on
  *   POINT, LOWEST    bits after the point, the lowest normal exponent
@@ -27,7 +28,8 @@
  *
  * A register block has ROWS * 2 accumulators. Its products run over TURN
  * features at a time; the sums of the runs are added up in memory, which makes
- * errors grow with TURN + width / TURN rather than with the width.
+ * errors grow with TURN + width / TURN rather than with the width. Distances
+ * by products are formed run by run: what cancels is a run's, not the whole.
  */
 #define LOCAL static inline __attribute__((always_inline)) TARGET
 #define WIDE  (BYTES / (int)sizeof(REAL))
@@ -198,12 +200,12 @@ LOCAL reals NAME(add_term)(enum term term, reals u, reals v, reals sum)
 }
 
 /* The sums of COLUMNS dense rows from p on with themselves, in the same order
- * as any others. */
+ * as any others. Those of runs go where their lines are. */
 LOCAL void NAME(dense_sizes)(const struct klr_points *points, size_t p)
 {
     size_t width = points->width;
     for (size_t c = 0; c < COLUMNS; c += WIDE) {
-        const REAL *line = STORE(points).panel + p * width + c;
+        REAL *line = STORE(points).panel + p * LINES(points) + c;
         reals total = {0};
         for (size_t k = 0; k < width;) {
             size_t end = width - k < TURN ? width : k + TURN;
@@ -212,7 +214,12 @@ LOCAL void NAME(dense_sizes)(const struct klr_points *points, size_t p)
                 reals v = *(const reals *)line;
                 sum = NAME(add_term)(STORE(points).term, v, v, sum);
             }
-            total += sum;
+            if (LINES(points) > width && k < width) {
+                *(reals *)line = sum;
+                line += COLUMNS;
+            } else {
+                total += sum;
+            }
         }
         *(reals *)(STORE(points).size + p + c) = total;
     }
@@ -242,9 +249,9 @@ static TARGET void NAME(sizes)(const struct klr_points *points)
  * copied together, with what follows them, which later copies correct. */
 LOCAL void NAME(pack)(const struct tile *t, size_t first, size_t rows)
 {
-    size_t width = t->b->width, runs = 0, last = t->count - 1, i = 0;
+    size_t lines = LINES(t->b), runs = 0, last = t->count - 1, i = 0;
     const REAL *from[COLUMNS];
-    REAL *to[COLUMNS], *block = (REAL *)t->work + first * width;
+    REAL *to[COLUMNS], *block = (REAL *)t->work + first * lines;
     for (size_t r = 0; r < rows; r++) {
         size_t before = i;
         i = t->row[first + r < last ? first + r : last];
@@ -252,9 +259,9 @@ LOCAL void NAME(pack)(const struct tile *t, size_t first, size_t rows)
             continue;
         to[runs] = block + r;
         from[runs++] =
-            STORE(t->a).panel + i / COLUMNS * COLUMNS * width + i % COLUMNS;
+            STORE(t->a).panel + i / COLUMNS * COLUMNS * lines + i % COLUMNS;
     }
-    for (size_t k = 0; k < width; k++)
+    for (size_t k = 0; k < lines; k++)
         for (size_t q = 0; q < runs; q++)
             memcpy(to[q] + k * rows, from[q] + k * COLUMNS,
                    COLUMNS * sizeof(REAL));
@@ -421,35 +428,55 @@ NAME(row_values)(const struct tile *t, size_t row, size_t begin, void *sums)
 
 /* ---- dense ---- */
 
-/* sums (rows, vectors * WIDE) of left (width, rows) and the columns from that
+/* A term of each sum, of a line of the left rows and one of the columns. That
+ * of sizes makes of a run's products half the distance in its features, with
+ * the sign of products. */
+LOCAL void NAME(add_line)(enum term term, const bool sizes, const size_t rows,
+                          const size_t vectors, size_t lines, const REAL *left,
+                          const REAL *line, reals *sum)
+{
+    reals v[2 * ROWS];
+#pragma GCC unroll 8
+    for (size_t c = 0; c < vectors; c++) {
+        size_t at = c * WIDE;
+        v[c] = *(const reals *)(line + at / COLUMNS * COLUMNS * lines +
+                                at % COLUMNS);
+    }
+#pragma GCC unroll 16
+    for (size_t r = 0; r < rows; r++) {
+        reals u = NAME(all)(left[r]);
+#pragma GCC unroll 8
+        for (size_t c = 0; c < vectors; c++) {
+            reals *to = sum + r * vectors + c;
+            if (sizes)
+                *to = (REAL)0.5 * ((*to - u) + (*to - v[c]));
+            else
+                *to = NAME(add_term)(term, u, v[c], *to);
+        }
+    }
+}
+
+/* sums (rows, vectors * WIDE) of left (lines, rows) and the columns from that
  * of `panel` on. */
-LOCAL void NAME(block)(enum term term, const size_t rows, const size_t vectors,
-                       size_t width, const REAL *left, const REAL *panel,
-                       REAL *sums)
+LOCAL void NAME(block)(enum term term, const bool cancels, const size_t rows,
+                       const size_t vectors, size_t lines, const REAL *left,
+                       const REAL *panel, REAL *sums)
 {
     reals *total = (reals *)sums;
     size_t k = 0;
     do {
         reals sum[2 * ROWS] = {{0}};
-        size_t end = width - k < TURN ? width : k + TURN;
+        size_t end = lines - k < TURN ? lines : k + TURN;
         bool first = k == 0;
-        for (; k < end; k++) {
-            const REAL *line = panel + k * COLUMNS;
-            reals v[2 * ROWS];
-#pragma GCC unroll 8
-            for (size_t c = 0; c < vectors; c++) {
-                size_t at = c * WIDE;
-                v[c] = *(const reals *)(line + at / COLUMNS * COLUMNS * width +
-                                        at % COLUMNS);
-            }
-#pragma GCC unroll 16
-            for (size_t r = 0; r < rows; r++) {
-                reals u = NAME(all)(left[k * rows + r]);
-#pragma GCC unroll 8
-                for (size_t c = 0; c < vectors; c++)
-                    sum[r * vectors + c] =
-                        NAME(add_term)(term, u, v[c], sum[r * vectors + c]);
-            }
+        for (; k < end; k++)
+            NAME(add_line)
+        (term, false, rows, vectors, lines, left + k * rows,
+         panel + k * COLUMNS, sum);
+        if (cancels && k < lines) {
+            NAME(add_line)
+            (term, true, rows, vectors, lines, left + k * rows,
+             panel + k * COLUMNS, sum);
+            k++;
         }
 #pragma GCC unroll 32
         for (size_t q = 0; q < rows * vectors; q++)
@@ -457,7 +484,7 @@ LOCAL void NAME(block)(enum term term, const size_t rows, const size_t vectors,
                 total[q] = sum[q];
             else
                 total[q] += sum[q];
-    } while (k < width);
+    } while (k < lines);
 }
 
 /* Left rows from the first on, in register blocks of `rows`, pass by each panel
@@ -466,20 +493,24 @@ LOCAL void NAME(sweep)(const struct tile *t, size_t first, size_t end,
                        const size_t rows)
 {
     const size_t vectors = VECTORS(rows), span = vectors * WIDE;
-    size_t width = t->b->width;
-    enum term term = STORE(t->b).term;
+    const size_t lines = LINES(t->b);
+    const enum term term = STORE(t->b).term;
+    const bool cancels = lines > t->b->width;
     _Alignas(64) REAL sums[2 * ROWS * WIDE];
     for (size_t j = t->begin / span * span; j < t->end; j += span) {
         const REAL *panel =
-            STORE(t->b).panel + j / COLUMNS * COLUMNS * width + j % COLUMNS;
+            STORE(t->b).panel + j / COLUMNS * COLUMNS * lines + j % COLUMNS;
         for (size_t i = first; i < end; i += rows) {
-            const REAL *left = (const REAL *)t->work + i * width;
-            if (term == PRODUCT)
-                NAME(block)(PRODUCT, rows, vectors, width, left, panel, sums);
-            else if (term == SQUARE)
-                NAME(block)(SQUARE, rows, vectors, width, left, panel, sums);
-            else
-                NAME(block)(ABSOLUTE, rows, vectors, width, left, panel, sums);
+            const REAL *left = (const REAL *)t->work + i * lines;
+            if (cancels)
+                NAME(block)
+            (PRODUCT, true, rows, vectors, lines, left, panel, sums);
+            else if (term == PRODUCT) NAME(block)(PRODUCT, false, rows, vectors,
+                                                  lines, left, panel, sums);
+            else if (term == SQUARE) NAME(block)(SQUARE, false, rows, vectors,
+                                                 lines, left, panel, sums);
+            else NAME(block)(ABSOLUTE, false, rows, vectors, lines, left, panel,
+                             sums);
             if (rows == 1 && span == SPAN)
                 NAME(row_values)(t, i, j, sums);
             else

@@ -40,6 +40,7 @@ static const float float_tanhs[] = {0x1.224fcep-9f, -0x1.0f1266p-7f,
 #define INTEGER       int32_t
 #define STORE(points) ((points)->narrow)
 #define COLUMNS       FLOAT_PANEL
+#define LINES(points) ((points)->narrow.lines)
 #define ABREAST       FLOAT_SPREAD
 #define TURN          RUN
 #define POINT         23
@@ -89,6 +90,7 @@ static const float float_tanhs[] = {0x1.224fcep-9f, -0x1.0f1266p-7f,
 #undef INTEGER
 #undef STORE
 #undef COLUMNS
+#undef LINES
 #undef ABREAST
 #undef TURN
 #undef POINT
@@ -118,6 +120,7 @@ static const double double_logs[] = {
 #define INTEGER       int64_t
 #define STORE(points) (*(points))
 #define COLUMNS       PANEL
+#define LINES(points) ((points)->width)
 #define ABREAST       SPREAD
 #define TURN          SIZE_MAX /* sizes of points are summed up like this */
 #define POINT         52
@@ -153,6 +156,7 @@ static const double double_logs[] = {
 #undef INTEGER
 #undef STORE
 #undef COLUMNS
+#undef LINES
 #undef ABREAST
 #undef TURN
 #undef POINT

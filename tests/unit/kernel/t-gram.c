@@ -502,6 +502,110 @@ static void test_off_grid(void)
     sample_free(&s);
 }
 
+/* Rows of which one in 40 is large, and near the others like it: as floats
+ * their products cancel. One of `every` features is there. */
+static void outliers_make(struct sample *s, size_t every, double large)
+{
+    sample_alloc(s, MOST_ROWS, 60);
+    for (size_t t = 0; t < s->n * s->d; t++)
+        if (t % s->d % every == t / s->d % every)
+            s->x[t] =
+                t / s->d % 40 == 3 ? large + 0.1 * uniform() : 0.02 * uniform();
+    sample_pack(s);
+}
+
+/* Left rows, too: row 4 is larger than any of the base. */
+static void check_outliers(enum form form, size_t every, double large)
+{
+    const struct klr_kernel kernel = {KLR_RBF, 0, 1, 0};
+    struct klr_points *p = NULL, *q = NULL;
+    struct sample base, s;
+    outliers_make(&base, every, large);
+    outliers_make(&s, every, large);
+    for (size_t k = 0; k < s.d; k++) {
+        s.x[3 * s.d + k] = base.x[3 * s.d + k];
+        s.x[4 * s.d + k] = 2 * base.x[3 * s.d + k];
+    }
+    sample_pack(&s);
+    for (int level = 0; level < 3 && choose_cpu(level); level++) {
+        int code = klr_points_create(&p, &kernel, &base.view, NULL, NULL, NULL);
+        ok(!code && p->form == form && p->narrow.tiles &&
+               p->narrow.term == PRODUCT && p->narrow.outliers == 4,
+           "rows that stand out, %s", cpus[level]);
+        refer(&kernel, &base, &base);
+        check_precision(&kernel, &base, p, KLR_FLOAT, "float");
+        code = klr_points_create_like(&q, p, &s.view, NULL, NULL);
+        ok(!code && q->narrow.fit[3] == OUTLYING && q->narrow.fit[4] == UNFIT &&
+               q->narrow.fit[5] == FITS,
+           "left rows that stand out");
+        refer(&kernel, &s, &base);
+        check_left(q, &s, p, KLR_FLOAT);
+        p = klr_points_free(p);
+        q = klr_points_free(q);
+    }
+    sample_free(&base);
+    sample_free(&s);
+}
+
+/* Features so many and large that sums of all their products cancel too far as
+ * floats, those of runs do not. Some rows are equal. */
+static void test_runs(void)
+{
+    const struct klr_kernel kernel = {KLR_RBF, 0, 1, 0};
+    struct klr_points *p = NULL;
+    struct sample s;
+    sample_alloc(&s, 120, 500);
+    for (size_t i = 0; i < s.n; i++)
+        for (size_t k = 0; k < s.d; k++)
+            s.x[i * s.d + k] = i % 30 == 29 ? s.x[(i - 1) * s.d + k]
+                               : i % 10
+                                   ? s.x[(i - 1) * s.d + k] + 0.02 * uniform()
+                                   : 0.1 * uniform();
+    sample_pack(&s);
+    refer(&kernel, &s, &s);
+    for (int level = 0; level < 3 && choose_cpu(level); level++) {
+        int code = klr_points_create(&p, &kernel, &s.view, NULL, NULL, NULL);
+        ok(!code && p->narrow.tiles && p->narrow.cancels &&
+               p->narrow.lines == 500 + 499 / RUN && !p->narrow.outliers,
+           "distances run by run, %s", cpus[level]);
+        check_precision(&kernel, &s, p, KLR_FLOAT, "float");
+        p = klr_points_free(p);
+    }
+    sample_free(&s);
+}
+
+/* One of six features is there: few rows at a time are dense, unless features
+ * are looked up, many are sparse. */
+static void test_for_rows(void)
+{
+    static double gram[MOST_ROWS * MOST_ROWS];
+    const struct klr_kernel kernel = {KLR_RBF, 0, 1, 0};
+    struct klr_range all = {0, MOST_ROWS};
+    for (int binary = 0; binary < 2; binary++) {
+        struct klr_points *many = NULL, *few = NULL;
+        struct sample s;
+        sample_alloc(&s, MOST_ROWS, 60);
+        for (size_t t = 0; t < s.n * s.d; t++)
+            if (t % s.d % 6 == t / s.d % 6)
+                s.x[t] = binary ? 0.125 : 0.3 * uniform();
+        sample_pack(&s);
+        refer(&kernel, &s, &s);
+        int code = klr_points_create(&many, &kernel, &s.view, NULL, NULL, NULL);
+        if (ok(!code &&
+                   !klr_points_create_for_rows(&few, &kernel, &s.view, NULL,
+                                               NULL, NULL) &&
+                   many->form == SPARSE &&
+                   few->form == (many->nibble ? SPARSE : DENSE),
+               "points for few rows at a time")) {
+            entries(few, all, few, whole(&all), KLR_FLOAT, gram, s.n);
+            ok(worst(&kernel, gram, KLR_FLOAT) <= 1, "are as good");
+        }
+        klr_points_free(many);
+        klr_points_free(few);
+        sample_free(&s);
+    }
+}
+
 /* True if sums are found to be exact in floats. All features are eighths, and
  * one is that many. */
 static bool is_exact(enum klr_kernel_type type, double eighths)
@@ -560,6 +664,10 @@ static void test_like(void)
     test_large_left_row();
     test_off_grid();
     test_grid();
+    test_runs();
+    test_for_rows();
+    check_outliers(SPARSE, 20, 7);
+    check_outliers(DENSE, 1, 0.5);
     for (size_t k = 0; k < KINDS; k++)
         for (size_t t = 0; t < KERNELS && kinds[k].d > 7; t++)
             check_like(&kinds[k], &kernels[t]);
@@ -576,7 +684,7 @@ static bool are_equal(const struct klr_points *p, const struct klr_points *q)
     if (p->form == DENSE)
         return !memcmp(p->panel, q->panel, elements * sizeof *p->panel) &&
                !memcmp(p->narrow.panel, q->narrow.panel,
-                       n * p->width * sizeof *p->narrow.panel);
+                       n * p->narrow.lines * sizeof *p->narrow.panel);
     return !memcmp(p->start, q->start, (n + 1) * sizeof *p->start) &&
            !memcmp(p->column, q->column, p->start[n] * sizeof *p->column) &&
            !memcmp(p->value, q->value, p->start[n] * sizeof *p->value) &&

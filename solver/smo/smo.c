@@ -41,15 +41,43 @@ static bool smo_arrays(struct smo *smo, size_t n, struct klr_arena *arena,
            KLR_TAKE_ZERO(arena, smo->side, n, 1, err);
 }
 
-/* Double rows where the rounding of float entries, carried into s by sums of n
- * terms of size C K, could exceed a tenth of eps. */
-static enum klr_precision smo_choose_precision(const struct smo *smo)
+static bool smo_is_hinge(const struct smo *smo)
 {
-    double cost = 0;
-    for (size_t k = 0; k < smo->n; k++)
-        cost = fmax(cost, smo->example[k].cost);
-    double error = ldexp(cost * smo->size * sqrt((double)smo->n), -24);
-    return error > 0.1 * smo->eps ? KLR_DOUBLE : KLR_FLOAT;
+    return smo->loss.model == KLR_MODEL_SVM;
+}
+
+/* The rounding of float entries, carried into s by sums of terms alpha_k K, in
+ * units of the tolerance: with alpha as it is, times `ratio`, or, if that is 0,
+ * the largest. */
+static double smo_rounding(const struct smo *smo, double ratio)
+{
+    double squares = 0;
+    for (size_t k = 0; k < smo->n; k++) {
+        const struct smo_example *e = &smo->example[k];
+        squares += pow(ratio > 0 ? ratio * e->alpha : e->cost, 2);
+    }
+    return ldexp(smo->size * sqrt(squares), -24) /
+           smo_tolerance(smo->problem->params);
+}
+
+/* True if floats do no harm: the worst two of all examples are off by some six
+ * deviations, a third of the tolerance. By the bound, which alpha is far from,
+ * or for alpha times `ratio`. */
+static bool smo_serves_float(const struct smo *smo, double ratio)
+{
+    return smo_rounding(smo, 0) <= 0.1 ||
+           (smo_is_hinge(smo) && ratio > 0 && smo_rounding(smo, ratio) <= 0.05);
+}
+
+/* Many alpha of a hinge stay 0: before they are known floats are tried, unless
+ * they might be far off. */
+static enum klr_precision smo_choose_precision(const struct smo *smo,
+                                               double ratio)
+{
+    const double promising = 10;
+    bool tries =
+        smo_is_hinge(smo) && ratio == 0 && smo_rounding(smo, 0) <= promising;
+    return tries || smo_serves_float(smo, ratio) ? KLR_FLOAT : KLR_DOUBLE;
 }
 
 /* Rows of 2 MB, which stay in a cache of the processor, and never so few that
@@ -60,9 +88,27 @@ static size_t smo_first_rows(const struct smo *smo)
     return rows > 4 * SMO_FETCH ? rows : 4 * SMO_FETCH;
 }
 
-/* The cost of each example and what follows from it. *kept tells that cached
- * rows, and products, are good for it. */
-static int smo_set_cost(struct smo *smo, double c, bool *kept,
+/* Rows are cached in that precision from now on. */
+static int smo_set_precision(struct smo *smo, enum klr_precision precision,
+                             struct klr_error *err)
+{
+    const struct binary_problem *problem = smo->problem;
+    smo->precision = precision;
+    smo->cache = klr_cache_free(smo->cache);
+    smo_set_active(smo, smo->n);
+    int code = klr_cache_create(&smo->cache, smo->n, smo->n, smo_element(smo),
+                                params_budget(problem->params), err);
+    if (!code)
+        klr_cache_begin(
+            smo->cache, smo_first_rows(smo),
+            0.4 * klr_points_price(problem->op->points)); /* rows, not tiles */
+    return code;
+}
+
+/* The cost of each example, alpha coming to be `ratio` times as large, and what
+ * follows from it. *kept tells that cached rows, and products, are good for it.
+ */
+static int smo_set_cost(struct smo *smo, double c, double ratio, bool *kept,
                         struct klr_error *err)
 {
     const struct binary_problem *problem = smo->problem;
@@ -71,7 +117,7 @@ static int smo_set_cost(struct smo *smo, double c, bool *kept,
     int code = problem_check_box(problem, &smo->loss, c, err);
     for (size_t k = 0; k < smo->n; k++)
         smo->example[k].cost = c * problem->weight[k];
-    enum klr_precision precision = smo_choose_precision(smo);
+    enum klr_precision precision = smo_choose_precision(smo, ratio);
     *kept = smo->cache && precision == smo->precision;
     smo->steps += smo->progress.iterations;
     smo->progress.iterations = 0;
@@ -79,18 +125,7 @@ static int smo_set_cost(struct smo *smo, double c, bool *kept,
         .dual = -INFINITY, .growth = NAN, .violation = INFINITY};
     smo->most = INFINITY;
     smo->least = -INFINITY;
-    if (code || *kept)
-        return code;
-    smo->precision = precision;
-    smo->cache = klr_cache_free(smo->cache);
-    smo_set_active(smo, smo->n);
-    code = klr_cache_create(&smo->cache, smo->n, smo->n, smo_element(smo),
-                            params_budget(problem->params), err);
-    if (!code)
-        klr_cache_begin(
-            smo->cache, smo_first_rows(smo),
-            0.4 * klr_points_price(problem->op->points)); /* rows, not tiles */
-    return code;
+    return code || *kept ? code : smo_set_precision(smo, precision, err);
 }
 
 /* The examples, with all but their costs and alpha. */
@@ -233,7 +268,7 @@ static bool smo_is_stuck(struct smo *smo)
 
 static bool smo_shrinks(const struct smo *smo)
 {
-    return smo->loss.model == KLR_MODEL_SVM && smo->problem->params->shrinking;
+    return smo_is_hinge(smo) && smo->problem->params->shrinking;
 }
 
 /* Set more examples aside; once, near the end, look at all. */
@@ -330,6 +365,24 @@ static enum klr_status smo_recompute(struct smo *smo)
     return smo_products(smo, true, smo->s);
 }
 
+/* If floats were tried and do harm, go on with doubles. */
+static int smo_refine(struct smo *smo, enum klr_status *status,
+                      struct klr_error *err)
+{
+    bool ended = *status == KLR_CONVERGED || *status == KLR_PRECISION_LIMIT;
+    if (!ended || smo->precision == KLR_DOUBLE || smo_serves_float(smo, 1))
+        return 0;
+    int code = smo_set_precision(smo, KLR_DOUBLE, err);
+    if (code)
+        return code;
+    *status = smo_recompute(smo);
+    smo->stale = *status != KLR_CONVERGED;
+    if (smo->stale)
+        return 0;
+    smo_begin(smo);
+    return smo_descend(smo, status, err);
+}
+
 /* For C = c, from alpha in proportion to `ratio` and its s, or, if that is 0,
  * from the beginning. */
 static int smo_solve_at(struct smo *smo, double c, double ratio,
@@ -338,7 +391,7 @@ static int smo_solve_at(struct smo *smo, double c, double ratio,
     bool kept;
     for (size_t k = 0; k < smo->n && ratio > 0; k++)
         smo->s[k] = -smo_product(smo, k);
-    int code = smo_set_cost(smo, c, &kept, err);
+    int code = smo_set_cost(smo, c, ratio, &kept, err);
     if (code)
         return code;
     if (ratio > 0) {
@@ -355,10 +408,12 @@ static int smo_solve_at(struct smo *smo, double c, double ratio,
         return code;
     if (status != KLR_CONVERGED)
         return smo_finish_at_start(smo, c, status, solution, err);
-    if (!smo->first_order && smo->loss.model != KLR_MODEL_SVM)
+    if (!smo->first_order && !smo_is_hinge(smo))
         smo_stretch(smo);
     smo_begin(smo);
     code = smo_descend(smo, &status, err);
+    if (!code)
+        code = smo_refine(smo, &status, err);
     return code ? code : smo_finish(smo, c, status, solution, err);
 }
 

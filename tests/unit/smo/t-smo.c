@@ -484,8 +484,9 @@ static void test_path(const struct sample *s, int model, int shrinking)
 }
 
 /* What is set aside is made up for by rows that steps have asked for: it costs
- * no entry where the cache has room for them. */
-static void test_shrinking(const struct sample *s, double c)
+ * no entry where the cache has room for them. Rows are computed once, or
+ * `times`: as floats, and then as doubles. */
+static void test_shrinking(const struct sample *s, double c, size_t times)
 {
     static struct course with, without;
     struct klr_params params;
@@ -500,7 +501,7 @@ static void test_shrinking(const struct sample *s, double c)
         norm += pow(without.beta[0][i], 2);
     }
     ok(with.evaluations <= without.evaluations &&
-           with.evaluations <= s->problem.n * s->problem.n,
+           with.evaluations <= times * s->problem.n * s->problem.n,
        "C = %g: %llu entries with shrinking, %llu without", c, with.evaluations,
        without.evaluations);
     ok(with.solution[0].status == KLR_CONVERGED && error < 1e-4 * norm &&
@@ -532,6 +533,49 @@ static void test_same_bits(const struct sample *s, int model)
 
 /* Primal and dual of Consolo (22) from the definitions: the loss is the largest
  * value of a (lambda - z) - C G(a / C) over the box, found by bisection. */
+/* -K beta + y of example i, in exact features. */
+static double sample_slope(const struct sample *s, const double *beta,
+                           double gamma, size_t i)
+{
+    double slope = s->label[i];
+    for (size_t j = 0; j < s->problem.n; j++) {
+        double x[FEATURES] = {0}, square = 0;
+        for (size_t t = s->start[i]; t < s->start[i + 1]; t++)
+            x[s->index[t] - 1] += s->value[t];
+        for (size_t t = s->start[j]; t < s->start[j + 1]; t++)
+            x[s->index[t] - 1] -= s->value[t];
+        for (size_t k = 0; k < FEATURES; k++)
+            square += x[k] * x[k];
+        slope -= beta[j] * exp(-gamma * square);
+    }
+    return slope;
+}
+
+/* Where the tolerance is below the rounding of floats, steps with them are
+ * followed by steps with doubles: no pair violates by more than it. */
+static void test_refined(const struct sample *s, double eps)
+{
+    static struct course path;
+    struct klr_params params;
+    double most = -INFINITY, least = INFINITY;
+    path_params(&params, KLR_MODEL_SVM);
+    params.eps = eps;
+    params.cost = (struct klr_reals){.count = 1, .value = {3}};
+    solve_path(s, &params, 1, &path);
+    for (size_t i = 0; i < s->problem.n; i++) {
+        double slope = sample_slope(s, path.beta[0], 0.5, i);
+        double alpha = s->label[i] * path.beta[0][i];
+        if (s->label[i] > 0 ? alpha < 3 : alpha > 0)
+            most = fmax(most, slope);
+        if (s->label[i] > 0 ? alpha > 0 : alpha < 3)
+            least = fmin(least, slope);
+    }
+    ok(path.solution[0].status == KLR_CONVERGED && !(most - least > 1.01 * eps),
+       "a violation of %.2g, %.2g asked for", most - least, eps);
+    ok(path.evaluations <= 2 * s->problem.n * s->problem.n, "for %llu entries",
+       path.evaluations);
+}
+
 static double boxed_loss(double z, double c, double lambda, double box)
 {
     double low = box, high = c - box;
@@ -663,13 +707,15 @@ int main(void)
         test_same_bits(&sample, model);
     }
     test_path(&sample, KLR_MODEL_SVM, 1);
-    test_shrinking(&sample, 3);
-    test_shrinking(&sample, 300);
+    test_shrinking(&sample, 3, 1);
+    test_shrinking(&sample, 300, 2);
     test_box(&sample, 10, 1, 1, 1e-5);
     test_box(&sample, 1, 1, 30, 1e-3);
     test_box(&sample, 2, 1, 0, 0.3);
     test_box(&sample, 1, 20, 0.1, 0.4); /* C p would be outside */
     test_empty_box(&sample);
+    test_refined(&sample, 1e-6);
+    test_refined(&sample, 1e-9);
     test_stops(&sample);
     test_stretch(0.1, 0.5, 0, 0);
     test_stretch(10, 0.5, 0, 0);

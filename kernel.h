@@ -202,6 +202,12 @@ void klr_gram_rows(const struct klr_points *a, const size_t *row, size_t count,
                    enum klr_precision precision, void *out, size_t stride,
                    void *workspace);
 
+/* As klr_gram_rows, each row to a place of its own: out[r] (|cols|). */
+void klr_gram_rows_to(const struct klr_points *a, const size_t *row,
+                      size_t count, const struct klr_points *b,
+                      struct klr_set cols, enum klr_precision precision,
+                      void *const *out, void *workspace);
+
 /* Bytes of workspace for calls with the right argument `b`, a multiple of 64.
  * The caller aligns them to 64 and zeroes them once; then they are left alone
  * between calls and serve for b only. */

@@ -24,19 +24,19 @@ static void store_values(const double *values, size_t width,
 
 static void gram_matrix(const struct klr_points *a, const size_t *row,
                         size_t count, struct klr_set cols,
-                        enum klr_precision precision, void *out, size_t stride)
+                        enum klr_precision precision, void *const *out)
 {
     static const double missing[ROUND_COLS];
     for (size_t r = 0; r < count; r++) {
         const double *matrix = a->matrix + row[r] * a->width;
-        size_t at = r * stride, width;
+        size_t at = 0, width;
         for (size_t q = 0; q < cols.count; q++) {
             size_t end = cols.range[q].end;
             for (size_t j = cols.range[q].begin; j < end;
                  j += width, at += width) {
                 width = end - j < ROUND_COLS ? end - j : ROUND_COLS;
                 store_values(a->width ? matrix + j : missing, width, precision,
-                             out, at);
+                             out[r], at);
             }
         }
     }
@@ -176,12 +176,15 @@ static void tile_compute(struct tile *t, enum way way, bool binary)
 /* All of `cols`, in the numbers of `way` or rounded from them. */
 static void tile_columns(struct tile *t, enum way way, bool binary,
                          struct klr_set cols, enum klr_precision precision,
-                         void *out, size_t stride)
+                         void *const *out)
 {
-    _Alignas(64) double exact[ROUND_ROWS * ROUND_COLS];
+    _Alignas(64) double exact[ROUND_ROWS][ROUND_COLS];
+    void *rounded[ROUND_ROWS];
     bool rounds = precision == KLR_FLOAT && way != IN_FLOAT;
     size_t at = 0, width;
-    t->stride = rounds ? ROUND_COLS : stride;
+    for (size_t r = 0; r < ROUND_ROWS; r++)
+        rounded[r] = exact[r];
+    t->out = rounds ? rounded : out;
     for (size_t q = 0; q < cols.count; q++) {
         size_t end = cols.range[q].end;
         for (size_t j = cols.range[q].begin; j < end; j += width, at += width) {
@@ -189,12 +192,10 @@ static void tile_columns(struct tile *t, enum way way, bool binary,
                                                    : end - j;
             t->begin = j;
             t->end = j + width;
-            t->out =
-                rounds ? (void *)exact : (char *)out + at * way_element(way);
+            t->at = rounds ? 0 : at;
             tile_compute(t, way, binary);
             for (size_t r = 0; rounds && r < t->count; r++)
-                store_values(exact + r * ROUND_COLS, width, precision, out,
-                             r * stride + at);
+                store_values(exact[r], width, precision, out[r], at);
         }
     }
 }
@@ -203,7 +204,7 @@ static void tile_columns(struct tile *t, enum way way, bool binary,
 static void gram_tile(const struct klr_points *a, const size_t *row,
                       size_t count, const struct klr_points *b, enum way way,
                       struct klr_set cols, enum klr_precision precision,
-                      void *out, size_t stride, void *workspace)
+                      void *const *out, void *workspace)
 {
     const struct gram_tiles *tiles = way_tiles(b, way);
     bool binary = way != CAREFULLY && rows_are_binary(a, row, count, b);
@@ -229,7 +230,7 @@ static void gram_tile(const struct klr_points *a, const size_t *row,
     if (lean)
         lean_rows(&t, &rows, t.columns);
     (binary ? binary_load : tiles->load)(&t);
-    tile_columns(&t, way, binary, cols, precision, out, stride);
+    tile_columns(&t, way, binary, cols, precision, out);
     if (!binary)
         tiles->clear(&t);
     if (lean)
@@ -249,11 +250,11 @@ static void gram_mend(const struct klr_points *a, size_t row,
         struct klr_range range = cols.range[q];
         for (; right < end && right->position < range.end; right++) {
             struct klr_range one = {right->position, right->position + 1};
+            void *to = out + (one.begin - range.begin);
             if (one.begin >= range.begin &&
                 outliers_meet(&b->narrow, left, right))
                 gram_tile(a, &row, 1, b, way, (struct klr_set){&one, 1, 1},
-                          KLR_FLOAT, out + (one.begin - range.begin), 1,
-                          workspace);
+                          KLR_FLOAT, &to, workspace);
         }
         out += range.end - range.begin;
     }
@@ -278,21 +279,42 @@ static size_t rows_together(const struct klr_points *a, const size_t *row,
 static void gram_grow(const struct klr_points *a, const size_t *row,
                       size_t count, const struct klr_points *b,
                       struct klr_set cols, enum klr_precision precision,
-                      void *out, size_t stride)
+                      void *const *out)
 {
     for (size_t r = 0; r < count; r++) {
-        size_t at = r * stride;
+        size_t at = 0;
         for (size_t q = 0; q < cols.count; q++)
             for (size_t j = cols.range[q].begin; j < cols.range[q].end;
                  j++, at++) {
                 double growth = a->growth[row[r]] * b->growth[j];
                 if (precision == KLR_DOUBLE)
-                    ((double *)out)[at] *= growth;
+                    ((double *)out[r])[at] *= growth;
                 else
-                    ((float *)out)[at] =
-                        (float)(growth * (double)((float *)out)[at]);
+                    ((float *)out[r])[at] =
+                        (float)(growth * (double)((float *)out[r])[at]);
             }
     }
+}
+
+void klr_gram_rows_to(const struct klr_points *a, const size_t *row,
+                      size_t count, const struct klr_points *b,
+                      struct klr_set cols, enum klr_precision precision,
+                      void *const *out, void *workspace)
+{
+    if (b->form == MATRIX) {
+        gram_matrix(a, row, count, cols, precision, out);
+        return;
+    }
+    for (size_t r = 0, now; r < count; r += now) {
+        enum way way = row_way(a, row[r], b, precision);
+        now = rows_together(a, row + r, count - r, b, way, precision);
+        gram_tile(a, row + r, now, b, way, cols, precision, out + r, workspace);
+        for (size_t i = r; i < r + now && way == IN_FLOAT; i++)
+            if (a->narrow.fit[row[i]] == OUTLYING)
+                gram_mend(a, row[i], b, cols, out[i], workspace);
+    }
+    if (b->growth)
+        gram_grow(a, row, count, b, cols, precision, out);
 }
 
 void klr_gram_rows(const struct klr_points *a, const size_t *row, size_t count,
@@ -300,23 +322,14 @@ void klr_gram_rows(const struct klr_points *a, const size_t *row, size_t count,
                    enum klr_precision precision, void *out, size_t stride,
                    void *workspace)
 {
-    size_t element = klr_precision_bytes(precision);
-    if (b->form == MATRIX) {
-        gram_matrix(a, row, count, cols, precision, out, stride);
-        return;
-    }
+    size_t bytes = stride * klr_precision_bytes(precision);
+    void *to[PACKED_ROWS];
     for (size_t r = 0, now; r < count; r += now) {
-        enum way way = row_way(a, row[r], b, precision);
-        now = rows_together(a, row + r, count - r, b, way, precision);
-        gram_tile(a, row + r, now, b, way, cols, precision,
-                  (char *)out + r * stride * element, stride, workspace);
-        for (size_t i = r; i < r + now && way == IN_FLOAT; i++)
-            if (a->narrow.fit[row[i]] == OUTLYING)
-                gram_mend(a, row[i], b, cols, (float *)out + i * stride,
-                          workspace);
+        now = count - r < PACKED_ROWS ? count - r : PACKED_ROWS;
+        for (size_t q = 0; q < now; q++)
+            to[q] = (char *)out + (r + q) * bytes;
+        klr_gram_rows_to(a, row + r, now, b, cols, precision, to, workspace);
     }
-    if (b->growth)
-        gram_grow(a, row, count, b, cols, precision, out, stride);
 }
 
 void klr_gram(const struct klr_points *a, struct klr_range rows,

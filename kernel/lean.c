@@ -103,7 +103,7 @@ static void lean_tile(const struct tile *t)
             part.size[p - first] = lean_put(b, p, part.panel, p - first);
         now.begin = begin - first;
         now.end = end - first;
-        now.out = (double *)t->out + (begin - t->begin);
+        now.at = t->at + (begin - t->begin);
         b->tiles->dense(&now);
         memset(part.panel, 0,
                lean_elements(b, end - first) * sizeof *part.panel);

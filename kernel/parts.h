@@ -215,7 +215,7 @@ static int matrix_create(struct klr_points *points,
 enum lookup { DIRECT, MAPPED, SEARCHED };
 
 /* A block of the Gram matrix: the `count` rows `row` of a and the columns
- * begin <= j < end of b; out is the first row's. Left rows are spread out,
+ * begin <= j < end of b. Left rows are spread out,
  * feature by feature: DENSE: register blocks (width, their rows); SPARSE:
  * (lines, left), zeros between calls; SEARCHED: one row, not spread out. */
 struct tile {
@@ -228,11 +228,11 @@ struct tile {
                         many a nibble shares with the row */
     size_t left;     /* rows side by side, SPARSE */
     enum lookup lookup;
-    uint64_t *used;  /* MAPPED: (words of 64 features), zeros between calls */
-    uint32_t *line;  /* MAPPED: the same */
-    double *columns; /* where b is lean: lean_bytes, zeros between calls */
-    void *out;
-    size_t stride;
+    uint64_t *used;   /* MAPPED: (words of 64 features), zeros between calls */
+    uint32_t *line;   /* MAPPED: the same */
+    double *columns;  /* where b is lean: lean_bytes, zeros between calls */
+    void *const *out; /* (count) rows, */
+    size_t at;        /* and where in them column `begin` belongs */
 };
 
 /* The code for one instruction set and type of numbers. */

@@ -349,11 +349,10 @@ LOCAL void NAME(group)(const struct formula *f, const enum klr_kernel_type type,
 LOCAL void NAME(values_copy)(const struct tile *t, size_t first, size_t rows,
                              size_t begin, size_t span, const REAL *sums)
 {
-    REAL *out = (REAL *)t->out + first * t->stride;
     size_t from = begin < t->begin ? t->begin : begin;
     size_t to = begin + span < t->end ? begin + span : t->end;
     for (size_t r = 0; r < rows && from < to; r++)
-        memcpy(out + r * t->stride + (from - t->begin),
+        memcpy((REAL *)t->out[first + r] + t->at + (from - t->begin),
                sums + r * span + (from - begin), (to - from) * sizeof *sums);
 }
 
@@ -373,10 +372,10 @@ LOCAL void NAME(values_of)(const enum klr_kernel_type type,
     const struct formula formula = t->formula;
     const REAL *left = STORE(t->a).size, *right = STORE(t->b).size + begin;
     const size_t *row = t->row + first;
-    const size_t last = t->count - 1 - first, stride = t->stride;
+    const size_t last = t->count - 1 - first;
     const bool inside = begin >= t->begin && begin + span <= t->end;
-    REAL *out =
-        (REAL *)t->out + first * stride + (inside ? begin - t->begin : 0);
+    const size_t at = t->at + (inside ? begin - t->begin : 0);
+    void *const *out = t->out + first;
     reals size[SPAN / WIDE];
     for (size_t c = 0; c < vectors; c++)
         size[c] = *(const reals *)(right + c * WIDE);
@@ -395,8 +394,9 @@ LOCAL void NAME(values_of)(const enum klr_kernel_type type,
             EACH(q)
             {
                 size_t i = r + q / vectors;
-                REAL *to = inside && i <= last ? out + i * stride + c * WIDE
-                                               : sums + i * span + c * WIDE;
+                REAL *to =
+                    inside && i <= last ? (REAL *)out[i] + at : sums + i * span;
+                to += c * WIDE;
                 ((reals *)to)[q % vectors] = sum[q];
             }
         }

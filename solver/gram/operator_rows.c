@@ -60,7 +60,7 @@ static void rows_task(void *context, size_t task, size_t thread)
     struct tile_work *work = &tiles->work[thread];
     size_t element = klr_precision_bytes(r->precision);
     size_t missing[KLR_STRIP], left = 0, offset = 0;
-    char *to[KLR_STRIP], *from = work->strip;
+    void *to[KLR_STRIP];
     struct klr_set set = rows_columns(r, task, thread, &offset);
     for (size_t q = 0; q < r->count && set.size; q++) {
         char *row = (char *)r->out[q] + offset * element;
@@ -69,10 +69,8 @@ static void rows_task(void *context, size_t task, size_t thread)
         missing[left] = r->i[q];
         to[left++] = row;
     }
-    klr_gram_rows(tiles->points, missing, left, tiles->points, set,
-                  r->precision, from, set.size, work->gram);
-    for (size_t q = 0; q < left; q++, from += set.size * element)
-        memcpy(to[q], from, set.size * element);
+    klr_gram_rows_to(tiles->points, missing, left, tiles->points, set,
+                     r->precision, to, work->gram);
     work->evaluations += left * set.size;
 }
 

@@ -84,7 +84,7 @@ static void smo_look(const struct smo *smo, struct smo_wanted *wanted)
                     k + SMO_RUN < smo->active ? k + SMO_RUN : smo->active);
 }
 
-/* Rows ahead pay if half of them are used; where fewer were of late, every
+/* Rows ahead pay if four of five are used; where fewer were of late, every
  * eighth time tells whether that has changed. */
 static bool smo_looks_ahead(struct smo *smo)
 {
@@ -94,7 +94,7 @@ static bool smo_looks_ahead(struct smo *smo)
         ahead->used /= 2;
     }
     return klr_cache_room(smo->cache) >= 4 * SMO_FETCH &&
-           (2 * ahead->used >= ahead->fetched || ++ahead->single % 8 == 0);
+           (5 * ahead->used >= 4 * ahead->fetched || ++ahead->single % 8 == 0);
 }
 
 /* Fetch the row of i, and with it some that steps will ask for soon: together

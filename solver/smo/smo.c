@@ -289,11 +289,11 @@ struct smo_due {
 
 static void smo_set_due(const struct smo *smo, struct smo_due *due)
 {
-    const size_t often = 1000, n = smo->n > 1 ? smo->n : 2;
+    size_t n = smo->n > 1 ? smo->n : 2, often = n < SMO_OFTEN ? n : SMO_OFTEN;
     if (due->look == 0)
         due->look = n;
     if (due->regroup == 0)
-        due->regroup = smo_shrinks(smo) ? (n < often ? n : often) : SIZE_MAX;
+        due->regroup = smo_shrinks(smo) ? often : SIZE_MAX;
 }
 
 /* Every n steps, see whether the gap is reached, or steps come to nothing; more

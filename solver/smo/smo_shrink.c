@@ -56,10 +56,12 @@ static int smo_remember(struct smo *smo, struct klr_error *err)
 }
 
 /* In the first n steps rows may be asked for but once, and be gone when they
- * are to make up for what is set aside. */
+ * are to make up for what is set aside. That costs no more than the steps until
+ * then where these rows are not more than the steps ask for. What the cache has
+ * room for has no say: no result may depend on it. */
 static bool smo_can_make_up(const struct smo *smo, size_t kept)
 {
-    return kept <= klr_cache_room(smo->cache) ||
+    return kept <= 2 * SMO_OFTEN ||
            smo->progress.iterations >= (long long)smo->n;
 }
 

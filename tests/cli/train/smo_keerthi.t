@@ -133,4 +133,22 @@ for my $case ([ 0.1, '-1 1:0.5', '1 1:-1 2:0.5' ],
             ->{lambda_bound}, 'none unless asked for');
 }
 
+# Where few cached rows have room, examples of a hinge are set aside at the same
+# steps as where all have.
+{
+    my $random = uniform(5);
+    put("$dir/large", join '', map {
+        my $label = $random->() < 0.5 ? 1 : -1;
+        my @x = map { sprintf '%.5f', 2 * $random->() - 1 } 1 .. 4;
+        $x[0] += 0.8 * $label;
+        "$label 1:$x[0] 2:$x[1] 3:$x[2] 4:$x[3]\n";
+    } 1 .. 9000);
+    my %text;
+    for my $mb (2, 300) {
+        trained("$dir/large", "$dir/model", qw(-s svm -g 1 -c 3 -m), $mb);
+        $text{ get("$dir/model") } = 1;
+    }
+    is(keys %text, 1, 'the same svm with -m 2 and -m 300');
+}
+
 done_testing();

@@ -145,8 +145,10 @@ endif
 FUZZERS    = $(BUILD)/fuzz_data $(BUILD)/fuzz_model
 LONG_TESTS = $(patsubst tests/long/%.c,$(BUILD)/long/%,\
              $(wildcard tests/long/*.c))
-RUN_TESTS  = PATH="$(abspath $(BUILD))/tests/path:$$PATH" KLR_BIN=$(BIN) \
-             KLR_BUILD=$(BUILD) KLR_LIMIT=$(LIMIT) $(PROVE) -j$(JOBS)
+# Whatever Python is told elsewhere, it buffers stdout.
+RUN_TESTS  = PATH="$(abspath $(BUILD))/tests/path:$$PATH" PYTHONUNBUFFERED= \
+             KLR_BIN=$(BIN) KLR_BUILD=$(BUILD) KLR_LIMIT=$(LIMIT) \
+             $(PROVE) -j$(JOBS)
 
 # ---- Programs ----
 

@@ -355,6 +355,12 @@ def put(text):
 
 
 def tell(message):
+    """After what stands on stdout, which a full disk may refuse."""
+    sys.stdout.flush()
+    complain(message)
+
+
+def complain(message):
     sys.stderr.write("%s: %s\n" % (os.path.basename(sys.argv[0]),
                                   printable(str(message))))
     sys.stderr.flush()
@@ -422,5 +428,5 @@ def run_program(main):
             with contextlib.suppress(OSError):
                 os.unlink(path)
     if message is not None:
-        tell(message)
+        complain(message)
     os._exit(status)  # stdout may be closed

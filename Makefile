@@ -233,7 +233,7 @@ $(TEST_TOOLS): $(BUILD)/tests/%: tests/%.c
 	$(SAY) "  CC   $@"
 	$(Q)$(COMPILE) -MMD -MP $(LDFLAGS) -o $@ $< $(LDLIBS)
 
-# Libraries for LD_PRELOAD, which make the system under a program fail.
+# Libraries for LD_PRELOAD: a system that fails, a clock that hastens.
 $(BUILD)/tests/%.so: tests/preload/%.c
 	@mkdir -p $(@D)
 	$(SAY) "  CC   $@"
@@ -257,7 +257,7 @@ endif
 # Command-line tests need the programs, some what is installed, unit tests only
 # the archive.
 check-run: $(UNIT_TESTS) $(if $(LINE_TESTS),$(PROGRAMS) $(TEST_TOOLS) \
-		$(BUILD)/tests/path/python3) \
+		$(BUILD)/tests/haste.so $(BUILD)/tests/path/python3) \
 		$(if $(filter %/library.t %/python.t,$(TESTS)),lib) \
 		$(if $(filter %/installed.t,$(TESTS)),completions)
 	$(RUN_TESTS) $(IN_ORDER)

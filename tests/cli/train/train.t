@@ -361,7 +361,8 @@ my @long = qw(klr-train -a smo -c 1e6 -g 0.01 -e 1e-9 long);
 my $working = qr/^klr-train: .*iterations, violation/m;
 for my $signal (['HUP', 129], ['INT', 130], ['TERM', 143]) {
     my ($name, $exit) = @$signal;
-    my $run = start([@long, '--json', "$name.model"], cwd => $dir);
+    my $run = start([@long, '--json', "$name.model"], cwd => $dir,
+        env => $name eq 'TERM' ? {} : hasty());
     ok(wait_for($run, $working), "SIG$name: training shows progress");
     kill $name, $run->{pid};
     finish($run);
@@ -387,7 +388,7 @@ for my $name (qw(HUP INT QUIT USR1 USR2 ALRM TERM XCPU VTALRM PROF IO PWR
         "SIG$name: nothing is left");
 }
 {
-    my $run = start([@long, '-v', '3'], cwd => $dir);
+    my $run = start([@long, '-v', '3'], cwd => $dir, env => hasty());
     ok(wait_for($run, $working), '-v: training shows progress');
     kill 'INT', $run->{pid};
     finish($run);
@@ -398,13 +399,15 @@ for my $name (qw(HUP INT QUIT USR1 USR2 ALRM TERM XCPU VTALRM PROF IO PWR
         '-v: a warning');
 }
 {
-    my $run = run([@long, '-q', '--time-limit', '1.5', 'q'], cwd => $dir);
+    my $run = run([@long, '-q', '--time-limit', '1.5', 'q'], cwd => $dir,
+        env => hasty());
     like($run->{err}, qr/\A(?:klr-train: warning: .*\n)+\z/,
         '-q shows no progress');
 }
 # nohup
 {
-    my $run = start([@long, 'nohup'], cwd => $dir, ignored => 'HUP');
+    my $run = start([@long, 'nohup'], cwd => $dir, ignored => 'HUP',
+        env => hasty());
     ok(wait_for($run, $working), 'SIGHUP ignored: training shows progress');
     kill $_, $run->{pid} for qw(HUP TERM);
     finish($run);
@@ -413,7 +416,7 @@ for my $name (qw(HUP INT QUIT USR1 USR2 ALRM TERM XCPU VTALRM PROF IO PWR
 # The model's file is a pipe that nobody reads: saving would wait for ever.
 {
     mkfifo("$dir/pipe", 0600) or die "mkfifo: $!";
-    my $run = start([@long, 'pipe'], cwd => $dir);
+    my $run = start([@long, 'pipe'], cwd => $dir, env => hasty());
     ok(wait_for($run, $working), 'a second signal: training shows progress');
     kill 'INT', $run->{pid};
     ok(wait_for($run, qr/training was interrupted/),

@@ -338,7 +338,8 @@ put("$dir/long", mixed());
 my @long = split " ", "klr-train -a smo -c 1e-3,1e6 -g 0.01 -e 1e-9";
 
 {
-    my $run = start([@long, '--json', 'long', 'INT'], cwd => $dir);
+    my $run = start([@long, '--json', 'long', 'INT'], cwd => $dir,
+        env => hasty());
     ok(wait_for($run, qr/iterations, violation/), 'a path shows progress');
     kill 'INT', $run->{pid};
     finish($run);
@@ -352,7 +353,8 @@ my @long = split " ", "klr-train -a smo -c 1e-3,1e6 -g 0.01 -e 1e-9";
     }
 }
 {
-    my $run = start([@long, '-v', '3', 'long', 'none'], cwd => $dir);
+    my $run =
+        start([@long, '-v', '3', 'long', 'none'], cwd => $dir, env => hasty());
     ok(wait_for($run, qr/iterations, violation/), '-v shows progress');
     kill 'INT', $run->{pid};
     finish($run);
@@ -368,7 +370,7 @@ for my $signal (['INT', 130, '--json'], ['TERM', 143]) {
     my ($name, $exit, @json) = @$signal;
     my $run = start(['klr-train', '-a', 'smo', '-c', '1e6', '-g', '0.01,1e6',
             '-e', '1e-9', '-v', 3, '-j', 1, @json, 'long', 'none'],
-        cwd => $dir);
+        cwd => $dir, env => hasty());
     ok(wait_for($run, qr/2 points, (?:[5-9]\d)% done/),
         "SIG$name: the first point of a grid is done");
     kill $name, $run->{pid};

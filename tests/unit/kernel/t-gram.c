@@ -695,7 +695,7 @@ static bool are_equal(const struct klr_points *p, const struct klr_points *q)
 /* Rows enough for all threads to have some, of `every`-th features. */
 static void test_threads(enum form form, size_t every)
 {
-    enum { ROWS = 20000 - 3, FEATURES = 60 };
+    enum { ROWS = 20000 - 3, FEATURES = 30 };
     static double value[ROWS * FEATURES];
     static int index[ROWS * FEATURES];
     static size_t start[ROWS + 1], order[ROWS];
@@ -775,7 +775,7 @@ int main(void)
     test_accuracy();
     test_like();
     test_threads(DENSE, 2);
-    test_threads(SPARSE, 20);
+    test_threads(SPARSE, 10);
     test_files();
     return done_testing();
 }

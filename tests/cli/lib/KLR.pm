@@ -12,7 +12,7 @@ use JSON::PP ();
 use POSIX ();
 use Test::More ();
 
-our @EXPORT = qw(bin tool hasty start wait_until wait_for finish run printed_json
+our @EXPORT = qw(bin tool sanitized hasty start wait_until wait_for finish run printed_json
     scratch put get of_any_origin peer data median);
 
 my @folders; # File::Temp objects: the folders go when the test ends
@@ -45,14 +45,15 @@ sub tool
     return ($ENV{KLR_BUILD} // 'build') . "/tests/$name";
 }
 
-# The environment in which the clock of a program runs ten times as fast; that of
-# sanitizers has to load theirs first.
+# Whether the programs under test are built with a sanitizer.
+sub sanitized { return bin('') =~ m{build/(sanitize|asan|ubsan|threads)\b} }
+
+# The environment in which the clock of a program runs ten times as fast. A
+# sanitizer has to be loaded first, and goes by the clock as it is.
 sub hasty
 {
     my $library = File::Spec->rel2abs(tool('haste.so'));
-    return -e $library && bin('') !~ /asan|ubsan|tsan/
-        ? { LD_PRELOAD => $library }
-        : {};
+    return -e $library && !sanitized() ? { LD_PRELOAD => $library } : {};
 }
 
 # A new folder. Its name has the process in it: tests seed rand, and names that

@@ -20,7 +20,8 @@
  *
  * Nothing is called converged whose objective is not a number, below 0 or
  * blurred by rounding, or whose gap, or what rounding hides of it, is above
- * what was asked for. Where no gap is asked for, rounding must not hide more
+ * what was asked for; what rounding hides makes a model useless only beyond what
+ * is usually asked for, 1e-6 of the objective. Where no gap is asked for, rounding must not hide more
  * than the objective, which must not be above that of the best constant model.
  * Where K is not positive semidefinite it must not in any case: however small
  * its gap, a stationary point may be anywhere.
@@ -38,10 +39,11 @@ static enum klr_doubt certificate_doubt(const struct certificate *c)
     const double slack = 1e-9;
     double size = fabs(c->primal);
     double most = isinf(c->target) ? size : c->target;
-    if (!(c->effect <= most) || !(c->blur <= certificate_exact * size) ||
-        c->primal < c->least || c->gap < -certificate_noise * size)
+    if (!(c->effect <= fmax(most, certificate_exact * size)) ||
+        !(c->blur <= certificate_exact * size) || c->primal < c->least ||
+        c->gap < -certificate_noise * size)
         return KLR_DOUBT_ROUNDING;
-    bool small = c->gap <= c->target + 1e-15 * size;
+    bool small = c->gap <= c->target + 1e-15 * size && c->effect <= most;
     double above = isfinite(c->target) ? c->target : 0;
     if (small && isfinite(c->target) && !c->indefinite)
         return KLR_DOUBT_NONE; /* the constant is no more than the gap below */

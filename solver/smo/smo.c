@@ -240,28 +240,45 @@ static bool smo_settled(struct smo *smo, enum klr_status *status)
     return !changed || *status != KLR_CONVERGED;
 }
 
-/* True if steps have come to nothing: the dual grows by rounding alone, and the
- * violation does not get smaller. This happens where alpha next to an end of
- * the box, or of very different sizes, has no digits left. Asked from time to
- * time, with all examples in work, since only then the dual is known. */
-static bool smo_is_stuck(struct smo *smo)
+/* Count the looks since the violation got smaller. */
+static void smo_count_idle(struct smo *smo)
 {
-    enum { STEPS = 1000, LOOKS = 20 };
-    const double rounding = 1e-15, less = 0.9;
+    const double less = 0.9;
     struct smo_advance *a = &smo->advance;
-    long long apart = smo->n < STEPS ? STEPS : (long long)smo->n;
-    if (smo->active < smo->n || smo->progress.iterations - a->last < apart)
-        return false;
-    double dual = smo_objectives(smo).dual, size = fabs(dual);
     a->last = smo->progress.iterations;
-    a->growth = (dual - a->dual) / size;
     a->idle++;
-    if (!(dual - a->dual <= rounding * size))
-        a->idle = 0;
     if (smo->progress.violation < less * a->violation) {
         a->violation = smo->progress.violation;
         a->idle = 0;
     }
+}
+
+/* True if steps have come to nothing: the dual grows by rounding alone, and the
+ * violation does not get smaller. This happens where alpha next to an end of
+ * the box, or of very different sizes, has no digits left. Asked from time to
+ * time. The dual is known with all examples in work only: the others come back
+ * when the violation alone has been idle for long. */
+static bool smo_is_stuck(struct smo *smo, int *code, struct klr_error *err)
+{
+    enum { STEPS = 1000, LOOKS = 20 };
+    const double rounding = 1e-15;
+    struct smo_advance *a = &smo->advance;
+    long long apart = smo->n < STEPS ? STEPS : (long long)smo->n;
+    if (smo->progress.iterations - a->last < apart)
+        return false;
+    smo_count_idle(smo);
+    if (smo->active < smo->n) {
+        if (a->idle <= LOOKS)
+            return false;
+        *code = smo_restore(smo, err);
+        if (*code || clock_stopped(smo->problem->clock))
+            return false;
+        smo_extremes(smo, &smo->most, &smo->least);
+    }
+    double dual = smo_objectives(smo).dual, size = fabs(dual);
+    a->growth = (dual - a->dual) / size;
+    if (!(dual - a->dual <= rounding * size))
+        a->idle = 0;
     a->dual = fmax(a->dual, dual);
     return a->idle > LOOKS;
 }
@@ -306,11 +323,11 @@ static bool smo_pauses(struct smo *smo, struct smo_due *due,
     due->regroup--;
     if (due->look > 0 && due->regroup > 0)
         return false;
-    if (due->look == 0 && smo_is_stuck(smo))
+    if (due->look == 0 && smo_is_stuck(smo, code, err))
         *status = KLR_PRECISION_LIMIT;
-    else if (due->look == 0 && smo->active == smo->n)
+    else if (due->look == 0 && smo->active == smo->n && !*code)
         *optimal = smo_gap_reached(smo);
-    if (due->regroup == 0 && !*optimal && *status == KLR_CONVERGED)
+    if (due->regroup == 0 && !*optimal && !*code && *status == KLR_CONVERGED)
         *code = smo_regroup(smo, &due->resumed, optimal, err);
     smo_set_due(smo, due);
     return true;

@@ -77,6 +77,20 @@ for my $options ('-s ivm', '-a trirls') {
         split(/ /, $options), $large);
 }
 
+# What no double reaches: the model is as good as any, and steps end.
+for my $options ('-e', '--gap', '-a smo --gap', '-s sklr --gap', '-s svm -e',
+    '-s svm --gap', '-s svm -h 0 -e', '--basis 20 -e')
+{
+    my $json = doubts(qr/rounding errors allow no smaller .* is usable/,
+        split(/ /, $options), 1e-300, 'heart_scale');
+    cmp_ok($json->{gap}, '<', 1e-9, "$options: as good as any");
+    cmp_ok($json->{iterations}, '<', 1e6, "$options: ends");
+}
+my $few = put("$dir/few", join '', (split /^/, get('heart_scale'))[ 0 .. 29 ]);
+my $idle = doubts(qr/allow no smaller violation/, qw(-s svm -e 1e-300), $few);
+cmp_ok($idle->{iterations}, '<', 1e6, 'svm: ends with examples set aside');
+
+
 # What -e allows an svm at a large C may be more than its objective.
 for my $case ([ '-c 1,1e8', qr/^klr-train: warning: C = 100000000: the violat/ ],
     [ '-c 1e8', qr/ gap of 1, which tells nothing of the model: .*--gap\n\z/ ],

@@ -25,6 +25,11 @@ enum { FUZZ_STAGES = 2 };
 extern const char *const fuzz_stages[FUZZ_STAGES];
 extern unsigned long fuzz_reached[FUZZ_STAGES];
 
+/* True if the second stage takes long: a target spares it all inputs but one of
+ * `fuzz_sparing`, by their hash. That is 1 but in large campaigns. */
+extern const bool fuzz_is_slow;
+extern uint64_t fuzz_sparing;
+
 /* The folder of its corpus, whose files reach the first stage unchanged; and a
  * way to add to what is found there. */
 extern const char fuzz_folder[];

@@ -10,6 +10,7 @@
 
 const char *const fuzz_stages[FUZZ_STAGES] = {"loaded", "predicted"};
 unsigned long fuzz_reached[FUZZ_STAGES];
+const bool fuzz_is_slow = false;
 const char fuzz_folder[] = "tests/fuzz/corpus/model";
 
 /* ---- Models of this build ---- */

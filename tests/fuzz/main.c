@@ -8,8 +8,11 @@
  *   PROGRAM -c CORPUS ...        mutants of the files in that folder
  *   PROGRAM FILE...              files, such as those that a fuzzer has found
  *
- * A mutant that breaks a promise, stops a sanitizer, or takes HANG seconds of
- * processor or WAIT in all, is named, and the others still have their turn.
+ * A mutant that breaks a promise, stops a sanitizer, asks for ROOM megabytes at
+ * once, or takes HANG seconds of processor or WAIT in all, is named, and the
+ * others still have their turn. Reading a mutant takes a tenth of the time that
+ * training on one takes: a campaign of more than DEEP mutants reads them all,
+ * and trains on about DEEP of them.
  */
 #include "tests/fuzz/fuzz.h"
 
@@ -24,8 +27,18 @@
 #include <unistd.h>
 
 enum { HANG = 60, WAIT = 900, CHUNK = 500, WORKERS = 64, FAILURES = 10 };
+enum { DEEP = 100000 };
+#define ROOM "16"
 
 static struct mutant mutant;
+
+/* Settings of the address sanitizer, which calls this: an allocation beyond
+ * ROOM fails, and lack of memory is no error that a mutant may end with. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+    return "allocator_may_return_null=1:max_allocation_size_mb=" ROOM;
+}
 
 /* ---- The corpus ---- */
 
@@ -241,6 +254,7 @@ static void run(struct campaign *c)
 static int report(const struct campaign *c, uint64_t first, const char *name)
 {
     uint64_t count = c->end - first;
+    const uint64_t tried[FUZZ_STAGES] = {count, count / fuzz_sparing};
     bool shallow = false;
     printf("%s: mutants %llu to %llu:", name, (unsigned long long)first,
            (unsigned long long)c->end - 1);
@@ -249,7 +263,7 @@ static int report(const struct campaign *c, uint64_t first, const char *name)
         for (size_t w = 0; w < c->workers; w++)
             reached += c->worker[w].reached[i];
         printf(" %lu %s,", reached, fuzz_stages[i]);
-        shallow |= count >= 1000 && reached < count / 20;
+        shallow |= count >= 1000 && reached < tried[i] / 20;
     }
     printf(" %d failures%s\n", c->failures,
            shallow ? "; too few came through" : "");
@@ -270,6 +284,8 @@ static int feed_many(const struct corpus *corpus, uint64_t first,
                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     FUZZ_CHECK(c.worker != MAP_FAILED, "no memory");
     corpus_feed(corpus);
+    if (fuzz_is_slow)
+        fuzz_sparing = count / DEEP + (count % DEEP > 0);
     fflush(stdout);
     run(&c);
     int status = report(&c, first, name);

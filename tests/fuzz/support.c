@@ -9,6 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+uint64_t fuzz_sparing = 1;
+
 /* ---- Files in memory ---- */
 
 /* Descriptors of one input, and some more: one that is left open by every input

@@ -206,9 +206,15 @@ struct klr_params;
  * - NEAR: at the largest gamma and C, K is nearly constant; decision values
  *   cannot differ by more than about 1/2. Never of a kfd, which takes any
  *   scale.
- * - WELL: neither. Also where all examples are equal, and for a precomputed
- *   kernel. Only RBF and Laplacian kernels can be FAR. */
-enum klr_spread { KLR_SPREAD_WELL, KLR_SPREAD_FAR, KLR_SPREAD_NEAR };
+ * - SAME: K is constant, since all examples are equal. Never of a kfd.
+ * - WELL: none of these, or the kernel is precomputed. Only RBF and Laplacian
+ *   kernels can be FAR. */
+enum klr_spread {
+    KLR_SPREAD_WELL,
+    KLR_SPREAD_FAR,
+    KLR_SPREAD_NEAR,
+    KLR_SPREAD_SAME
+};
 enum klr_spread klr_problem_spread(const struct klr_problem *problem,
                                    const struct klr_params *params);
 

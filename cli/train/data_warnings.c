@@ -52,6 +52,12 @@ static void warn_spread(const struct cli_train *train,
                  name, cause, number, scale,
                  params->kernel == KLR_LINEAR ? "" : "-g or ");
         break;
+    case KLR_SPREAD_SAME:
+        cli_warn(program,
+                 "%s: all examples have the same features: the model tells "
+                 "nothing but how frequent the classes are",
+                 name);
+        break;
     default:
         break;
     }

@@ -4,6 +4,8 @@
  * over pairs of examples: docs/ALGORITHMS.md, "Are features and gamma of one
  * scale?". klr-check has the same rule, on fewer pairs.
  */
+#include <float.h>
+
 #include "solver/train/train.h"
 
 /* Pairs: some examples with all others, or with so many. Fewer examples than
@@ -56,6 +58,7 @@ struct spread {
     double n, cost; /* examples; sum_i C_i at the largest C */
     uint64_t rows, others;
     double pairs, close, apart;
+    bool differ; /* examples of a pair */
 };
 
 /* The mean of C_i at the largest C, if all classes had the largest weight. */
@@ -94,6 +97,7 @@ static void spread_see(struct spread *s, size_t i, size_t j)
         double own = spread_kernel(s, i, i) + spread_kernel(s, j, j);
         s->close = HUGE_VAL;
         s->apart += fabs(own / 2 - spread_kernel(s, i, j));
+        s->apart += DBL_EPSILON * fabs(own / 2); /* what rounding may hide */
         return;
     }
     bool squared = s->kernel.type != KLR_LAPLACIAN;
@@ -107,13 +111,17 @@ static void spread_see(struct spread *s, size_t i, size_t j)
     }
 }
 
+/* That |u - v|^2 is 0 may come of underflow; |u - v|_1 is only if u = v. */
 static void spread_see_row(struct spread *s, uint64_t row)
 {
     uint64_t n = s->x.n, i = row * n / s->rows;
     for (uint64_t k = 0; k < s->others; k++) {
         uint64_t j = k * n / s->others;
-        if (i != j)
-            spread_see(s, (size_t)i, (size_t)j);
+        if (i == j)
+            continue;
+        spread_see(s, (size_t)i, (size_t)j);
+        s->differ = s->differ ||
+                    spread_distance(&s->x, (size_t)i, (size_t)j, false) > 0;
     }
 }
 
@@ -177,8 +185,9 @@ enum klr_spread klr_problem_spread(const struct klr_problem *problem,
         spread_see_row(&s, row);
     if (spread_is_far(&s))
         return KLR_SPREAD_FAR;
-    return s.apart > 0 && spread_is_near(&s) ? KLR_SPREAD_NEAR
-                                             : KLR_SPREAD_WELL;
+    if (!spread_is_near(&s))
+        return KLR_SPREAD_WELL;
+    return s.differ ? KLR_SPREAD_NEAR : KLR_SPREAD_SAME;
 }
 
 double klr_problem_unit_gamma(const struct klr_problem *problem,

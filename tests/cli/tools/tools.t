@@ -189,7 +189,16 @@ like(spread_of(grid_rows(500, 0, 1e-5), 'small features'),
 is(spread_of("1 1:$_\n2 1:0\n", $_), '', "a range of $_ will do")
     for 0.1, 0.5, 1e200;
 like(spread_of("1 1:0.01\n2 1:0\n", 0.01), qr/too near/, '0.01 will not');
-is(spread_of("1\n2\n" x 20, 'no features'), '', 'no features');
+for my $case ([ '', 'no features' ], [ ' 1:5 2:7', 'constants' ]) {
+    my ($features, $name) = @$case;
+    my $file = put("$dir/spread", "1$features\n2$features\n" x 20);
+    my $same = qr/^\S*warning: (?:\S+: )?all examples have the same features/m;
+    like(run([ 'klr-train', '-q', $file, '/dev/null' ])->{err} =~ s/^\S+ //r,
+        $same, "$name: klr-train");
+    like(check('', $file)->{out}, $same, "$name: klr-check");
+}
+like(spread_of("1 1:1e-300\n2 1:-1e-300\n" x 20, 'an underflow'),
+    qr/too near/, 'distances that round to 0');
 
 # Symmetric where klr-train has to find it so, and looked at where it is square.
 my $matrix = "1 0:1 1:1 2:0.5\n-1 0:3 1:0.2001 2:0.1 3:1\n"

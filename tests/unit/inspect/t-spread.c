@@ -126,9 +126,29 @@ static void test_others(void)
     ok(spread(2, 0.99 * few, &params) == KLR_SPREAD_NEAR &&
            spread(2, 1.02 * few, &params) == KLR_SPREAD_WELL,
        "two examples are near where twenty like them would be");
-    ok(spread(N, 0, &params) == KLR_SPREAD_WELL &&
-           spread(1, 1, &params) == KLR_SPREAD_WELL,
-       "nothing is said where no examples differ");
+    ok(spread(1, 1, &params) == KLR_SPREAD_WELL, "one example is not judged");
+}
+
+/* Differences that are lost in the kernel are no equality. */
+static void test_same(void)
+{
+    for (int type = 0; type < KLR_KERNEL_TYPES; type++) {
+        struct klr_params params = options((enum klr_kernel_type)type);
+        bool judged = type != KLR_PRECOMPUTED;
+        params.coef0 = 1;
+        ok(spread(N, 0, &params) ==
+                   (judged ? KLR_SPREAD_SAME : KLR_SPREAD_WELL) &&
+               spread(N, 1e-300, &params) ==
+                   (judged ? KLR_SPREAD_NEAR : KLR_SPREAD_WELL) &&
+               spread(N, 5e-324, &params) ==
+                   (judged ? KLR_SPREAD_NEAR : KLR_SPREAD_WELL),
+           "%s: equal, or nearly", klr_kernel_names[type]);
+        params.coef0 = 1e60;
+        ok(type != KLR_POLYNOMIAL || spread(N, 1, &params) == KLR_SPREAD_WELL,
+           "what a large coef0 hides may be enough");
+        params.model = KLR_MODEL_KFD;
+        ok(spread(N, 0, &params) == KLR_SPREAD_WELL, "kfd says so itself");
+    }
 }
 
 /* Kernels of u'v, which is a^2 of an example with itself, else 0. By gamma g
@@ -175,6 +195,7 @@ int main(void)
     test_gammas();
     test_models();
     test_others();
+    test_same();
     test_products();
     return done_testing();
 }

@@ -43,8 +43,10 @@ static int matrix_serial(const struct klr_features *x, size_t row, bool right,
         return 0;
     if (!(value >= 1 && value <= most) || value != floor(value))
         return klr_fail_at(err, KLR_E_DATA, (long)row + 1, 0,
-                           "serial number %.15g is not an integer from 1 to %d",
-                           value, most);
+                           "serial number %.15g is not an integer from 1 to "
+                           "%d%s",
+                           value, most,
+                           x->dimension > 0 ? ", the last column" : "");
     *serial = (int)value;
     return 0;
 }

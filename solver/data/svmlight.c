@@ -144,6 +144,15 @@ static bool line_is_decimal_comma(const char *token, const char *end,
            line_digits_end(comma + 1, end) == end;
 }
 
+/* "1,2" or "0,5" before features. */
+static bool line_is_list(const char *token, const char *end,
+                         const char *line_end)
+{
+    size_t length = (size_t)(end - token), rest = (size_t)(line_end - end);
+    return memchr(token, ',', length) && !memchr(token, ':', length) &&
+           memchr(end, ':', rest);
+}
+
 /* The first line of models, LIBSVM's and ours. */
 static bool line_is_model(const struct klr_line *line)
 {
@@ -162,6 +171,8 @@ static const char *line_file_problem(const struct klr_line *line,
         return "a NUL byte; is this a binary or UTF-16 file?";
     if (line_is_model(line))
         return "this is a model, not a data set";
+    if (line_is_list(token, end, line->end))
+        return "a comma; a line has one label, and numbers have a point, 0.5";
     if (line_is_decimal_comma(token, end, line->end))
         return "a decimal comma; numbers have a point, 0.5";
     if (memchr(token, ',', length) || memchr(token, ';', length))
@@ -219,8 +230,10 @@ static const char *line_index_problem(const char *token, const char *colon,
         return "missing index";
     if (line_has_prefix(digits, colon, "0x"))
         return "hexadecimal numbers are not read";
-    if (klr_parse_integer(token, colon, &index) != colon || *token == '+')
+    if (klr_parse_integer(token, colon, &index) != colon)
         return "the index is not a whole number";
+    if (*token == '+')
+        return "a sign before the index";
     if (*token == '-')
         return "negative index";
     if (index > INT_MAX || colon - token > 18)

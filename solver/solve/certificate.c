@@ -20,9 +20,10 @@
  *
  * Nothing is called converged whose objective is not a number, below 0 or
  * blurred by rounding, or whose gap, or what rounding hides of it, is above
- * what was asked for; what rounding hides makes a model useless only beyond what
- * is usually asked for, 1e-6 of the objective. Where no gap is asked for, rounding must not hide more
- * than the objective, which must not be above that of the best constant model.
+ * what was asked for; what rounding hides makes a model useless only beyond
+ * what is usually asked for, 1e-6 of the objective. Where no gap is asked for,
+ * rounding must not hide more than the objective, which must not be above that
+ * of the best constant model.
  * Where K is not positive semidefinite it must not in any case: however small
  * its gap, a stationary point may be anywhere.
  */

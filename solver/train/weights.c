@@ -42,9 +42,10 @@ static int check_cost(const struct klr_params *params, size_t n, size_t row,
     const struct klr_reals *cost = &params->cost;
     if (!has_range(weight, n))
         return klr_fail(err, KLR_E_USAGE,
-                        "option -w: the weight of example %zu, %g in all, is "
+                        "option %s: the weight of example %zu, %g in all, is "
                         "out of range",
-                        row + 1, weight);
+                        params->n_weights > 0 ? "-w" : "--weights", row + 1,
+                        weight);
     for (size_t t = 0; t < cost->count; t++) {
         double c = weight * cost->value[t];
         if (!has_range(c, n))

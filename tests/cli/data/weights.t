@@ -254,6 +254,7 @@ put("$dir/word", "1\n2 # fine\n\n  two\n");
 put("$dir/two", "1\n2 3\n");
 put("$dir/huge", "1e999\n");
 put("$dir/empty", "# none\n");
+put("$dir/most", "1e308\n" x 120);
 put("$dir/least", "1e-200\n" x 120);
 for my $case (
     [ 1, 'short: weights of 2 examples, but the data have 120',
@@ -276,6 +277,8 @@ for my $case (
         '-c 1,1e300 -w1 1e100 -w-1 1e100 heart' ],
     [ 2, 'option -c: C of example 1, 1e+308 with its weights, is out of range',
         '-c 1e308 heart' ],
+    [ 2, 'option --weights: the weight of example 1, 1e+308 in all, is out of '
+        . 'range', '--weights most heart' ],
     [ 2, 'option -w: the weight of example 1, 1e+308 in all, is out of range',
         '-c 1e-200 -w1 1e308 heart' ],
     [ 2, 'weights and training set cannot both come from stdin',

@@ -79,6 +79,7 @@ my @lines = (
     ['1 1:0x10', 3, "feature '1:0x10': hexadecimal numbers are not read"],
     ['1 0x1:1', 3, "feature '0x1:1': hexadecimal numbers are not read"],
     ['1 0:1 0:1', 7, "feature '0:1': repeated index"],
+    ['1 +1:1', 3, "feature '+1:1': a sign before the index"],
     ['1 -1:1', 3, "feature '-1:1': negative index"],
     ['1 1.5:1', 3, "feature '1.5:1': the index is not a whole number"],
     ['1 a:1', 3, "feature 'a:1': the index is not a whole number"],
@@ -93,7 +94,9 @@ my @lines = (
     ["1,0.5,0.25", 1,
      "token '1,0.5,0.25': commas or semicolons; is this a CSV file?"],
     ['1 1:0,5', 3, "token '1:0,5': a decimal comma; numbers have a point, 0.5"],
-    ['1,5 1:1', 1, "token '1,5': a decimal comma; numbers have a point, 0.5"],
+    ['1,5 1,5', 1, "token '1,5': a decimal comma; numbers have a point, 0.5"],
+    (map { ["$_ 1:1", 1, "token '$_': a comma; a line has one label, and "
+            . 'numbers have a point, 0.5'] } '1,5', '1,2,5', 'a,b', '0.5,'),
     ["1,5", 1, "token '1,5': commas or semicolons; is this a CSV file?"],
     ['svm_type klr', 1, "token 'svm_type': this is a model, not a data set"],
     ["1 1:1\0", 3,
@@ -157,7 +160,7 @@ for my $case (
         '2: a precomputed kernel needs 0:SERIAL as the first feature of every '
         . 'row' ],
     [ 4, "-1 0:1 1:1\n1 0:2 2:1\n-1 0:9 3:1\n1 0:3.5 4:1\n",
-        '3: serial number 9 is not an integer from 1 to 4' ],
+        '3: serial number 9 is not an integer from 1 to 4, the last column' ],
     [ 4, "1 0:1 1:1\n-1 0:2 1:0.5 2:1\n1 0:3 1:0.25 3:1\n-1 0:4 4:1\n",
         '2: the kernel matrix is not symmetric: K(2,1) = 0.5, but K(1,2) = 0' ],
     [ 4, "1 0:1 1:1\n-1 0:2 2:1\n1 0:3 3:1 4:0.5\n-1 0:4 2:0.5 4:1\n",

@@ -307,8 +307,7 @@ static void test_indices_refused(void)
     refused("1 a:1\n", 1, 3, "feature 'a:1': the index is not a whole number");
     refused("1 1.5:1\n", 1, 3,
             "feature '1.5:1': the index is not a whole number");
-    refused("1 +1:1\n", 1, 3,
-            "feature '+1:1': the index is not a whole number");
+    refused("1 +1:1\n", 1, 3, "feature '+1:1': a sign before the index");
     refused("1 :1\n", 1, 3, "feature ':1': missing index");
     refused("1 -1:1\n", 1, 3, "feature '-1:1': negative index");
     refused("1 0:1 0:2\n", 1, 7, "feature '0:2': repeated index");

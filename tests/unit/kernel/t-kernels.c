@@ -266,11 +266,16 @@ static void test_precomputed_refusals(void)
         {1, 2,
          "a precomputed kernel needs 0:SERIAL as the first feature of "
          "every row"},
-        {0, 0, "serial number 0 is not an integer from 1 to 2"},
-        {0, -1, "serial number -1 is not an integer from 1 to 2"},
-        {0, 1.5, "serial number 1.5 is not an integer from 1 to 2"},
-        {0, 3, "serial number 3 is not an integer from 1 to 2"},
-        {0, 1e300, "serial number 1e+300 is not an integer from 1 to 2"},
+        {0, 0,
+         "serial number 0 is not an integer from 1 to 2, the last column"},
+        {0, -1,
+         "serial number -1 is not an integer from 1 to 2, the last column"},
+        {0, 1.5,
+         "serial number 1.5 is not an integer from 1 to 2, the last column"},
+        {0, 3,
+         "serial number 3 is not an integer from 1 to 2, the last column"},
+        {0, 1e300,
+         "serial number 1e+300 is not an integer from 1 to 2, the last column"},
     };
     for (size_t t = 0; t < sizeof cases / sizeof *cases; t++) {
         int index[] = {0, 1, cases[t].first, 2};

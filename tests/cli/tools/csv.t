@@ -50,7 +50,7 @@ END
 is($run->{err}, <<'END', 'columns that tell nothing are left out, by name');
 klr-csv: stdin: column 'constant' is left out: it is always '5'
 klr-csv: stdin: column 'id' is left out: it has 5 different texts, 'u' the first, none of them in 2 rows (--rare)
-klr-csv: stdin: 6 rows, 7 features of 3 columns; labels are names (--string-labels)
+klr-csv: stdin: 6 rows, 7 features of 3 columns; labels are names (--string-labels); without a label: 1 row
 END
 is(get("$dir/names"), <<'END', 'names of features');
 n
@@ -90,6 +90,9 @@ for my $case (
         "a,y\n4,1\n-9,2\n", '--missing', -9 ],
     [ 'names of rows', "1 1:1 # u\n2 1:2 # v w\n",
         "i,a,y\nu,1,1\n v  w,2,2\n", '--id', 'i', '-x', 'i' ],
+    [ 'characters that are not seen, in labels',
+        "_u_ 1:1\nu 1:2\n\xc3\xa9 1:3\n",
+        "a,y\n1,\xef\xbb\xbfu\xe2\x80\x8b\n2,u\n3,\xc3\xa9\n" ],
     [ 'columns without a name', "1 1:1\n2 1:2\n", ",y\n1,1\n2,2\n" ])
 {
     my ($name, $wanted, $table, @option) = @$case;

@@ -140,9 +140,13 @@ class Table:
 
 def find_separator(line):
     """What divides the line into most cells; blanks, where nothing else does.
+    What is wrong with the line is said where it is read.
     """
     def cells(separator):
-        return len(next(csv.reader([line], delimiter=separator), []))
+        try:
+            return len(next(csv.reader([line], delimiter=separator), []))
+        except csv.Error:
+            return 0
 
     best = max(SEPARATORS, key=cells)
     return BLANK if cells(best) < 2 <= len(line.split()) else best

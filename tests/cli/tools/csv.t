@@ -134,6 +134,8 @@ for my $case (
     [ '2: 3 cells, but the header has 2', "a,y\n1,2,\n" ],
     [ '1: a carriage return within a line: end lines as Unix or Windows does',
         "a,y\r1,2\r" ],
+    [ '1: a carriage return within a line: end lines as Unix or Windows does',
+        "a,y\rb\n1,2\n" ],
     [ 'this is a workbook or an archive: save its sheet as CSV', "PK\3\4\0" ],
     [ "two columns are called 'a'", "a,a,y\n" ],
     [ 'no row has a label', "a,y\n1,\n" ],

@@ -163,6 +163,8 @@ like(info('tests/fuzz/corpus/model/libsvm-rbf')->{out},
 for my $case ([ 'data', get('heart_scale') ],
     [ 'cut', $text =~ s/^scaling_to.*//msr ],
     [ 'short', $text =~ s/^SV\n.*\n\K.*\n//mr ],
+    [ 'lacks', $text =~ s/^iterations/iteration/mr ],
+    [ 'scaled', $text =~ s/^scaling_index.*\n//mr ],
     [ 'word', $text =~ s/^gamma .*/gamma x/mr ])
 {
     my ($name, $damaged) = @$case;

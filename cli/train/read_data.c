@@ -44,15 +44,27 @@ static void tell_rows(unsigned long long rows, void *context)
                       klr_seconds() - train->seconds.begin);
 }
 
-/* A search scales what is left to it. */
-static int scale_features(struct cli_train *train, struct klr_error *err)
+/* A search scales what is left to it. Zeros that become other values are told
+ * where they make the features more than twice as many. */
+static int scale_features(struct cli_train *train,
+                          const struct cli_program *program,
+                          struct klr_error *err)
 {
-    int scale = train->options.scale;
+    int scale = train->options.scale, code = 0;
+    struct klr_problem *problem = &train->problem;
+    size_t before = problem->packed ? SIZE_MAX : problem->start[problem->n];
     if (train->from)
-        return klr_problem_scale_as(&train->problem, train->from, err);
-    return scale == CLI_SCALE_AUTO
-               ? 0
-               : klr_problem_scale(&train->problem, (enum klr_scale)scale, err);
+        code = klr_problem_scale_as(problem, train->from, err);
+    else if (scale != CLI_SCALE_AUTO)
+        code = klr_problem_scale(problem, (enum klr_scale)scale, err);
+    size_t after = problem->packed ? 0 : problem->start[problem->n];
+    if (!code && after > before && after - before > before)
+        cli_warn(program,
+                 "%s: zeros are scaled too: %zu value%s before, %zu after; "
+                 "sparse features are better left as they are",
+                 cli_input_name(train->data), before, klr_plural(before),
+                 after);
+    return code;
 }
 
 int cli_train_read_data(struct cli_train *train,
@@ -71,7 +83,8 @@ int cli_train_read_data(struct cli_train *train,
     cli_progress_end(&train->progress);
     if (code)
         return cli_train_fail(train, program, &err);
-    if (cli_train_search_scale(train, &err) || scale_features(train, &err))
+    if (cli_train_search_scale(train, &err) ||
+        scale_features(train, program, &err))
         return cli_train_fail(train, program, &err);
     train->seconds.read = klr_seconds() - begin;
     if (check_count(train, train->options.folds_file, train->folds.n, "folds",

@@ -210,5 +210,15 @@ for my $how (qw(standard minmax)) {
     like($run->{err}, qr/ scaling makes other values of the zeros of 400000 features, /,
         "rare features, $how: message");
 }
+my $rows = join '', map { $_ % 2 . " $_:1\n" } 1 .. 20;
+put("$dir/sparse", $rows);
+put("$dir/full", $rows =~ s/(\d+):1/join ' ', map { "$_:" . ($_ == $1) } 1 .. 20/ger);
+for my $how (qw(none standard minmax)) {
+    my ($sparse, $full) = map { run([ qw(klr-train -t linear --scale), $how,
+        "$dir/$_", "$dir/m" ])->{err} } qw(sparse full);
+    my $told = qr/zeros are scaled too: 20 values before, 400 after; /;
+    ($how eq 'none' ? \&unlike : \&like)->($sparse, $told, "$how: zeros");
+    unlike($full, $told, "$how: values that were given");
+}
 
 done_testing();

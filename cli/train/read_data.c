@@ -45,11 +45,12 @@ static void tell_rows(unsigned long long rows, void *context)
 }
 
 /* A search scales what is left to it. Zeros that become other values are told
- * where they make the features more than twice as many. */
+ * where they make the features several times as many. */
 static int scale_features(struct cli_train *train,
                           const struct cli_program *program,
                           struct klr_error *err)
 {
+    enum { TIMES = 8 };
     int scale = train->options.scale, code = 0;
     struct klr_problem *problem = &train->problem;
     size_t before = problem->packed ? SIZE_MAX : problem->start[problem->n];
@@ -58,7 +59,7 @@ static int scale_features(struct cli_train *train,
     else if (scale != CLI_SCALE_AUTO)
         code = klr_problem_scale(problem, (enum klr_scale)scale, err);
     size_t after = problem->packed ? 0 : problem->start[problem->n];
-    if (!code && after > before && after - before > before)
+    if (!code && after / TIMES > before)
         cli_warn(program,
                  "%s: zeros are scaled too: %zu value%s before, %zu after; "
                  "sparse features are better left as they are",

@@ -7,8 +7,9 @@
  */
 #include "kernel/parts.h"
 
-/* A group of features looked up, in units of one feature that is there. */
-enum { LOOKUP_COST = 4 };
+/* Groups of features that are looked up in the time of one feature of a row
+ * that is spread out, beside many others or few. */
+enum { LOOKUPS = 4, LOOKUPS_FEW = 12 };
 
 static size_t binary_groups(const struct klr_points *b)
 {
@@ -35,23 +36,25 @@ static bool rows_are_binary(const struct klr_points *a, const size_t *row,
 
 /* True if all features have one value, sums fit in bytes, and looking up costs
  * less than going through the features of each row. */
-static bool binary_serves(const struct klr_points *points)
+static bool binary_serves(const struct klr_points *points, bool few)
 {
     const struct narrow *narrow = &points->narrow;
     size_t stored = points->form == SPARSE ? points->start[points->n] : 0;
     bool serves = narrow->tiles && narrow->exact && narrow->term == PRODUCT &&
                   stored > 0 && narrow->tiles->binary &&
                   points->terms <= UINT8_MAX &&
-                  binary_groups(points) * points->n <= LOOKUP_COST * stored;
+                  binary_groups(points) * points->n <=
+                      (few ? LOOKUPS_FEW : LOOKUPS) * stored;
     for (size_t p = 0; p < points->n && serves; p++)
         serves = row_is_binary(points, p, points->value[0]);
     return serves;
 }
 
-static int binary_create(struct klr_points *points, struct klr_error *err)
+static int binary_create(struct klr_points *points, bool few,
+                         struct klr_error *err)
 {
     size_t groups = binary_groups(points);
-    if (!binary_serves(points))
+    if (!binary_serves(points, few))
         return 0;
     points->common = points->value[0];
     points->narrow.common = points->narrow.value[0];

@@ -281,8 +281,10 @@ static void careful_tile(struct tile *t);
 
 /* Groups of LOOKUP_BITS features. */
 static size_t binary_groups(const struct klr_points *b);
-/* Store them as such, where that serves. KLR_E_MEMORY. */
-static int binary_create(struct klr_points *points, struct klr_error *err);
+/* Store them as such, where that serves; `few` as of points_prepare.
+ * KLR_E_MEMORY. */
+static int binary_create(struct klr_points *points, bool few,
+                         struct klr_error *err);
 static bool rows_are_binary(const struct klr_points *a, const size_t *row,
                             size_t count, const struct klr_points *b);
 static void binary_load(const struct tile *t);

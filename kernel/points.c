@@ -420,7 +420,7 @@ static int points_prepare(struct klr_points *points, size_t cost, bool few,
     if (!code)
         code = narrow_create(points, err);
     if (!code)
-        code = binary_create(points, err);
+        code = binary_create(points, few, err);
     if (code || points->form == DENSE || points_cost(points, few) <= cost)
         return code;
     cost = points_cost(points, few);

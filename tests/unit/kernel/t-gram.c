@@ -574,36 +574,36 @@ static void test_runs(void)
     sample_free(&s);
 }
 
-/* One of six features is there: few rows at a time are dense, unless features
- * are looked up, many are sparse. */
-static void test_for_rows(void)
+/* One of `every` features is there. Few rows at a time are dense where every
+ * sixth is, unless features are looked up. Every 24th is looked up by few. */
+static void test_for_rows(size_t every, bool binary)
 {
     static double gram[MOST_ROWS * MOST_ROWS];
     const struct klr_kernel kernel = {KLR_RBF, 0, 1, 0};
+    const bool rare = every > 6, looks = binary && klr_cpu() >= KLR_CPU_AVX2;
     struct klr_range all = {0, MOST_ROWS};
-    for (int binary = 0; binary < 2; binary++) {
-        struct klr_points *many = NULL, *few = NULL;
-        struct sample s;
-        sample_alloc(&s, MOST_ROWS, 60);
-        for (size_t t = 0; t < s.n * s.d; t++)
-            if (t % s.d % 6 == t / s.d % 6)
-                s.x[t] = binary ? 0.125 : 0.3 * uniform();
-        sample_pack(&s);
-        refer(&kernel, &s, &s);
-        int code = klr_points_create(&many, &kernel, &s.view, NULL, NULL, NULL);
-        if (ok(!code &&
-                   !klr_points_create_for_rows(&few, &kernel, &s.view, NULL,
-                                               NULL, NULL) &&
-                   many->form == SPARSE &&
-                   few->form == (many->nibble ? SPARSE : DENSE),
-               "points for few rows at a time")) {
-            entries(few, all, few, whole(&all), KLR_FLOAT, gram, s.n);
-            ok(worst(&kernel, gram, KLR_FLOAT) <= 1, "are as good");
-        }
-        klr_points_free(many);
-        klr_points_free(few);
-        sample_free(&s);
+    struct klr_points *many = NULL, *few = NULL;
+    struct sample s;
+    sample_alloc(&s, MOST_ROWS, 60);
+    for (size_t t = 0; t < s.n * s.d; t++)
+        if (t % s.d % every == t / s.d % every)
+            s.x[t] = binary ? 0.125 : 0.3 * uniform();
+    sample_pack(&s);
+    refer(&kernel, &s, &s);
+    int code = klr_points_create(&many, &kernel, &s.view, NULL, NULL, NULL);
+    if (ok(!code &&
+               !klr_points_create_for_rows(&few, &kernel, &s.view, NULL, NULL,
+                                           NULL) &&
+               many->form == SPARSE && (many->nibble != NULL) == (looks && !rare) &&
+               few->form == (looks || rare ? SPARSE : DENSE) &&
+               (few->nibble != NULL) == looks,
+           "points for few rows at a time")) {
+        entries(few, all, few, whole(&all), KLR_FLOAT, gram, s.n);
+        ok(worst(&kernel, gram, KLR_FLOAT) <= 1, "are as good");
     }
+    klr_points_free(many);
+    klr_points_free(few);
+    sample_free(&s);
 }
 
 /* True if sums are found to be exact in floats. All features are eighths, and
@@ -665,7 +665,10 @@ static void test_like(void)
     test_off_grid();
     test_grid();
     test_runs();
-    test_for_rows();
+    test_for_rows(6, false);
+    test_for_rows(6, true);
+    test_for_rows(24, false);
+    test_for_rows(24, true);
     check_outliers(SPARSE, 20, 7);
     check_outliers(DENSE, 1, 0.5);
     for (size_t k = 0; k < KINDS; k++)

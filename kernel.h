@@ -321,6 +321,10 @@ struct klr_cache *klr_cache_free(struct klr_cache *cache); /* NULL */
  * many other keys have been asked for as there is room for rows. */
 void *klr_cache_row(struct klr_cache *cache, size_t key);
 
+/* Forget all rows. From now on they have `length` elements, at most as many as
+ * at first, and as much room as before, in bytes. */
+void klr_cache_reshape(struct klr_cache *cache, size_t length);
+
 /* True if the row of `key` is cached. Does not count as a use of the row. */
 bool klr_cache_holds(const struct klr_cache *cache, size_t key);
 

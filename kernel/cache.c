@@ -37,6 +37,12 @@ static void cache_forget(struct klr_cache *cache)
         cache->slot_of[key] = CACHE_NONE;
 }
 
+static uint32_t cache_slots(const struct klr_cache *cache)
+{
+    double row = (double)cache->length * (double)cache->element;
+    return (uint32_t)fmin((double)cache->bytes / row, cache->keys);
+}
+
 int klr_cache_create(struct klr_cache **out, size_t keys, size_t length,
                      size_t element, size_t bytes, struct klr_error *err)
 {
@@ -69,9 +75,7 @@ int klr_cache_create(struct klr_cache **out, size_t keys, size_t length,
     code = 0;
     cache_forget(cache);
     cache->length = length;
-    cache->slots = cache->most_slots =
-        (uint32_t)(row * (double)keys > (double)bytes ? (double)bytes / row
-                                                      : (double)keys);
+    cache->slots = cache->most_slots = cache_slots(cache);
 done:
     *out = code ? klr_cache_free(cache) : cache;
     return code;
@@ -87,6 +91,16 @@ struct klr_cache *klr_cache_free(struct klr_cache *cache)
         klr_free(cache->slot_of);
     }
     return klr_free(cache);
+}
+
+void klr_cache_reshape(struct klr_cache *cache, size_t length)
+{
+    double elements = (double)cache->slots * (double)cache->length;
+    cache_forget(cache);
+    cache->length = length;
+    cache->most_slots = cache_slots(cache);
+    cache->slots =
+        (uint32_t)fmin(ceil(elements / (double)length), cache->most_slots);
 }
 
 static void cache_unlink(struct klr_cache *cache, uint32_t slot)

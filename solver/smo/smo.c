@@ -88,16 +88,38 @@ static size_t smo_first_rows(const struct smo *smo)
     return rows > 4 * SMO_FETCH ? rows : 4 * SMO_FETCH;
 }
 
+/* Rows of the columns in work, a part of the budget but for two. To gather an
+ * entry costs a fourth of what a new one's memory may. */
+static int smo_create_gathered(struct smo *smo, size_t *budget,
+                               struct klr_error *err)
+{
+    const size_t most = 64 << 20, table = 4 * sizeof(uint32_t) * smo->n;
+    const double price = 4;
+    size_t part = *budget / 4 < most ? *budget / 4 : most;
+    size_t pair = 2 * smo->n * smo_element(smo);
+    part = part > pair ? part - pair : 0;
+    *budget -= part;
+    smo->gathered = klr_cache_free(smo->gathered);
+    int code = klr_cache_create(&smo->gathered, smo->n, smo->n,
+                                smo_element(smo), table + pair + part, err);
+    if (!code)
+        klr_cache_begin(smo->gathered, smo_first_rows(smo), price);
+    return code;
+}
+
 /* Rows are cached in that precision from now on. */
 static int smo_set_precision(struct smo *smo, enum klr_precision precision,
                              struct klr_error *err)
 {
     const struct binary_problem *problem = smo->problem;
     smo->precision = precision;
+    size_t budget = params_budget(problem->params);
     smo->cache = klr_cache_free(smo->cache);
     smo_set_active(smo, smo->n);
-    int code = klr_cache_create(&smo->cache, smo->n, smo->n, smo_element(smo),
-                                params_budget(problem->params), err);
+    int code = smo_create_gathered(smo, &budget, err);
+    if (!code)
+        code = klr_cache_create(&smo->cache, smo->n, smo->n, smo_element(smo),
+                                budget, err);
     if (!code)
         klr_cache_begin(
             smo->cache, smo_first_rows(smo),
@@ -171,7 +193,6 @@ static int smo_create(struct smo *smo, struct smo *spare,
     struct klr_arena *arena = &smo->arena;
     if (!smo_arrays(smo, n, arena, err) || !smo_arrays(spare, n, arena, err) ||
         !KLR_TAKE_ZERO(arena, smo->unused, n, 1, err) ||
-        !(smo->gathered.row = klr_take(arena, n, 2 * sizeof(double), err)) ||
         !(smo->zero = klr_take_zero(arena, n, sizeof(double), err)))
         return KLR_E_MEMORY;
     return smo_load(smo, err);
@@ -181,6 +202,7 @@ static void smo_free(struct smo *smo)
 {
     klr_arena_free(&smo->arena);
     klr_cache_free(smo->cache);
+    klr_cache_free(smo->gathered);
 }
 
 /* ---- the loop ---- */

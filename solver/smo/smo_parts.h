@@ -42,12 +42,9 @@ struct smo {
         size_t end;              /* those in work before: theirs end there */
     } turn[SMO_TURNS];
     size_t turns;              /* since all were in work */
-    struct smo_gathered {      /* two rows of the columns in work */
-        size_t key[2], latest; /* n: none */
-        void *row;             /* (2, n) */
-    } gathered;
-    void *zero; /* (n) the row of no example */
-    struct klr_cache *cache;
+    void *zero;                 /* (n) the row of no example */
+    struct klr_cache *cache;    /* rows with all columns */
+    struct klr_cache *gathered; /* rows with those in work, if some are not */
     unsigned char *unused; /* (n) by local index: the row came unasked and has
                               not been asked for since */
     struct smo_ahead {

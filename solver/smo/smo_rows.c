@@ -122,19 +122,13 @@ static void smo_fetch(struct smo *smo, size_t i)
 static void smo_set_active(struct smo *smo, size_t active)
 {
     smo->active = active;
-    smo->gathered.key[0] = smo->gathered.key[1] = smo->n;
+    if (active < smo->n)
+        klr_cache_reshape(smo->gathered, active > 0 ? active : 1);
 }
 
 /* The columns in work of a row with all of them. */
-static const void *smo_gather(struct smo *smo, const void *row, size_t key)
+static void smo_gather(const struct smo *smo, const void *row, void *out)
 {
-    struct smo_gathered *g = &smo->gathered;
-    size_t to = g->key[1] == key || (g->key[0] != key && g->latest == 0);
-    void *out = (char *)g->row + to * smo->n * sizeof(double);
-    g->latest = to;
-    if (g->key[to] == key)
-        return out;
-    g->key[to] = key;
     for (size_t k = 0; k < smo->active; k++) {
         size_t column = smo->example[k].local;
         if (smo->precision == KLR_FLOAT)
@@ -142,7 +136,6 @@ static const void *smo_gather(struct smo *smo, const void *row, size_t key)
         else
             ((double *)out)[k] = ((const double *)row)[column];
     }
-    return out;
 }
 
 static const void *smo_row(struct smo *smo, size_t i)
@@ -150,10 +143,17 @@ static const void *smo_row(struct smo *smo, size_t i)
     if (i == smo->n)
         return smo->zero;
     size_t key = smo->example[i].local;
+    bool part = smo->active < smo->n;
+    if (part && klr_cache_holds(smo->gathered, key))
+        return klr_cache_row(smo->gathered, key);
     if (!klr_cache_holds(smo->cache, key))
         smo_fetch(smo, i);
     smo->ahead.used += smo->unused[key];
     smo->unused[key] = 0;
     const void *row = klr_cache_row(smo->cache, key);
-    return smo->active < smo->n ? smo_gather(smo, row, key) : row;
+    if (!part)
+        return row;
+    void *out = klr_cache_row(smo->gathered, key);
+    smo_gather(smo, row, out);
+    return out;
 }

@@ -4,8 +4,8 @@
  * are set aside. Examples in work stand first, in their original order; behind
  * them those set aside, turn by turn, the first at the end. Cached rows keep
  * all columns: a whole row costs less to compute than a quarter of its columns
- * scattered over it. A step gathers those in work, see smo_rows.c, which pays
- * if they are few.
+ * scattered over it. Steps gather those in work, see smo_rows.c, which pays if
+ * they are few; such rows are cached, too.
  *
  * s of the examples set aside stays as it was, and the alphas of that time are
  * kept. To know s again takes the rows of alphas that have changed since: steps

@@ -111,8 +111,7 @@ static void smo_begin(struct smo *smo)
 static enum klr_status smo_products_linear(struct smo *smo, double *s)
 {
     const struct binary_problem *problem = smo->problem;
-    double *beta = smo->gathered.row, *product = beta + smo->n;
-    smo_set_active(smo, smo->active); /* nothing is gathered there */
+    double *beta = smo->spare->s, *product = smo->spare->hessian;
     for (size_t k = 0; k < smo->n; k++) {
         const struct smo_example *e = &smo->example[k];
         beta[e->local] = e->y * e->alpha;

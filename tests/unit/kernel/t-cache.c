@@ -120,6 +120,35 @@ static void test_growth(void)
     klr_cache_free(model.cache);
 }
 
+/* Rows of another length have the room in bytes that there was. */
+static void test_reshape(void)
+{
+    struct model model;
+    model_create(&model, 20);
+    klr_cache_begin(model.cache, 3, 2);
+    model.rows = 3;
+    bool right = model_run(&model, 6);
+    klr_cache_reshape(model.cache, LENGTH / 3);
+    for (size_t key = 0; key < KEYS; key++)
+        right = right && !klr_cache_holds(model.cache, key);
+    ok(right && klr_cache_room(model.cache) == 9, "shorter rows: room for more");
+    for (size_t key = 0; key < 9; key++)
+        for (size_t c = 0; c < LENGTH / 3; c++)
+            ((double *)klr_cache_row(model.cache, key))[c] = element(key, c);
+    for (size_t key = 0; key < 9; key++) {
+        right = right && klr_cache_holds(model.cache, key);
+        const double *row = klr_cache_row(model.cache, key);
+        for (size_t c = 0; c < LENGTH / 3; c++)
+            right = right && row[c] == element(key, c);
+    }
+    ok(right, "which all stay");
+    klr_cache_reshape(model.cache, LENGTH);
+    model.used = 0;
+    ok(klr_cache_room(model.cache) == 3 && model_run(&model, 6),
+       "as long again: as few");
+    klr_cache_free(model.cache);
+}
+
 /* A row stays where it is until as many other keys as fit have been asked for;
  * to look whether it is there makes it no younger. */
 static void test_stay(size_t rows)
@@ -214,6 +243,7 @@ int main(void)
     test_order(20);
     test_order(KEYS);
     test_growth();
+    test_reshape();
     test_stay(2);
     test_stay(7);
     test_two_rows();

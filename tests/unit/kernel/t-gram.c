@@ -594,7 +594,8 @@ static void test_for_rows(size_t every, bool binary)
     if (ok(!code &&
                !klr_points_create_for_rows(&few, &kernel, &s.view, NULL, NULL,
                                            NULL) &&
-               many->form == SPARSE && (many->nibble != NULL) == (looks && !rare) &&
+               many->form == SPARSE &&
+               (many->nibble != NULL) == (looks && !rare) &&
                few->form == (looks || rare ? SPARSE : DENSE) &&
                (few->nibble != NULL) == looks,
            "points for few rows at a time")) {

@@ -131,7 +131,8 @@ static void test_reshape(void)
     klr_cache_reshape(model.cache, LENGTH / 3);
     for (size_t key = 0; key < KEYS; key++)
         right = right && !klr_cache_holds(model.cache, key);
-    ok(right && klr_cache_room(model.cache) == 9, "shorter rows: room for more");
+    ok(right && klr_cache_room(model.cache) == 9,
+       "shorter rows: room for more");
     for (size_t key = 0; key < 9; key++)
         for (size_t c = 0; c < LENGTH / 3; c++)
             ((double *)klr_cache_row(model.cache, key))[c] = element(key, c);

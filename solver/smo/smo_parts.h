@@ -41,7 +41,7 @@ struct smo {
         double *alpha;           /* (n) as it was then, by local index */
         size_t end;              /* those in work before: theirs end there */
     } turn[SMO_TURNS];
-    size_t turns;              /* since all were in work */
+    size_t turns;               /* since all were in work */
     void *zero;                 /* (n) the row of no example */
     struct klr_cache *cache;    /* rows with all columns */
     struct klr_cache *gathered; /* rows with those in work, if some are not */

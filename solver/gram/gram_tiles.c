@@ -118,13 +118,21 @@ static int tiles_work_create(struct gram_tiles *tiles, size_t threads,
 
 /* The cost of new memory is not known, nor the number of products to come. A
  * tile is kept once computing it has cost as much as the memory; this costs at
- * most twice the best choice. As a rule five products come at least: where they
- * cost more than the memory, a tile is kept at once. */
-static unsigned tiles_patience(const struct klr_points *points)
+ * most twice the best choice. As a rule five products of floats come at least:
+ * where they cost more than the memory, a tile is kept at once. Doubles may be
+ * asked for once, and fixed16 will be often. */
+static void tiles_set_patience(struct gram_tiles *tiles)
 {
     const double least = 5, most = 8;
-    double price = klr_points_price(points);
-    return price < least ? 0 : (unsigned)fmin(price, most);
+    double price = klr_points_price(tiles->points);
+    unsigned patience = price < least ? 0 : (unsigned)fmin(price, most);
+    tiles->patience[KLR_FLOAT] = patience;
+    tiles->patience[KLR_DOUBLE] = 1 + patience / 2;
+}
+
+static void tiles_keep_at_once(struct gram_tiles *tiles)
+{
+    memset(tiles->patience, 0, sizeof tiles->patience);
 }
 
 static int tiles_create(struct gram_tiles *tiles,
@@ -136,9 +144,9 @@ static int tiles_create(struct gram_tiles *tiles,
         .points = points,
         .n = n,
         .blocks = blocks,
-        .patience = tiles_patience(points),
         .multiply = klr_tile_multiplier(),
     };
+    tiles_set_patience(tiles);
     int code = tiles_work_create(tiles, threads, err);
     if (code || !(tiles->kept = klr_zalloc(3, sizeof *tiles->kept, err)))
         return KLR_E_MEMORY;
@@ -269,13 +277,11 @@ static bool tiles_are_due(struct gram_tiles *tiles,
 {
     const struct tile_store *kept = &tiles->kept[precision];
     size_t number = tile_number(i, j);
-    unsigned patience = precision == KLR_FIXED16 ? 0
-                        : precision == KLR_FLOAT ? tiles->patience
-                                                 : tiles->patience / 2;
     if (number >= kept->stored || tiles_filled(tiles, precision, i, j))
         return false;
     return atomic_fetch_add_explicit(&kept->asked[number], 1,
-                                     memory_order_relaxed) >= patience;
+                                     memory_order_relaxed) >=
+           tiles->patience[precision];
 }
 
 static void tiles_fill(struct gram_tiles *tiles, enum klr_precision precision,

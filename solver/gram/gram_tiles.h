@@ -58,9 +58,8 @@ struct gram_tiles {
     const struct klr_points *points;
     bool symmetric; /* K_ij = K_ji to the last bit */
     size_t n, blocks, threads;
-    unsigned patience;       /* products that compute a tile before it is kept,
-                               of floats; of doubles half as many; fixed16, of
-                               which many products are to be expected, none */
+    unsigned patience[3];    /* products that compute a tile of that precision
+                               before it is kept */
     struct tile_store *kept; /* (3) of each precision */
     bool shared;             /* kept is another's */
     struct tile_work *work;  /* (threads) */
@@ -73,6 +72,8 @@ static int tiles_create(struct gram_tiles *tiles,
 /* Let other threads use the same tiles of K, while `tiles` lives. */
 static int tiles_share(struct gram_tiles *share, const struct gram_tiles *tiles,
                        struct klr_error *err);
+/* Many products will come: tiles are kept when they are first computed. */
+static void tiles_keep_at_once(struct gram_tiles *tiles);
 /* The most bytes that kept tiles may take. */
 static double tiles_bytes(const struct gram_tiles *tiles);
 /* The pool, or NULL, helps. */

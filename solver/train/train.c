@@ -245,7 +245,7 @@ static int problem_operator(struct klr_operator *op,
                                   budget, err);
     if (params->folds || params->loo || params->cost.count > 1 ||
         system_of(params, NULL)->chooses)
-        op->tiles.patience = 0; /* many products will come */
+        tiles_keep_at_once(&op->tiles);
     if (!code && partition && fixed16_serves(params, n, k))
         code = operator_prefer_fixed16(op, budget, err);
     if (code && err && err->line > 0 && problem->line)

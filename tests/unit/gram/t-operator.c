@@ -113,7 +113,7 @@ static bool make_variants(const struct klr_kernel *kernel,
                  !operator_prefer_fixed16(&variant[t], budget[t / 3], NULL)) &&
                 right;
         if (t / 3 == VARIANTS / 3 - 1)
-            variant[t].tiles.patience = 0;
+            tiles_keep_at_once(&variant[t].tiles);
     }
     return right;
 }
@@ -414,7 +414,7 @@ static void test_patience(const struct klr_kernel *kernel,
         if (operator_create(&op, kernel, features, NULL, pool[2], SIZE_MAX,
                             NULL))
             printf("Bail out! no memory\n");
-        op.tiles.patience = patience;
+        op.tiles.patience[KLR_FLOAT] = patience;
         for (unsigned long long last = 1; op.evaluations != last; computing++) {
             last = op.evaluations;
             operator_apply(&op, set, set, v, 1, KLR_FLOAT, out);
@@ -426,7 +426,8 @@ static void test_patience(const struct klr_kernel *kernel,
 }
 
 /* Tiles of many features are kept at once, of few features not soon; all
- * features of dense rows count, their zeros, too. */
+ * features of dense rows count, their zeros, too. Doubles may be asked for
+ * once. */
 static void test_price(void)
 {
     enum { ROWS = 40, MANY = 100 };
@@ -434,7 +435,7 @@ static void test_price(void)
     static size_t begin[ROWS + 1];
     static int index[ROWS * MANY];
     const struct klr_kernel kernel = {.type = KLR_RBF, .gamma = 1e-3};
-    unsigned patience[2];
+    unsigned patience[2], doubles[2];
     for (int many = 0; many < 2; many++) {
         struct klr_operator op;
         size_t width = many ? MANY : 5;
@@ -448,10 +449,11 @@ static void test_price(void)
         struct klr_features rows = {ROWS, MANY, begin, index, value, NULL};
         if (operator_create(&op, &kernel, &rows, NULL, NULL, 0, NULL))
             printf("Bail out! no memory\n");
-        patience[many] = op.tiles.patience;
+        patience[many] = op.tiles.patience[KLR_FLOAT];
+        doubles[many] = op.tiles.patience[KLR_DOUBLE];
         operator_free(&op);
     }
-    ok(patience[0] > 4 && patience[1] == 0,
+    ok(patience[0] > 4 && patience[1] == 0 && doubles[0] > 2 && doubles[1] == 1,
        "of few features a tile is computed %u times before it is kept, of many "
        "%u",
        patience[0], patience[1]);

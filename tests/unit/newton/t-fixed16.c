@@ -105,7 +105,7 @@ static void test_ladder(const struct klr_features *x, double from, double to,
         if (klr_pool_create(&pool, (long long)b + 1, &err) ||
             operator_create(&op, &kernel, x, NULL, pool, budget[b], &err) ||
             operator_prefer_fixed16(&op, budget[b], &err) ||
-            (b == 0 && (op.tiles.patience = 0)) ||
+            (b == 0 && (op.tiles.patience[KLR_FLOAT] = 0)) ||
             solve(&op, &params, solution))
             printf("Bail out! %s\n", err.message);
         bool gaps = true;

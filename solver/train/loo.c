@@ -28,8 +28,8 @@
 
 enum { LOO_AREA = KLR_BAND * KLR_BAND };
 
-/* The least q (1 - q), of an example that is right or wrong beyond doubt, and
- * the least h: smaller ones have lost all digits in (g / W) (1 - h) / h. */
+/* The least 1 - q, of an example that is wrong beyond doubt, and the least h:
+ * smaller ones have lost all digits in (g / W) (1 - h) / h. */
 static const double loo_least = 0x1p-40;
 
 struct loo {
@@ -199,9 +199,9 @@ static enum klr_status loo_shift(struct loo *l,
     for (size_t i = 0; i < l->n; i++) {
         double f = l->output[set_position(l->set, i) * stride + s];
         double q = sigmoid(-y[i] * f);
-        double w = fmax(q * sigmoid(y[i] * f), loo_least);
-        shift[i] = -y[i] * q / w;
-        l->s[i] = sqrt(cost * group->weight[i] * w);
+        double right = fmax(sigmoid(y[i] * f), loo_least);
+        shift[i] = -y[i] / right;
+        l->s[i] = sqrt(cost * group->weight[i] * q * right);
     }
     enum klr_status status = loo_factor(l, definite);
     if (status == KLR_CONVERGED && *definite)
@@ -211,6 +211,22 @@ static enum klr_status loo_shift(struct loo *l,
         shift[i] *= status == KLR_CONVERGED ? (1 - h) / h : 0;
     }
     return status;
+}
+
+/* M is not positive definite to rounding: nothing is known without an example.
+ */
+static void loo_doubt(const struct loo *l, const struct machine_group *group,
+                      size_t s)
+{
+    const struct klr_params *params = l->training->params;
+    struct solution *solution = &group->solution[s];
+    enum klr_doubt doubt = params->kernel == KLR_PRECOMPUTED
+                               ? KLR_DOUBT_INDEFINITE
+                               : KLR_DOUBT_ROUNDING;
+    solution->status = gravest(solution->status, KLR_PRECISION_LIMIT);
+    solution->doubt = solution->doubt > doubt ? solution->doubt : doubt;
+    for (size_t i = 0; i < l->n; i++)
+        group->shift[s * group->stride + i] = (double)NAN;
 }
 
 static int group_leave_out(struct machine_group *group,
@@ -230,10 +246,7 @@ static int group_leave_out(struct machine_group *group,
             memset(group->shift + s * group->stride, 0,
                    l.n * sizeof *group->shift);
         if (!definite)
-            code = klr_fail(err, KLR_E_DATA,
-                            "option --loo: the kernel matrix is not positive "
-                            "semidefinite to rounding at C = %g",
-                            training->params->cost.value[s % group->count]);
+            loo_doubt(&l, group, s);
         group->solution[s].status = gravest(group->solution[s].status, status);
     }
     klr_arena_free(&l.arena);

@@ -303,8 +303,9 @@ static int group_decide(const struct machine_group *group,
 /* ---- approximate leave-one-out: see loo.c ---- */
 
 /* group->shift: what leaving out an example changes its decision values by, in
- * kernel logistic regression. KLR_E_DATA where K is not positive semidefinite.
- * Where the clock ends it, the status of the solutions tells. */
+ * kernel logistic regression; NaN where K is not positive semidefinite to
+ * rounding, which the doubt tells. Where the clock ends it, the status of the
+ * solutions does. */
 static int group_leave_out(struct machine_group *group,
                            struct training *training, struct klr_error *err);
 /* The bytes that group_leave_out allocates for the largest group; 0 where the

@@ -85,6 +85,11 @@ static int grid_answer(const struct klr_problem *problem,
         code = grid_run(&grid, pool, err);
     if (code)
         return code;
+    if (point_is_solved(&report) && values.count < partition->examples)
+        return klr_fail(err, KLR_E_DATA,
+                        "option --loo: the kernel matrix is not positive "
+                        "semidefinite to rounding at C = %g",
+                        params.cost.value[0]);
     if (out->count == 1 || point_is_solved(&report)) {
         out->values[out->best] = values;
         out->error[out->best] = error;

@@ -27,6 +27,7 @@ struct fold {
     double *product;               /* (batch, count, columns) */
     double *decision;              /* (batch, count, machines) */
     double *probability;           /* (k) */
+    bool *lost;                    /* (count) an answer is not known */
     double *work;                  /* as model_answer wants it */
     struct klr_arena arena;        /* all that is allocated */
 };
@@ -86,6 +87,7 @@ static int fold_create(struct fold *v, struct klr_operator *op,
                   err) ||
         !KLR_TAKE(arena, v->decision, v->batch, values, err) ||
         !KLR_TAKE(arena, v->probability, k, 1, err) ||
+        !KLR_TAKE_ZERO(arena, v->lost, count, 1, err) ||
         !KLR_TAKE(arena, v->work, model_answer_work(k), 1, err))
         return KLR_E_MEMORY;
     return 0;
@@ -157,23 +159,34 @@ static void held_out_keep(struct klr_held_out *held_out, size_t row,
                held_out->classes * sizeof *probability);
 }
 
-/* Answer an example by the model of each C, given its decision values
- * (count, machines), and add the answers to the metrics of the points. */
+/* Answer an example by the model at point t, given its decision values, and add
+ * the answer to the metrics of the point. */
+static int fold_answer_at(struct fold *v, size_t t,
+                          const struct klr_problem *problem, size_t row,
+                          const double *decision, struct klr_error *err)
+{
+    const struct klr_model *model = &v->model[t];
+    double *probability = model->link ? v->probability : NULL;
+    for (size_t m = 0; m < model->machines; m++)
+        v->lost[t] |= isnan(decision[m]);
+    if (v->lost[t])
+        return 0;
+    double answer = model_answer(model, decision, probability, v->work);
+    if (v->held_out)
+        held_out_keep(v->held_out, row, answer, decision, probability);
+    return klr_metrics_add(v->points[t].metrics, problem->label[row], answer,
+                           probability, klr_model_score(model, decision), err);
+}
+
+/* By the model of each C; decision values (count, machines). */
 static int fold_answer(struct fold *v, const struct klr_problem *problem,
                        size_t row, const double *decision,
                        struct klr_error *err)
 {
     int code = 0;
     for (size_t t = 0; t < v->ensemble.count && !code; t++) {
-        const struct klr_model *model = &v->model[t];
-        double *probability = model->link ? v->probability : NULL;
-        double answer = model_answer(model, decision, probability, v->work);
-        code =
-            klr_metrics_add(v->points[t].metrics, problem->label[row], answer,
-                            probability, klr_model_score(model, decision), err);
-        if (v->held_out)
-            held_out_keep(v->held_out, row, answer, decision, probability);
-        decision += model->machines;
+        code = fold_answer_at(v, t, problem, row, decision, err);
+        decision += v->model[t].machines;
     }
     return code;
 }
@@ -221,6 +234,21 @@ static int fold_predict(struct fold *v, const struct klr_problem *problem,
                 }
                 decision += v->ensemble.count * v->model->machines;
             }
+    }
+    return code;
+}
+
+/* A point whose answers are not all known has none. */
+static int fold_forget_lost(struct fold *v, struct klr_error *err)
+{
+    const struct partition *partition = v->training.partition;
+    int code = 0;
+    for (size_t t = 0; t < v->ensemble.count && !code; t++) {
+        struct klr_metrics **metrics = &v->points[t].metrics;
+        if (!v->lost[t])
+            continue;
+        *metrics = klr_metrics_free(*metrics);
+        code = klr_metrics_create(metrics, partition->k, partition->label, err);
     }
     return code;
 }
@@ -288,6 +316,8 @@ static int fold_validate(struct klr_operator *op,
     clock_between(&v.training.clock, "predicting");
     if (!code)
         code = fold_predict(&v, problem, task.fold, err);
+    if (!code)
+        code = fold_forget_lost(&v, err);
     for (size_t t = 0; t < count && !code; t++) {
         report_finish(&v.report[t], &v.training);
         v.report[t].n_sv = ensemble_vectors(&v.ensemble, partition->n, t);

@@ -273,6 +273,17 @@ static void test_indefinite(void)
     params.cost = klr_reals_of(1);
     ok(klr_cross_validate(&problem, &params, false, &v, &err) == KLR_E_DATA,
        "%s", err.message);
+    params.cost = (struct klr_reals){.count = 2, .value = {1e-3, 1}};
+    if (klr_cross_validate(&problem, &params, false, &v, &err))
+        printf("Bail out! %s\n", err.message);
+    ok(v.best == 0 && v.values[0].count == SIZE &&
+           isnan(v.values[1].log_loss) && isnan(v.values[1].accuracy) &&
+           isnan(v.values[1].f1),
+       "among others such a point has no values");
+    ok(v.report[1].status == KLR_PRECISION_LIMIT &&
+           v.report[1].doubt == KLR_DOUBT_INDEFINITE,
+       "and a doubt");
+    klr_validation_free(&v);
 }
 
 int main(void)
@@ -284,6 +295,10 @@ int main(void)
     test_definition(&s, params, "klr");
     params.no_bias = 1;
     test_definition(&s, params, "no bias");
+    params = loo_params(1e-12);
+    params.cost =
+        (struct klr_reals){.count = COSTS, .value = {1e10, 1e14, 1e30}};
+    test_definition(&s, params, "C beyond sense");
     params = loo_params(1e-12);
     params.weight = &heavy;
     params.n_weights = 1;

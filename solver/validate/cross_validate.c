@@ -8,7 +8,8 @@
  * therefore validated once more, as if it were the only one.
  *
  * A point that the clock cut in any of its folds is not solved: it has no
- * values, and is not chosen.
+ * values, and is not chosen. Neither has one that overflows or that rounding
+ * makes senseless, in any of its folds, unless all do: then the run fails.
  */
 #include "solver/validate/grid.h"
 
@@ -34,6 +35,14 @@ static int validation_choose(struct klr_validation *out,
     return code;
 }
 
+static bool has_values(const struct klr_validation *out)
+{
+    size_t t = 0;
+    while (t < out->count && out->values[t].count == 0)
+        t++;
+    return t < out->count;
+}
+
 /* Validate several points, of which none is the answer yet, at a larger eps. */
 static int grid_choose(const struct klr_problem *problem,
                        const struct partition *partition,
@@ -55,6 +64,11 @@ static int grid_choose(const struct klr_problem *problem,
     params.time_limit *= share;
     int code = grid_run(&grid, pool, err);
     *stopped = grid.team.stopped;
+    if (!code && grid.refused && !grid_only(&grid) && !has_values(out)) {
+        code = KLR_E_DATA;
+        if (err)
+            *err = grid.refusal;
+    }
     if (!code)
         code = validation_choose(out, &params, err);
     return code;
@@ -86,9 +100,10 @@ static int grid_answer(const struct klr_problem *problem,
     if (code)
         return code;
     if (point_is_solved(&report) && values.count < partition->examples)
-        return klr_fail(err, KLR_E_DATA,
-                        "option --loo: the kernel matrix is not positive "
-                        "semidefinite to rounding at C = %g",
+        return klr_fail(err, KLR_E_DATA, "%s at C = %g",
+                        params.loo ? "option --loo: the kernel matrix is not "
+                                     "positive semidefinite to rounding"
+                                   : "decision values overflow",
                         params.cost.value[0]);
     if (out->count == 1 || point_is_solved(&report)) {
         out->values[out->best] = values;

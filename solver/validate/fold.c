@@ -27,7 +27,6 @@ struct fold {
     double *product;               /* (batch, count, columns) */
     double *decision;              /* (batch, count, machines) */
     double *probability;           /* (k) */
-    bool *lost;                    /* (count) an answer is not known */
     double *work;                  /* as model_answer wants it */
     struct klr_arena arena;        /* all that is allocated */
 };
@@ -87,7 +86,6 @@ static int fold_create(struct fold *v, struct klr_operator *op,
                   err) ||
         !KLR_TAKE(arena, v->decision, v->batch, values, err) ||
         !KLR_TAKE(arena, v->probability, k, 1, err) ||
-        !KLR_TAKE_ZERO(arena, v->lost, count, 1, err) ||
         !KLR_TAKE(arena, v->work, model_answer_work(k), 1, err))
         return KLR_E_MEMORY;
     return 0;
@@ -168,8 +166,8 @@ static int fold_answer_at(struct fold *v, size_t t,
     const struct klr_model *model = &v->model[t];
     double *probability = model->link ? v->probability : NULL;
     for (size_t m = 0; m < model->machines; m++)
-        v->lost[t] |= isnan(decision[m]);
-    if (v->lost[t])
+        v->points[t].lost |= isnan(decision[m]);
+    if (v->points[t].lost)
         return 0;
     double answer = model_answer(model, decision, probability, v->work);
     if (v->held_out)
@@ -238,21 +236,6 @@ static int fold_predict(struct fold *v, const struct klr_problem *problem,
     return code;
 }
 
-/* A point whose answers are not all known has none. */
-static int fold_forget_lost(struct fold *v, struct klr_error *err)
-{
-    const struct partition *partition = v->training.partition;
-    int code = 0;
-    for (size_t t = 0; t < v->ensemble.count && !code; t++) {
-        struct klr_metrics **metrics = &v->points[t].metrics;
-        if (!v->lost[t])
-            continue;
-        *metrics = klr_metrics_free(*metrics);
-        code = klr_metrics_create(metrics, partition->k, partition->label, err);
-    }
-    return code;
-}
-
 static int held_out_create(struct klr_held_out *held_out,
                            const struct klr_params *params,
                            const struct partition *partition,
@@ -316,8 +299,6 @@ static int fold_validate(struct klr_operator *op,
     clock_between(&v.training.clock, "predicting");
     if (!code)
         code = fold_predict(&v, problem, task.fold, err);
-    if (!code)
-        code = fold_forget_lost(&v, err);
     for (size_t t = 0; t < count && !code; t++) {
         report_finish(&v.report[t], &v.training);
         v.report[t].n_sv = ensemble_vectors(&v.ensemble, partition->n, t);
@@ -334,6 +315,7 @@ static int fold_join(struct fold_point *points, const struct fold_point *more,
 {
     for (size_t t = 0; t < count; t++) {
         report_join(&points[t].report, &more[t].report);
+        points[t].lost |= more[t].lost;
         if (metrics_join(points[t].metrics, more[t].metrics, err))
             return KLR_E_MEMORY;
     }

@@ -71,18 +71,83 @@ static void grid_forget(struct grid *grid, size_t point)
     values_forget(&grid->error[point]);
 }
 
+static void grid_report_unsolved(const struct grid *grid,
+                                 enum klr_status status,
+                                 struct klr_report *report)
+{
+    report_start(report);
+    report->solver = (enum klr_solver_type)grid->params->solver;
+    report->primal = report->dual = report->gap = (double)NAN;
+    report->status = report->machines = status;
+}
+
 /* The points of a cell whose folds did not all have their turn. */
 static void grid_skip(struct grid *grid, size_t cell)
 {
     for (size_t t = 0; t < grid->costs; t++) {
-        struct klr_report *report = &grid->report[cell * grid->costs + t];
         grid_forget(grid, cell * grid->costs + t);
-        report_start(report);
-        report->solver = (enum klr_solver_type)grid->params->solver;
-        report->primal = report->dual = report->gap = (double)NAN;
-        report->status = report->machines =
-            grid->team.stopped ? KLR_INTERRUPTED : KLR_TIME_LIMIT;
+        grid_report_unsolved(
+            grid, grid->team.stopped ? KLR_INTERRUPTED : KLR_TIME_LIMIT,
+            &grid->report[cell * grid->costs + t]);
     }
+}
+
+/* ---- points that cannot be solved ---- */
+
+/* True if the code refuses a fold of points that are compared: those that
+ * cannot be solved have no values then, and do not end the run. The refusal of
+ * the first fold is kept, in case that none can be solved. */
+static bool grid_spares(struct grid *grid, size_t cell, size_t fold, int code,
+                        const struct klr_error *err)
+{
+    size_t number = 1 + cell * grid->folds + fold;
+    if (code != KLR_E_DATA || grid->metrics)
+        return false;
+    pthread_mutex_lock(&grid->team.lock);
+    if (!grid->refused || number < grid->refused) {
+        grid->refused = number;
+        grid->refusal = err ? *err : grid->refusal;
+    }
+    pthread_mutex_unlock(&grid->team.lock);
+    return true;
+}
+
+/* points (costs): none has answers. */
+static int grid_lose(const struct grid *grid, struct fold_point *points,
+                     size_t costs, struct klr_error *err)
+{
+    int code = 0;
+    for (size_t t = 0; t < costs && !code; t++) {
+        klr_metrics_free(points[t].metrics);
+        code = klr_metrics_create(&points[t].metrics, grid->partition->k,
+                                  grid->partition->label, err);
+        grid_report_unsolved(grid, KLR_PRECISION_LIMIT, &points[t].report);
+        points[t].report.doubt = KLR_DOUBT_ROUNDING;
+        points[t].lost = true;
+    }
+    return code;
+}
+
+/* Each C for itself, since one of them was refused. */
+static int grid_fold_apart(const struct grid *grid, struct klr_operator *op,
+                           const struct klr_params *params,
+                           struct fold_task task, struct fold_point *points,
+                           struct klr_error *err)
+{
+    int code = 0;
+    for (size_t t = 0; t < grid->costs && !code; t++) {
+        struct klr_params one = *params;
+        one.cost = klr_reals_of(params->cost.value[t]);
+        klr_metrics_free(points[t].metrics);
+        points[t] = (struct fold_point){0};
+        code = grid->costs == 1
+                   ? KLR_E_DATA
+                   : fold_validate(op, grid->problem, &one, grid->partition,
+                                   task, &points[t], NULL, err);
+        if (code == KLR_E_DATA)
+            code = grid_lose(grid, &points[t], 1, err);
+    }
+    return code;
 }
 
 /* ---- a fold of a cell ---- */
@@ -150,6 +215,8 @@ static int grid_fold(struct grid *grid, size_t cell, size_t fold,
     if (!code)
         code = fold_validate(op, grid->problem, &params, grid->partition, task,
                              points, grid->held_out, err);
+    if (grid_spares(grid, cell, fold, code, err))
+        code = grid_fold_apart(grid, op, &params, task, points, err);
     operator_free(&share);
     pthread_mutex_lock(&grid->team.lock);
     grid->doing -= reports.done;
@@ -173,7 +240,7 @@ static void grid_finish(struct grid *grid, size_t cell)
                       &grid->error[cell * grid->costs + t]);
         bool whole =
             grid->metrics && values->count == grid->partition->examples;
-        if (!whole && !point_is_solved(&all[t].report))
+        if (all[t].lost || (!whole && !point_is_solved(&all[t].report)))
             grid_forget(grid, cell * grid->costs + t);
         if (whole) {
             *grid->metrics = all[t].metrics;
@@ -247,6 +314,8 @@ static int grid_enter(struct grid *grid, size_t cell, bool *go,
         code = grid_operator(grid, &params, &row->op, err);
         row->made = !code;
         grid->rows_at_work += row->made;
+        if (code)
+            operator_free(&row->op);
     }
     pthread_mutex_unlock(&team->lock);
     return code;
@@ -314,9 +383,12 @@ static int grid_unit(void *context, size_t unit, size_t member,
     bool recalled = points;
     if (!code && !recalled)
         code = grid_enter(grid, cell, &go, err);
-    if (go && !code) {
+    bool refused = go && grid_spares(grid, cell, fold, code, err);
+    if (refused || (go && !code)) {
         points = klr_zalloc(grid->costs, sizeof *points, err);
-        code = points ? grid_fold(grid, cell, fold, points, err) : KLR_E_MEMORY;
+        code = !points   ? KLR_E_MEMORY
+               : refused ? grid_lose(grid, points, grid->costs, err)
+                         : grid_fold(grid, cell, fold, points, err);
     }
     if (code)
         fold_points_free(points, grid->costs);

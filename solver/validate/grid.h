@@ -49,7 +49,9 @@ struct grid {
                             of rows and cells */
     size_t rows_at_work; /* which have an operator */
     size_t folds_done;
-    double doing; /* shares of the folds at work that are done */
+    double doing;             /* shares of the folds at work that are done */
+    size_t refused;           /* 1 + number of the first fold that was, or 0 */
+    struct klr_error refusal; /* its error */
 };
 
 /* Validate at every point of the parameters: values, error and report get what

@@ -93,7 +93,7 @@ static int grid_keep_fold(struct grid *grid, size_t cell, size_t fold,
     struct klr_fold_result *results = klr_zalloc(costs, sizeof *results, err);
     int code = results ? 0 : KLR_E_MEMORY;
     for (size_t t = 0; t < costs && !code; t++) {
-        solved += point_is_solved(&points[t].report);
+        solved += point_is_solved(&points[t].report) && !points[t].lost;
         results[t].report = points[t].report;
         grid->report[cell * costs + t] = points[t].report;
         grid_forget(grid, cell * costs + t);

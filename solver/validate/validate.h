@@ -13,6 +13,7 @@
 struct fold_point {
     struct klr_metrics *metrics; /* NULL at first; to be freed in any case */
     struct klr_report report;
+    bool lost; /* an answer is not known: it has no values */
 };
 
 /* Which fold, how many are at work side by side, and when the first began. */

@@ -146,4 +146,32 @@ for my $case ([ '', '-a smo' ], [ '-s kfd', '--regularizer coef' ]) {
         . "semidefinite to rounding: use $use\n", "indefinite $options");
 }
 
+# Of several points those that cannot be solved have no values; the others do.
+for my $case ([ 'a C', '-s sklr -c 1,1e300 four' ],
+    [ 'a gamma', '-t polynomial -g 1,1e200 heart' ])
+{
+    my ($name, $options) = @$case;
+    $run = run([ qw(klr-train -q -v 2 --json), split(' ', $options), 'none' ],
+        cwd => $dir);
+    is($run->{exit}, 0, "$name that overflows") or diag($run->{err});
+    my $json = printed_json($run);
+    my ($good, $lost) = @{ $json->{values} };
+    is("$good->{status} $lost->{status}", 'converged precision_limit',
+        "$name: status");
+    ok(defined $good->{log_loss} && !defined $lost->{log_loss}, "$name: values");
+    is($json->{log_loss}, $good->{log_loss}, "$name: the other is the best");
+}
+my @command = (qw(klr-train -q -v 2 -t polynomial -g), "1,1e200", qw(heart none));
+$run = run([ @command, qw(--log log) ], cwd => $dir);
+like($run->{out}, qr/^1e\+200(?: +-)+$/m, 'a hole in the table');
+is(run([ @command, qw(--log log --resume) ], cwd => $dir)->{out}, $run->{out},
+    'the same resumed');
+is(run([ @command, qw(-j 3) ], cwd => $dir)->{out}, $run->{out},
+    'by three threads');
+$run = run([ qw(klr-train -q -v 2 -t polynomial -g), "1e200,1e250", qw(heart none) ],
+    cwd => $dir);
+is("$run->{exit} $run->{out}$run->{err}", '1 klr-train: heart:1: the features are '
+        . "so large that the polynomial kernel overflows; scale the data\n",
+    'no point can be solved');
+
 done_testing();

@@ -5,18 +5,19 @@
  * leave-one-out cross-validation for kernel logistic regression", Machine
  * Learning 71 (2008).
  *
- * At the optimum beta_i = g_i = C_i y_i q_i, q_i = sigma(-y_i f_i), and with
- * W_i = C_i q_i (1 - q_i) the last Newton step solves weighted least squares,
+ * With q_i = sigma(-y_i f_i) and W_i = C_i q_i (1 - q_i) the last Newton step
+ * solves weighted least squares,
  *
  *   [ K + W^-1  1 ] [ beta ]   [ z ]
- *   [    1'     0 ] [ -rho ] = [ 0 ],   z_i = f_i + g_i / W_i
+ *   [    1'     0 ] [ -rho ] = [ 0 ],   z_i = f_i + beta_i / W_i
  *
- * of which leaving out is exact: f_i without example i is z_i - beta_i / h_i',
- * h' the diagonal of the inverse of that matrix. With S^2 = W and M = I + S K
- * S, h_i' = W_i h_i, h_i = (M^-1)_ii - (M^-1 s)_i^2 / s'M^-1 s, the latter term
- * with a bias only, so that an output moves by
+ * where at the optimum beta_i = C_i y_i q_i. Of these leaving out is exact: f_i
+ * without example i is z_i - beta_i / h_i', h' the diagonal of the inverse of
+ * that matrix. With S^2 = W and M = I + S K S, h_i' = W_i h_i, h_i = (M^-1)_ii -
+ * (M^-1 s)_i^2 / s'M^-1 s, the latter term with a bias only, so that an output
+ * moves by
  *
- *   shift_i = -(g_i / W_i) (1 - h_i) / h_i
+ *   shift_i = -(beta_i / W_i) (1 - h_i) / h_i
  *
  * M = R'R is factored in double: an output loses the digits of the condition of
  * M, which grows with C. R stands in panels. The columns of R^-T, whose squares
@@ -29,8 +30,10 @@
 enum { LOO_AREA = KLR_BAND * KLR_BAND };
 
 /* The least 1 - q, of an example that is wrong beyond doubt, and the least h:
- * smaller ones have lost all digits in (g / W) (1 - h) / h. */
-static const double loo_least = 0x1p-40;
+ * smaller ones have lost all digits in (beta / W) (1 - h) / h. So has 1 - h if
+ * beta is many times as large as C q, far from an optimum. */
+static const double loo_least = 0x1p-40, loo_most = 1000;
+static const double loo_rounding = 1e-13; /* of a decision value */
 
 struct loo {
     struct training *training;
@@ -187,6 +190,14 @@ static enum klr_status loo_diagonal(struct loo *l)
 
 /* ---- outputs ---- */
 
+/* The decision value of example i by solution s. */
+static double loo_output(const struct loo *l, const struct machine_group *group,
+                         size_t s, size_t i)
+{
+    size_t stride = group->machines * group->count;
+    return l->output[set_position(l->set, i) * stride + s];
+}
+
 /* Compute the shifts of solution s of the group. */
 static enum klr_status loo_shift(struct loo *l,
                                  const struct machine_group *group, size_t s,
@@ -194,21 +205,26 @@ static enum klr_status loo_shift(struct loo *l,
 {
     const double *y = group->y + s / group->count * group->stride;
     double cost = l->training->params->cost.value[s % group->count];
+    const double *beta = group->solution[s].beta;
     double *shift = group->shift + s * group->stride;
-    size_t stride = group->machines * group->count;
     for (size_t i = 0; i < l->n; i++) {
-        double f = l->output[set_position(l->set, i) * stride + s];
+        double f = loo_output(l, group, s, i);
         double q = sigmoid(-y[i] * f);
-        double right = fmax(sigmoid(y[i] * f), loo_least);
-        shift[i] = -y[i] / right;
-        l->s[i] = sqrt(cost * group->weight[i] * q * right);
+        double alpha = fabs(beta[i]), g = cost * group->weight[i] * q;
+        double w =
+            fmax(g, alpha / loo_most) * fmax(sigmoid(y[i] * f), loo_least);
+        shift[i] = w > 0 ? -beta[i] / w : 0;
+        l->s[i] = sqrt(w);
     }
     enum klr_status status = loo_factor(l, definite);
     if (status == KLR_CONVERGED && *definite)
         status = loo_diagonal(l);
     for (size_t i = 0; i < l->n; i++) {
         double h = fmin(fmax(l->h[i], loo_least), 1);
+        double f = loo_output(l, group, s, i);
         shift[i] *= status == KLR_CONVERGED ? (1 - h) / h : 0;
+        if (fabs(f + shift[i]) <= loo_rounding * fabs(f))
+            shift[i] = -f; /* whose sign would tell what nobody knows */
     }
     return status;
 }

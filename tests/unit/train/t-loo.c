@@ -162,6 +162,25 @@ static void test_premise(const struct sample *s)
        "optimal to %.1e in log-odds", truth.violation);
 }
 
+/* Examples that know nothing of each other: without itself each is answered by
+ * 0, however far from its optimum the model is. */
+static void test_strangers(const struct sample *s)
+{
+    struct klr_error err;
+    struct klr_params params = loo_params(1e-3);
+    struct klr_validation v;
+    double worst = 0;
+    params.no_bias = 1;
+    params.gamma = klr_reals_of(1e6);
+    params.cost = klr_reals_of(1e10);
+    if (klr_cross_validate(&s->problem, &params, true, &v, &err))
+        printf("Bail out! %s\n", err.message);
+    for (size_t i = 0; i < N; i++)
+        worst = larger_of(worst, fabs(v.held_out.decision[i]));
+    ok(worst == 0, "strangers answer by %g", worst);
+    klr_validation_free(&v);
+}
+
 /* Where C does not overfit by far, the log loss is that of N trainings. */
 static void test_trainings(const struct sample *s)
 {
@@ -304,6 +323,7 @@ int main(void)
     params.n_weights = 1;
     test_definition(&s, params, "a class weighs more");
     test_premise(&s);
+    test_strangers(&s);
     test_trainings(&s);
     test_threads(&s);
     test_stops(&s);

@@ -13,9 +13,11 @@
  *
  * where at the optimum beta_i = C_i y_i q_i. Of these leaving out is exact: f_i
  * without example i is z_i - beta_i / h_i', h' the diagonal of the inverse of
- * that matrix. With S^2 = W and M = I + S K S, h_i' = W_i h_i, h_i = (M^-1)_ii -
- * (M^-1 s)_i^2 / s'M^-1 s, the latter term with a bias only, so that an output
- * moves by
+ * that matrix. With S^2 = W and M = I + S K S, h_i' = W_i h_i,
+ *
+ *   h_i = (M^-1)_ii - (M^-1 s)_i^2 / s'M^-1 s,
+ *
+ * the latter term with a bias only, so that an output moves by
  *
  *   shift_i = -(beta_i / W_i) (1 - h_i) / h_i
  *

@@ -37,6 +37,8 @@ struct scale {
     struct cli_scaling scaling;
     struct klr_output *ranges;    /* of -s; else NULL */
     size_t rows;                  /* written */
+    size_t serials;               /* of them that have their number as the
+                                     feature 0 */
     struct cli_scaled_rows lines; /* as they are written */
     struct cli_progress progress;
     double begin; /* of the run, in seconds */
@@ -289,6 +291,8 @@ static int put_rows(struct scale *scale, struct klr_reader *reader,
         if (code)
             return code;
         scale->rows++;
+        scale->serials += row.count > 0 && row.index[0] == 0 &&
+                          row.value[0] == (double)scale->rows;
         tell_written(scale);
         if (klr_reader_would_block(reader) && klr_output_flush(out, err)) {
             scale->file = "stdout";
@@ -372,6 +376,9 @@ static void warn(struct scale *scale, const struct cli_program *program)
         return;
     if (scale->lines.has_qid)
         cli_warn(program, "query ids (qid:) are left out");
+    if (scale->serials == scale->rows)
+        cli_warn(program, "feature 0 is the number of the example: a kernel "
+                          "matrix, if this is one, is not to be scaled");
     if (scale->options.restore)
         warn_unknown(scale, program);
     warn_zeros(scale, program);

@@ -159,6 +159,16 @@ for my $case ([ '', '' ], [ '--standardize', ' in place of --standardize' ]) {
 }
 is(run([ 'klr-scale', '-l', '0', '-' ], stdin => $sparse)->{err}, '',
     'zeros that stay zeros');
+for my $case ([ 'a kernel matrix', "1 0:1 1:1 2:.5\n-1 0:2 1:.5 2:1\n", 1 ],
+    [ 'features from 0 on', "1 0:1 1:1\n-1 0:3 1:2\n", 0 ])
+{
+    my ($name, $rows, $warns) = @$case;
+    my $says = run([ 'klr-scale', '-' ], stdin => $rows)->{err};
+    is($says, $warns ? 'klr-scale: warning: feature 0 is the number of the '
+            . 'example: a kernel matrix, if this is one, is not to be scaled'
+            . "\n" : '', "$name: a warning or none");
+    is(run([ qw(klr-scale -q -) ], stdin => $rows)->{err}, '', "$name: -q");
+}
 is(run([ 'klr-scale', '-q', '-' ], stdin => "1 qid:1 1:1\n2 1:2\n")->{err}, '',
     '-q: no word of query ids');
 for my $rows (1, 2) {

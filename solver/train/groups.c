@@ -296,9 +296,9 @@ static int system_overflows(const struct system *system, double cost,
 {
     bool reciprocal = system->model == KLR_MODEL_KFD && cost < 1;
     return klr_fail(err, KLR_E_DATA,
-                    "the objective overflows: scale the features, or choose a "
-                    "%s -c or %s weights",
-                    reciprocal ? "larger" : "smaller",
+                    "the objective overflows at C = %g: scale the features, or "
+                    "choose a %s -c or %s weights",
+                    cost, reciprocal ? "larger" : "smaller",
                     reciprocal ? "larger" : "smaller");
 }
 

@@ -231,18 +231,16 @@ static enum klr_status loo_shift(struct loo *l,
     return status;
 }
 
-/* M is not positive definite to rounding: nothing is known without an example.
- */
-static void loo_doubt(const struct loo *l, const struct machine_group *group,
-                      size_t s)
+/* M is not positive definite to rounding: nothing is known without an example,
+ * and where K is given, it is K that is not semidefinite. */
+static void loo_lose(const struct loo *l, const struct machine_group *group,
+                     size_t s)
 {
-    const struct klr_params *params = l->training->params;
     struct solution *solution = &group->solution[s];
-    enum klr_doubt doubt = params->kernel == KLR_PRECOMPUTED
-                               ? KLR_DOUBT_INDEFINITE
-                               : KLR_DOUBT_ROUNDING;
-    solution->status = gravest(solution->status, KLR_PRECISION_LIMIT);
-    solution->doubt = solution->doubt > doubt ? solution->doubt : doubt;
+    if (l->training->params->kernel == KLR_PRECOMPUTED) {
+        solution->status = gravest(solution->status, KLR_PRECISION_LIMIT);
+        solution->doubt = KLR_DOUBT_INDEFINITE;
+    }
     for (size_t i = 0; i < l->n; i++)
         group->shift[s * group->stride + i] = (double)NAN;
 }
@@ -264,7 +262,7 @@ static int group_leave_out(struct machine_group *group,
             memset(group->shift + s * group->stride, 0,
                    l.n * sizeof *group->shift);
         if (!definite)
-            loo_doubt(&l, group, s);
+            loo_lose(&l, group, s);
         group->solution[s].status = gravest(group->solution[s].status, status);
     }
     klr_arena_free(&l.arena);

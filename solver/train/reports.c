@@ -57,6 +57,13 @@ static void basis_report_join(struct klr_basis_report *report,
     report->hessians += more->hessians;
 }
 
+static void report_lose(struct klr_report *report)
+{
+    report->status = gravest(report->status, KLR_PRECISION_LIMIT);
+    if (report->doubt < KLR_DOUBT_ROUNDING)
+        report->doubt = KLR_DOUBT_ROUNDING;
+}
+
 static void report_join(struct klr_report *report,
                         const struct klr_report *more)
 {

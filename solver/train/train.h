@@ -263,6 +263,8 @@ static size_t ensemble_vectors(const struct trained_machines *ensemble,
                                size_t n, size_t t);
 
 static void report_start(struct klr_report *report);
+/* Its model has examples without an answer. */
+static void report_lose(struct klr_report *report);
 /* Solution s of the group, of a training without the fold. */
 static void report_add(struct klr_report *report,
                        const struct machine_group *group,

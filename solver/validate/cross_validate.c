@@ -9,7 +9,8 @@
  *
  * A point that the clock cut in any of its folds is not solved: it has no
  * values, and is not chosen. Neither has one that overflows or that rounding
- * makes senseless, in any of its folds, unless all do: then the run fails.
+ * makes senseless, in any of its folds. If all do, or the answer does, the run
+ * fails.
  */
 #include "solver/validate/grid.h"
 
@@ -100,10 +101,12 @@ static int grid_answer(const struct klr_problem *problem,
     if (code)
         return code;
     if (point_is_solved(&report) && values.count < partition->examples)
-        return klr_fail(err, KLR_E_DATA, "%s at C = %g",
-                        params.loo ? "option --loo: the kernel matrix is not "
-                                     "positive semidefinite to rounding"
-                                   : "decision values overflow",
+        return klr_fail(err, KLR_E_DATA, "%s%s at C = %g",
+                        params.loo ? "option --loo: " : "",
+                        report.doubt == KLR_DOUBT_INDEFINITE
+                            ? "the kernel matrix is not positive semidefinite "
+                              "to rounding"
+                            : "decision values are lost in rounding errors",
                         params.cost.value[0]);
     if (out->count == 1 || point_is_solved(&report)) {
         out->values[out->best] = values;

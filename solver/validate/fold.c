@@ -304,6 +304,8 @@ static int fold_validate(struct klr_operator *op,
         v.report[t].n_sv = ensemble_vectors(&v.ensemble, partition->n, t);
         v.report[t].status =
             gravest(v.report[t].status, v.training.clock.status);
+        if (points[t].lost)
+            report_lose(&v.report[t]);
         points[t].report = v.report[t];
     }
     fold_free(&v);

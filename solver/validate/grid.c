@@ -122,7 +122,7 @@ static int grid_lose(const struct grid *grid, struct fold_point *points,
         code = klr_metrics_create(&points[t].metrics, grid->partition->k,
                                   grid->partition->label, err);
         grid_report_unsolved(grid, KLR_PRECISION_LIMIT, &points[t].report);
-        points[t].report.doubt = KLR_DOUBT_ROUNDING;
+        report_lose(&points[t].report);
         points[t].lost = true;
     }
     return code;

@@ -12,8 +12,8 @@ use JSON::PP ();
 use POSIX ();
 use Test::More ();
 
-our @EXPORT = qw(bin tool sanitized hasty start wait_until wait_for finish run printed_json
-    scratch put get of_any_origin peer data median);
+our @EXPORT = qw(bin tool sanitized hasty start wait_until wait_for finish run
+    printed_json scratch put get of_any_origin peer data median);
 
 my @folders; # File::Temp objects: the folders go when the test ends
 my %running; # commands by process

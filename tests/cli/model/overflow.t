@@ -31,9 +31,10 @@ for my $options (\@few, [ @few, qw(-c 100) ], [ @few, qw(-a smo -c 100) ],
 {
     my $run = run([ qw(klr-train -q --json -t 0), @$options, 'linear',
             'model' ], cwd => $dir);
+    my $at = "@$options" =~ /-c (\S+)/ ? $1 : 10;
     my $refused = $run->{exit} == 1 && !-e "$dir/model" && $run->{err} eq
-        "klr-train: linear: the objective overflows: scale the features, "
-        . "or choose a smaller -c or smaller weights\n";
+        "klr-train: linear: the objective overflows at C = $at: scale the "
+        . "features, or choose a smaller -c or smaller weights\n";
     my $usable = $run->{exit} == 0
         && $run->{out} =~ /"objective": -?\d/
             && run([ 'klr-predict', 'linear', 'model',
@@ -88,13 +89,13 @@ put("$dir/four", "1 1:1\n1 1:2\n-1 1:-1\n-1 1:-2\n");
 $run = run([ qw(klr-train -q -a smo --max-iter 100 -g 1 -c 1e250 four model) ],
     cwd => $dir);
 ok($run->{exit} == 0 || $run->{err} eq
-        "klr-train: four: the objective overflows: scale the features, "
-        . "or choose a smaller -c or smaller weights\n",
+        'klr-train: four: the objective overflows at C = 1e+250: scale the '
+        . "features, or choose a smaller -c or smaller weights\n",
     'smo ends at a C of 1e250') or diag($run->{err});
 
 # What the hinge sets aside comes back with products that are no numbers.
-my $overflows = '1 klr-train: matrix: the objective overflows: scale the '
-    . "features, or choose a smaller -c or smaller weights\n";
+my $overflows = '1 klr-train: matrix: the objective overflows at C = 1e+100: '
+    . "scale the features, or choose a smaller -c or smaller weights\n";
 put("$dir/matrix", <<'DATA');
 1 0:1 1:2e300 2:-1e300 3:1e300 4:-2e300
 -1 0:2 1:-1e300 2:0 3:0 4:-1e300
@@ -116,15 +117,18 @@ for my $threshold (qw(model svm)) {
 # Where C is what overflows, features are not all that there is to blame.
 $run = run([ qw(klr-train -q -s sklr -c 1e300 four model) ], cwd => $dir);
 is("$run->{exit} $run->{err}",
-    '1 klr-train: four: the objective overflows: scale the features, '
-        . "or choose a smaller -c or smaller weights\n", 'a C of 1e300');
+    '1 klr-train: four: the objective overflows at C = 1e+300: scale the '
+        . "features, or choose a smaller -c or smaller weights\n",
+    'a C of 1e300');
+is(run([ qw(klr-train -q -s sklr -c), '1e300,1e301,1', qw(four model) ],
+        cwd => $dir)->{err}, $run->{err}, 'of several the first is named');
 
 # A discriminant weighs its regularizer by 1 / C. Positive semidefinite kernels
 # lose that to rounding, precomputed ones never had it.
 put("$dir/heart", get('heart_scale'));
 for my $case (
-    [ '-s kfd -c 1e-300', 'the objective overflows: scale the features, or '
-        . 'choose a larger -c or larger weights' ],
+    [ '-s kfd -c 1e-300', 'the objective overflows at C = 1e-300: scale the '
+        . 'features, or choose a larger -c or larger weights' ],
     [ '-s kfd -c 1e200', 'no discriminant: rounding errors leave nothing of the '
         . 'regularizer at C = 1e+200; choose a smaller -c' ],
     [ '-t polynomial -r 1e60 -c 1', 'rounding errors of the kernel matrix are too '

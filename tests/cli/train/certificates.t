@@ -90,7 +90,6 @@ my $few = put("$dir/few", join '', (split /^/, get('heart_scale'))[ 0 .. 29 ]);
 my $idle = doubts(qr/allow no smaller violation/, qw(-s svm -e 1e-300), $few);
 cmp_ok($idle->{iterations}, '<', 1e6, 'svm: ends with examples set aside');
 
-
 # What -e allows an svm at a large C may be more than its objective.
 for my $case ([ '-c 1,1e8', qr/^klr-train: warning: C = 100000000: the violat/ ],
     [ '-c 1e8', qr/ gap of 1, which tells nothing of the model: .*--gap\n\z/ ],

@@ -167,4 +167,18 @@ for my $case (
         . " at least 1 MB (-m)\n", 'too little memory');
 }
 
+# A C at which rounding leaves no answers has a warning and no values; alone it
+# is refused. A softmax on a basis comes to that soonest.
+{
+    my $options = '--loo --basis 40 --multiclass softmax';
+    my $lost = 'decision values are lost in rounding errors';
+    my $run = train("$options -c 1,1e16 --metrics three model");
+    my ($warning) = $run->{err} =~ /warning: (C = 1e\+16: [^:;]*)/;
+    is($warning, "C = 1e+16: $lost", 'a C without answers: a warning');
+    like($run->{out}, qr/^ *1e\+16(?: +-){8}$/m, '... and no values');
+    $run = train("$options -c 1e16 three");
+    is("$run->{exit} $run->{err}", "1 klr-train: three: option --loo: $lost"
+        . " at C = 1e+16\n", '... and alone a refusal');
+}
+
 done_testing();

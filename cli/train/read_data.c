@@ -44,6 +44,13 @@ static void tell_rows(unsigned long long rows, void *context)
                       klr_seconds() - train->seconds.begin);
 }
 
+/* Packed rows keep all values, others those that are not 0. */
+static size_t values_kept(const struct klr_problem *problem)
+{
+    size_t columns = (size_t)problem->dimension + problem->has_zero;
+    return problem->packed ? problem->n * columns : problem->start[problem->n];
+}
+
 /* A search scales what is left to it. Zeros that become other values are told
  * where they make the features several times as many. */
 static int scale_features(struct cli_train *train,
@@ -53,12 +60,12 @@ static int scale_features(struct cli_train *train,
     enum { TIMES = 8 };
     int scale = train->options.scale, code = 0;
     struct klr_problem *problem = &train->problem;
-    size_t before = problem->packed ? SIZE_MAX : problem->start[problem->n];
+    size_t before = values_kept(problem);
     if (train->from)
         code = klr_problem_scale_as(problem, train->from, err);
     else if (scale != CLI_SCALE_AUTO)
         code = klr_problem_scale(problem, (enum klr_scale)scale, err);
-    size_t after = problem->packed ? 0 : problem->start[problem->n];
+    size_t after = values_kept(problem);
     if (!code && after / TIMES > before)
         cli_warn(program,
                  "%s: zeros are scaled too: %zu value%s before, %zu after; "

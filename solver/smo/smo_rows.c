@@ -12,6 +12,13 @@ static size_t smo_element(const struct smo *smo)
     return klr_precision_bytes(smo->precision);
 }
 
+/* True if steps with an example need not fetch its row. */
+static bool smo_holds(const struct smo *smo, size_t key)
+{
+    return klr_cache_holds(smo->cache, key) ||
+           (smo->active < smo->n && klr_cache_holds(smo->gathered, key));
+}
+
 static bool smo_put_rows(struct smo *smo, const size_t *index, size_t count)
 {
     size_t position[SMO_FETCH];
@@ -59,7 +66,7 @@ static void smo_look_at(const struct smo *smo, struct smo_wanted *wanted,
     int sides;
     for (size_t k = begin;
          (k = smo_violator(smo, k, end, bounds, &sides)) < end; k++) {
-        if (klr_cache_holds(smo->cache, smo->example[k].local))
+        if (smo_holds(smo, smo->example[k].local))
             continue;
         if (sides & SMO_CAN_RISE) {
             bounds->rise = smo->s[k];

@@ -24,6 +24,11 @@
 #   large     the same on spambase and a1a: a quarter of an hour and more
 #   threads   two threads train at least 1.7 times faster than one on magic and
 #             usps, medians of five runs by turns
+#   shrinking svm with shrinking (-h 1) takes at most 1.05 times its seconds of
+#             the processor without, on hard and on noisy problems
+#   serial    klr and svm by two threads: one of them works alone for at most a
+#             twentieth of the wall time; from that, and from the memory that is
+#             read again in each pass, what 4, 16 and 64 cores would take
 #   fresh     what is kept of K serves where new memory is cheap, 0.1 ns a byte,
 #             and dear, 2.5 ns: seconds of the user, and that for each byte of
 #             the pages that were new to the process, by the default -m are at
@@ -36,6 +41,7 @@ use warnings;
 use FindBin ();
 use lib "$FindBin::Bin/../tests/cli/lib";
 use JSON::PP ();
+use Judge qw(uniform);
 use KLR;
 use POSIX qw(WNOHANG);
 use Time::HiRes qw(sleep time);
@@ -328,12 +334,106 @@ sub work_of
         $stat[6] * POSIX::sysconf(POSIX::_SC_PAGESIZE()));
 }
 
+# Sets of some size, gamma and C.
+sub tuned
+{
+    return ([ magic => 0.5, 1 ], [ usps => 0.0078125, 8 ],
+        [ a9a => 0.0625, 1 ], [ ijcnn1 => 1, 8 ]);
+}
+
+# Three normal clusters of each of two classes; every fifth label is drawn.
+sub noisy_clusters
+{
+    my ($n, $d) = @_;
+    my $random = uniform(1);
+    my $normal = sub {
+        return sqrt(-2 * log $random->()) * cos(2 * atan2(0, -1) * $random->());
+    };
+    my @centre = map { [ map { $normal->() } 1 .. $d ] } 1 .. 6;
+    return join '', map {
+        my $cluster = int(6 * $random->());
+        my $label = $random->() < 0.2 ? int(2 * $random->()) : $cluster % 2;
+        my $of = $centre[$cluster];
+        join(' ', $label, map { sprintf '%d:%.4f', $_,
+                $of->[$_ - 1] + 1.2 * $normal->() } 1 .. $d) . "\n"
+    } 1 .. $n;
+}
+
+sub shrinking
+{
+    put("$dir/clusters", noisy_clusters(15000, 5));
+    my $odd = sub { return $_[0] % 2 ? 1 : -1 };
+    put("$dir/letter-odd", get(prepared('letter')) =~ s/^(\d+)/$odd->($1)/gmer);
+    my @rows = ([ a9a => 2**-6, 16 ], [ 'letter-odd' => 1, 16 ],
+        [ 'letter-odd' => 2**-4, 256 ], [ magic => 1, 256 ],
+        [ clusters => 0.2, 100 ]);
+    for my $row (@rows) {
+        my ($set, $gamma, $cost) = @$row;
+        my %seconds;
+        for (1 .. 3) {
+            push @{ $seconds{$_} }, cost_of(qw(klr-train -q -j 1 -s svm -h), $_,
+                '-g', $gamma, '-c', $cost, prepared($set), "$dir/model")
+                for 0, 1;
+        }
+        my ($without, $with) = map { median(@{ $seconds{$_} }) } 0, 1;
+        bar($with <= 1.05 * $without, '%s, gamma %g, C = %g: %.2f s, without '
+            . 'shrinking %.2f: %.2f', $set, $gamma, $cost, $with, $without,
+            $with / $without);
+    }
+    return;
+}
+
+# Seconds of the processor of each thread of a run, the largest first, MB of its
+# most resident memory, and what --json said.
+sub threads_of
+{
+    my $run = start([@_]);
+    my ($peak, %spent) = 0;
+    while (waitpid($run->{pid}, WNOHANG) == 0) {
+        for my $file (glob "/proc/$run->{pid}/task/*/schedstat") {
+            open my $in, '<', $file or next; # it has ended
+            my ($spent) = split ' ', <$in> // 0;
+            $spent{$file} = $spent / 1e9;
+        }
+        if (open my $status, '<', "/proc/$run->{pid}/status") {
+            local $/;
+            $peak = $1 / 1024 if <$status> =~ /^VmHWM:\s*(\d+) kB/m;
+        }
+        sleep 0.005;
+    }
+    die "@_: exit $?: " . get($run->{err_file}) if $?;
+    return ([ sort { $b <=> $a } values %spent ], $peak,
+        JSON::PP::decode_json(get($run->{out_file})));
+}
+
+# Of two threads the second works only where both do: what the first works
+# longer is its own. Other cores divide the rest, but none is faster than its
+# share of the memory that passes read, were all of it read in each.
+sub serial
+{
+    my $bandwidth = 100e3; # MB a second of all cores, as servers have at least
+    for my $row (map { my $r = $_; map { [ $_, @$r ] } qw(klr svm) } tuned()) {
+        my ($model, $set, $gamma, $cost) = @$row;
+        my @runs = map { [ threads_of(qw(klr-train -q --json -j 2 -s), $model,
+            '-g', $gamma, '-c', $cost, prepared($set), "$dir/model") ] } 1 .. 3;
+        my ($run) = (sort { $a->[0][0] <=> $b->[0][0] } @runs)[1];
+        my ($spent, $peak, $said) = @$run;
+        my ($wall, $both) = ($spent->[0], $spent->[1] // 0);
+        my $alone = $wall - $both;
+        my $read = $peak * ($said->{passes} // 0) / $bandwidth;
+        my @cores = map { my $share = 2 * $both / $_;
+            $alone + ($share > $read ? $share : $read) } 4, 16, 64;
+        bar($alone <= 0.05 * $wall, '%s, %s: %.3f s, of these by one thread '
+            . '%.1f %%; 4, 16, 64 cores: %.3f %.3f %.3f s', $set, $model, $wall,
+            100 * $alone / $wall, @cores);
+    }
+    return;
+}
+
 sub fresh
 {
-    my @rows = ([ magic => 0.5, 1 ], [ usps => 0.0078125, 8 ],
-        [ a9a => 0.0625, 1 ], [ ijcnn1 => 1, 8 ]);
     my @memory = ([qw(-m 60)], [], [qw(-m 4000)]);
-    for my $row (map { my $r = $_; map { [ $_, @$r ] } qw(klr svm) } @rows) {
+    for my $row (map { my $r = $_; map { [ $_, @$r ] } qw(klr svm) } tuned()) {
         my ($model, $set, $gamma, $cost) = @$row;
         my (@work, %text);
         for my $m (0 .. $#memory) {
@@ -358,7 +458,8 @@ sub fresh
 
 my @sections = (extreme => \&extreme, sparse => \&sparse, path => \&path,
     memory => \&memory, bytes => \&bytes, grid => \&grid, large => \&large,
-    threads => \&threads, fresh => \&fresh, speed => \&speed);
+    threads => \&threads, shrinking => \&shrinking,
+    serial => \&serial, fresh => \&fresh, speed => \&speed);
 my %wanted = map { ($_ => 1) } @ARGV;
 while (my ($name, $section) = splice @sections, 0, 2) {
     next if @ARGV && !delete $wanted{$name};

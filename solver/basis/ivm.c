@@ -49,8 +49,8 @@ static double ivm_penalty(const struct ivm *ivm, double t)
 /* g, the roots of the weights, and the gradient w - B'g, at f. */
 static void ivm_gradient(struct ivm *ivm)
 {
-    loss_gradient(&ivm->loss, ivm->n, ivm->problem->y, ivm->cost, ivm->f, 0,
-                  ivm->g, ivm->root);
+    struct losses all = problem_losses(ivm->problem, &ivm->loss, ivm->cost);
+    losses_gradient(&all, ivm->f, 0, ivm->g, ivm->root);
     for (size_t i = 0; i < ivm->n; i++)
         ivm->root[i] = sqrt(ivm->root[i]);
     for (size_t k = 0; k < ivm->h.rank; k++)
@@ -380,6 +380,7 @@ static int ivm_take_all(struct ivm *ivm, enum klr_status *status,
 static int ivm_start(struct ivm *ivm, double c, struct klr_error *err)
 {
     const struct binary_problem *b = ivm->problem;
+    struct losses all = problem_losses(b, &ivm->loss, ivm->cost);
     ivm->loss = loss_of(b->params, c);
     ivm->h.rank = 0;
     ivm->progress =
@@ -401,7 +402,7 @@ static int ivm_start(struct ivm *ivm, double c, struct klr_error *err)
     ivm_shorten(ivm);
     if (ivm->h.unpenalised) {
         ivm->h.rank = 1;
-        ivm->w[0] = -best_rho(&ivm->loss, ivm->n, b->y, ivm->cost, ivm->f, 0);
+        ivm->w[0] = -best_rho(&all, ivm->f, 0);
     }
     for (size_t i = 0; i < ivm->n; i++) {
         ivm->f[i] = ivm->h.unpenalised ? ivm->w[0] : 0;

@@ -84,10 +84,9 @@ static double half_threshold(double z, double eta)
 static double lhalf_objective(const struct lhalf *l, const double *beta,
                               const double *u, double *rho)
 {
-    const struct binary_problem *b = l->problem;
-    *rho = l->h.unpenalised ? best_rho(&l->loss, l->n, b->y, l->cost, u, l->rho)
-                            : 0;
-    double sum = losses_sum(&l->loss, l->n, b->y, l->cost, u, *rho);
+    struct losses all = problem_losses(l->problem, &l->loss, l->cost);
+    *rho = l->h.unpenalised ? best_rho(&all, u, l->rho) : 0;
+    double sum = losses_sum(&all, u, *rho);
     for (size_t i = 0; i < l->n; i++)
         sum += sqrt(fabs(beta[i]));
     return sum;
@@ -102,8 +101,8 @@ static bool lhalf_apply(struct lhalf *l, const double *v, double *out)
 /* g and the roots of W. */
 static void lhalf_weigh(struct lhalf *l)
 {
-    loss_gradient(&l->loss, l->n, l->problem->y, l->cost, l->u, l->rho, l->g,
-                  l->root);
+    struct losses all = problem_losses(l->problem, &l->loss, l->cost);
+    losses_gradient(&all, l->u, l->rho, l->g, l->root);
     for (size_t i = 0; i < l->n; i++)
         l->root[i] = sqrt(l->root[i]);
 }

@@ -23,8 +23,6 @@
  */
 #include "solver/loss/loss.h"
 
-enum { LOGISTIC_BLOCK = 128 };
-
 static struct loss loss_of(const struct klr_params *params, double cost)
 {
     struct loss loss = {.model = (enum klr_model_type)params->model};
@@ -80,78 +78,6 @@ static double loss_value(const struct loss *loss, double margin, double cost)
     return loss_of_alpha(alpha, loss_cut(loss, alpha, cost), z, value, cost);
 }
 
-/* ---- all examples ---- */
-
-/* A block of examples: z = shift - margin, and klr_logistic of it. */
-struct logistic {
-    double z[LOGISTIC_BLOCK], p[LOGISTIC_BLOCK], rest[LOGISTIC_BLOCK];
-    double value[LOGISTIC_BLOCK];
-};
-
-/* Fill the block with the examples from `first` on; returns how many. */
-static size_t logistic_fill(struct logistic *l, const struct loss *loss,
-                            size_t n, size_t first, const double *y,
-                            const double *u, double rho, bool values)
-{
-    size_t count = n - first < LOGISTIC_BLOCK ? n - first : LOGISTIC_BLOCK;
-    for (size_t k = 0; k < count; k++)
-        l->z[k] = loss->shift - y[first + k] * (u[first + k] - rho);
-    klr_logistic(count, l->z, l->p, l->rest, values ? l->value : NULL);
-    return count;
-}
-
-static double losses_sum(const struct loss *loss, size_t n, const double *y,
-                         const double *cost, const double *u, double rho)
-{
-    struct logistic l;
-    double sum = 0;
-    if (loss->model == KLR_MODEL_SVM) {
-        for (size_t i = 0; i < n; i++)
-            sum += loss_value(loss, y[i] * (u[i] - rho), cost[i]);
-        return sum;
-    }
-    for (size_t i = 0, count; i < n; i += count) {
-        count = logistic_fill(&l, loss, n, i, y, u, rho, true);
-        for (size_t k = 0; k < count; k++) {
-            double c = cost[i + k], alpha = c * l.p[k];
-            sum += loss_of_alpha(alpha, loss_cut(loss, alpha, c), l.z[k],
-                                 l.value[k], c);
-        }
-    }
-    return sum;
-}
-
-static double primal_value(const struct loss *loss, size_t n, const double *y,
-                           const double *cost, const double *beta,
-                           const double *u, double rho)
-{
-    return 0.5 * dot(n, beta, u) + losses_sum(loss, n, y, cost, u, rho);
-}
-
-static struct loss_sums loss_gradient(const struct loss *loss, size_t n,
-                                      const double *y, const double *cost,
-                                      const double *u, double rho, double *g,
-                                      double *w)
-{
-    struct logistic l;
-    struct loss_sums sums = {0, 0};
-    for (size_t i = 0, count; i < n; i += count) {
-        count = logistic_fill(&l, loss, n, i, y, u, rho, true);
-        for (size_t k = 0; k < count; k++) {
-            double c = cost[i + k], alpha = c * l.p[k];
-            double cut = loss_cut(loss, alpha, c);
-            double value = loss_of_alpha(alpha, cut, l.z[k], l.value[k], c);
-            sums.losses += value;
-            /* psi(alpha) from what the loss is, the largest -alpha margin -
-             * psi: C G(p) would lose all digits near its ends */
-            sums.conjugates -= cut * (loss->shift - l.z[k]) + value;
-            g[i + k] = y[i + k] * cut;
-            w[i + k] = cut == alpha ? alpha * l.rest[k] : 0;
-        }
-    }
-    return sums;
-}
-
 static double conjugate_value(const struct loss *loss, double alpha,
                               double cost)
 {
@@ -202,101 +128,4 @@ static double conjugate_curvature(const struct loss *loss, double alpha,
                                   double cost)
 {
     return loss->model == KLR_MODEL_SVM ? 0 : cost / (alpha * (cost - alpha));
-}
-
-/* sum_i y_i alpha_i, the derivative of the losses by rho, and its own. */
-static double rho_slope(const struct loss *loss, size_t n, const double *y,
-                        const double *cost, const double *u, double rho,
-                        double *curvature)
-{
-    struct logistic l;
-    double slope = 0;
-    *curvature = 0;
-    for (size_t i = 0, count; i < n; i += count) {
-        count = logistic_fill(&l, loss, n, i, y, u, rho, false);
-        for (size_t k = 0; k < count; k++) {
-            double alpha = cost[i + k] * l.p[k];
-            double cut = loss_cut(loss, alpha, cost[i + k]);
-            slope += y[i + k] * cut;
-            *curvature += cut == alpha ? alpha * l.rest[k] : 0;
-        }
-    }
-    return slope;
-}
-
-/* Where the optimal rho is: with alpha_i = C_i sigma(shift - y_i (u_i - rho))
- * within the box, the slope grows with rho. At rho = min u - t it is negative
- * and at max u + t positive, once t outweighs the shift, the ratio of the class
- * weights, and the box. Keerthi et al. (2005), below (3.14). */
-static void rho_bracket(const struct loss *loss, size_t n, const double *y,
-                        const double *cost, const double *u, double *low,
-                        double *high)
-{
-    double weight[2] = {0, 0}, most = 0;
-    *low = *high = u[0];
-    for (size_t i = 0; i < n; i++) {
-        *low = u[i] < *low ? u[i] : *low;
-        *high = u[i] > *high ? u[i] : *high;
-        weight[y[i] > 0] += cost[i];
-        most = cost[i] > most ? cost[i] : most;
-    }
-    double room = 1 + loss->shift + fabs(log(weight[0]) - log(weight[1]));
-    if (loss->box > 0)
-        room += log(most / loss->box);
-    *low -= room;
-    *high += room;
-}
-
-/* By Newton's method. A step of d leaves d^2 / 2 at most, since no logistic
- * curvature changes faster than by its own size; where d is larger than 1 it is
- * kept inside the bracket, and where there is a box, which can make that wrong.
- */
-static double best_rho(const struct loss *loss, size_t n, const double *y,
-                       const double *cost, const double *u, double start)
-{
-    double low = -INFINITY, high = INFINITY, rho = start;
-    for (int step = 0; step < 200; step++) {
-        double curvature;
-        double slope = rho_slope(loss, n, y, cost, u, rho, &curvature);
-        double next = rho - slope / curvature, last = rho;
-        bool near = fabs(next - last) <= 1 && loss->box == 0;
-        if (isinf(low - high) && !near)
-            rho_bracket(loss, n, y, cost, u, &low, &high);
-        if (slope > 0)
-            high = fmin(high, rho);
-        else
-            low = fmax(low, rho);
-        bool inside = next >= low && next <= high;
-        rho = inside ? next : 0.5 * (low + high);
-        double enough = 1e-15 * (1 + fabs(rho));
-        if (inside && loss->box == 0)
-            enough = fmax(enough, 1e-8);
-        if (fabs(rho - last) <= enough)
-            break;
-    }
-    return rho;
-}
-
-static double hinge_rho(size_t n, const double *y, const double *cost,
-                        const double *beta, const double *u, double start)
-{
-    double high = INFINITY, low = -INFINITY, sum = 0;
-    size_t on_margin = 0, support = 0;
-    for (size_t i = 0; i < n; i++) {
-        double alpha = y[i] * beta[i], rho = u[i] - y[i];
-        bool rises = y[i] > 0 ? alpha < cost[i] : alpha > 0;
-        bool falls = y[i] > 0 ? alpha > 0 : alpha < cost[i];
-        support += beta[i] != 0;
-        if (rises && falls) {
-            sum += rho;
-            on_margin++;
-        }
-        if (rises)
-            high = fmin(high, rho);
-        if (falls)
-            low = fmax(low, rho);
-    }
-    if (support == 0)
-        return start;
-    return on_margin > 0 ? sum / (double)on_margin : 0.5 * (low + high);
 }

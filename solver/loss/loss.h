@@ -25,22 +25,6 @@ static double loss_least(const struct loss *loss, double cost);
  * dual is reached, for logistic losses. */
 static double loss_value(const struct loss *loss, double margin, double cost);
 static double loss_alpha(const struct loss *loss, double margin, double cost);
-/* sum_i loss_i(y_i (u_i - rho)), all (n); with 1/2 beta'u, u = K beta, P. */
-static double losses_sum(const struct loss *loss, size_t n, const double *y,
-                         const double *cost, const double *u, double rho);
-static double primal_value(const struct loss *loss, size_t n, const double *y,
-                           const double *cost, const double *beta,
-                           const double *u, double rho);
-/* The sums of the losses and of their conjugates at alpha. */
-struct loss_sums {
-    double losses, conjugates;
-};
-/* At u and rho, for logistic losses: g_i = y_i alpha_i and the curvature W_i of
- * the loss, 0 where the box cuts alpha off and the loss is linear, all (n). */
-static struct loss_sums loss_gradient(const struct loss *loss, size_t n,
-                                      const double *y, const double *cost,
-                                      const double *u, double rho, double *g,
-                                      double *w);
 static double conjugate_value(const struct loss *loss, double alpha,
                               double cost);
 static double conjugate_slope(const struct loss *loss, double alpha,
@@ -51,15 +35,56 @@ static double conjugate_curvature(const struct loss *loss, double alpha,
  * for an alpha that psi is infinite for. */
 static double loss_excess(const struct loss *loss, double alpha, double margin,
                           double cost);
-/* argmin over rho of sum_i loss_i(y_i (u_i - rho)), u = K beta, for logistic
- * losses; `start` may be near it. */
-static double best_rho(const struct loss *loss, size_t n, const double *y,
-                       const double *cost, const double *u, double start);
+/* ---- sums over examples, and losses of all of them: see losses.c ---- */
+
+/* Adds to sum (PART_SUMS) what the examples begin <= i < end are worth. */
+enum { PART_SUMS = 4 };
+typedef void part_fn(const void *context, size_t begin, size_t end,
+                     double *sum);
+/* Over n examples, by the pool's threads or, where that is NULL, by this one:
+ * the same bits. Nothing ends that early. */
+static void sum_parts(struct klr_pool *pool, size_t n, part_fn *part,
+                      const void *context, double *sum);
+
+/* n examples; u, g and the like of the following functions are (n) too. */
+struct losses {
+    const struct loss *loss;
+    size_t n;
+    const double *y, *cost; /* (n) C_i */
+    struct klr_pool *pool;  /* as sum_parts has it */
+};
+
+/* sum_i loss_i(y_i (u_i - rho)); with 1/2 beta'u, u = K beta, P. */
+static double losses_sum(const struct losses *all, const double *u, double rho);
+static double primal_value(const struct losses *all, const double *beta,
+                           const double *u, double rho);
+/* The sums of the losses and of their conjugates at alpha. */
+struct loss_sums {
+    double losses, conjugates;
+};
+/* At u and rho, for logistic losses: g_i = y_i alpha_i and the curvature W_i of
+ * the loss, 0 where the box cuts alpha off and the loss is linear. */
+static struct loss_sums losses_gradient(const struct losses *all,
+                                        const double *u, double rho, double *g,
+                                        double *w);
+/* argmin over rho of losses_sum, u = K beta, for logistic losses; `start` may
+ * be near it. */
+static double best_rho(const struct losses *all, const double *u, double start);
 /* The threshold of a support vector machine from the dual point beta: the mean
  * over the examples on the margin. Without any, the middle of the range that
  * the other examples leave open, or `start` where beta is 0. */
-static double hinge_rho(size_t n, const double *y, const double *cost,
-                        const double *beta, const double *u, double start);
+static double hinge_rho(const struct losses *all, const double *beta,
+                        const double *u, double start);
+/* What the losses at u and rho are above their conjugates at y g, with
+ * |rho sum g|, which is 0 at a point of the dual. */
+struct losses_gap {
+    double excess; /* 0 or more, without cancellation */
+    double effect; /* what an error of all u may hide of it */
+    double blur;   /* what such errors, independent ones, make of the losses */
+};
+/* g NULL: blur alone. */
+static struct losses_gap losses_gap(const struct losses *all, const double *u,
+                                    double rho, const double *g, double error);
 
 /* ---- links: from decision values to probabilities ---- */
 

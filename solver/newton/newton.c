@@ -40,22 +40,23 @@ enum {
 static double logistic_primal(const struct newton *nt, const double *beta,
                               const double *u, const double *rho)
 {
-    return primal_value(&nt->loss, nt->n, nt->problem->y, nt->cost, beta, u,
-                        rho[0]);
+    struct losses all = problem_losses(nt->problem, &nt->loss, nt->cost);
+    return primal_value(&all, beta, u, rho[0]);
 }
 
 static void logistic_rho(const struct newton *nt, const double *u, double *rho)
 {
-    rho[0] = best_rho(&nt->loss, nt->n, nt->problem->y, nt->cost, u, rho[0]);
+    struct losses all = problem_losses(nt->problem, &nt->loss, nt->cost);
+    rho[0] = best_rho(&all, u, rho[0]);
 }
 
 /* g, the roots of the weights, e and the part of the dual objective without K.
  */
 static void logistic_gradient(struct newton *nt)
 {
-    nt->conjugate = loss_gradient(&nt->loss, nt->n, nt->problem->y, nt->cost,
-                                  nt->u, nt->rho[0], nt->g, nt->s)
-                        .conjugates;
+    struct losses all = problem_losses(nt->problem, &nt->loss, nt->cost);
+    nt->conjugate =
+        losses_gradient(&all, nt->u, nt->rho[0], nt->g, nt->s).conjugates;
     for (size_t i = 0; i < nt->n; i++) {
         nt->s[i] = sqrt(nt->s[i]);
         nt->e[i] = nt->beta[i] - nt->g[i];

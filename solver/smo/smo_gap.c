@@ -28,24 +28,32 @@ static struct smo_vectors smo_vectors(const struct smo *smo)
     return v;
 }
 
+static struct losses smo_losses(const struct smo *smo,
+                                const struct smo_vectors *v)
+{
+    return (struct losses){&smo->loss, smo->n, v->y, v->cost,
+                           smo->problem->op->pool};
+}
+
 static double smo_rho(const struct smo *smo, const struct smo_vectors *v)
 {
+    struct losses all = smo_losses(smo, v);
     if (smo->single)
         return 0;
-    return smo->loss.model == KLR_MODEL_SVM
-               ? hinge_rho(smo->n, v->y, v->cost, v->beta, v->u, 0)
-               : best_rho(&smo->loss, smo->n, v->y, v->cost, v->u, 0);
+    return smo->loss.model == KLR_MODEL_SVM ? hinge_rho(&all, v->beta, v->u, 0)
+                                            : best_rho(&all, v->u, 0);
 }
 
 static struct smo_values smo_objectives(const struct smo *smo)
 {
     struct smo_vectors v = smo_vectors(smo);
+    struct losses all = smo_losses(smo, &v);
     double quadratic = dot(smo->n, v.beta, v.u), conjugate = 0;
     for (size_t k = 0; k < smo->n; k++)
         conjugate += conjugate_value(&smo->loss, v.y[k] * v.beta[k], v.cost[k]);
-    return (struct smo_values){primal_value(&smo->loss, smo->n, v.y, v.cost,
-                                            v.beta, v.u, smo_rho(smo, &v)),
-                               -0.5 * quadratic - conjugate};
+    return (struct smo_values){
+        primal_value(&all, v.beta, v.u, smo_rho(smo, &v)),
+        -0.5 * quadratic - conjugate};
 }
 
 /* The relative gap, for progress. */

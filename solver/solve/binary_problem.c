@@ -4,6 +4,13 @@
  */
 #include "solver/solve/solve.h"
 
+static struct losses problem_losses(const struct binary_problem *problem,
+                                    const struct loss *loss, const double *cost)
+{
+    return (struct losses){loss, problem->n, problem->y, cost,
+                           problem->op->pool};
+}
+
 /* sum beta = 0 needs totals of alpha that both classes can have. */
 static int problem_check_box(const struct binary_problem *problem,
                              const struct loss *loss, double c,

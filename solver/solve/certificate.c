@@ -245,23 +245,28 @@ static bool appraisal_has_kernel(const struct appraisal *a)
     return a->problem->params->regularizer == KLR_REGULARIZER_KERNEL;
 }
 
+static struct losses appraisal_losses(const struct appraisal *a)
+{
+    return problem_losses(a->problem, &a->loss, a->cost);
+}
+
 static double appraisal_rho(const struct appraisal *a, const double *u,
                             double start)
 {
-    const double *y = a->problem->y;
+    struct losses all = appraisal_losses(a);
     if (a->problem->params->no_bias)
         return 0;
     if (a->loss.model == KLR_MODEL_SVM)
-        return hinge_rho(a->n, y, a->cost,
-                         appraisal_has_kernel(a) ? a->beta : a->point->g, u,
-                         start);
-    return best_rho(&a->loss, a->n, y, a->cost, u, start);
+        return hinge_rho(&all, appraisal_has_kernel(a) ? a->beta : a->point->g,
+                         u, start);
+    return best_rho(&all, u, start);
 }
 
 /* The objective of the best constant f = -rho, whatever the kernel; with the
  * hinge it is -1, 0 or 1. */
 static double appraisal_constant(const struct appraisal *a)
 {
+    struct losses all = appraisal_losses(a);
     double weight[2] = {0, 0}, *zero = a->room;
     for (size_t i = 0; i < a->n; i++) {
         weight[a->problem->y[i] > 0] += a->cost[i];
@@ -270,8 +275,7 @@ static double appraisal_constant(const struct appraisal *a)
     if (a->loss.model == KLR_MODEL_SVM)
         return a->problem->params->no_bias ? weight[0] + weight[1]
                                            : 2 * fmin(weight[0], weight[1]);
-    return losses_sum(&a->loss, a->n, a->problem->y, a->cost, zero,
-                      appraisal_rho(a, zero, 0));
+    return losses_sum(&all, zero, appraisal_rho(a, zero, 0));
 }
 
 static int appraisal_create(struct appraisal *a,
@@ -362,7 +366,7 @@ static int appraisal_product(struct appraisal *a, struct klr_error *err)
 static int appraisal_primal(struct appraisal *a, struct klr_error *err)
 {
     const struct point *point = a->point;
-    const double *y = a->problem->y;
+    struct losses all = appraisal_losses(a);
     const double tiny = 1e-9; /* no violation asks for a smaller gap */
     bool known = point->u && !a->anew;
     int code = known ? 0 : appraisal_product(a, err);
@@ -373,7 +377,7 @@ static int appraisal_primal(struct appraisal *a, struct klr_error *err)
     if (!a->u || code)
         return code;
     a->rho = appraisal_rho(a, a->u, point->rho);
-    double losses = losses_sum(&a->loss, a->n, y, a->cost, a->u, a->rho);
+    double losses = losses_sum(&all, a->u, a->rho);
     double penalty = 0;
     for (size_t i = 0; i < a->n; i++)
         penalty += a->loss.model == KLR_MODEL_LHALF ? sqrt(fabs(a->beta[i]))
@@ -404,8 +408,8 @@ static int appraisal_dual(struct appraisal *a, struct klr_error *err)
         a->g = point->dual == DUAL_NONE ? NULL : a->g;
         return 0;
     }
-    loss_gradient(&a->loss, a->n, a->problem->y, a->cost, a->u, a->rho,
-                  a->own[1], a->own[3]);
+    struct losses all = appraisal_losses(a);
+    losses_gradient(&all, a->u, a->rho, a->own[1], a->own[3]);
     int code = support_product(a->problem, a->g, a->precision, a->own[2], err);
     a->g = appraisal_is_cut(a) ? NULL : a->g;
     return code;
@@ -438,21 +442,6 @@ static double appraisal_distance(const struct appraisal *a, double error,
     return 0.5 * sum;
 }
 
-/* The error of the objective by rounding: of the losses, and of beta'K beta,
- * each of its terms by itself. */
-static double appraisal_blur(const struct appraisal *a, double error)
-{
-    double squares = 0, form = 0;
-    for (size_t i = 0; i < a->n; i++) {
-        double z = a->problem->y[i] * (a->u[i] - a->rho), cost = a->cost[i];
-        double off = loss_value(&a->loss, z - error, cost) -
-                     loss_value(&a->loss, z + error, cost);
-        squares += 0.25 * off * off;
-        form += appraisal_has_kernel(a) ? a->beta[i] * a->beta[i] : 0;
-    }
-    return sqrt(squares) + 0.5 * error * sqrt(form);
-}
-
 /* How far off decision values may be. */
 static double appraisal_error(const struct appraisal *a)
 {
@@ -463,22 +452,17 @@ static double appraisal_error(const struct appraisal *a)
 static void appraisal_gap(struct appraisal *a)
 {
     double error = appraisal_error(a);
-    double sum = 0, gap = 0, worst = 0, effect = 0;
-    a->c.blur = appraisal_blur(a, error);
+    struct losses all = appraisal_losses(a);
+    struct losses_gap found = losses_gap(&all, a->u, a->rho, a->g, error);
+    double form =
+        appraisal_has_kernel(a) ? sqrt(dot(a->n, a->beta, a->beta)) : 0;
+    a->c.blur = found.blur + 0.5 * error * form; /* of beta'K beta, too */
     if (!a->g) {
         a->c.gap = a->c.primal - a->point->least;
         return;
     }
-    for (size_t i = 0; i < a->n; i++) {
-        double y = a->problem->y[i], alpha = y * a->g[i], cost = a->cost[i];
-        double z = y * (a->u[i] - a->rho);
-        gap += loss_excess(&a->loss, alpha, z, cost);
-        worst += fmax(loss_excess(&a->loss, alpha, z - error, cost),
-                      loss_excess(&a->loss, alpha, z + error, cost));
-        sum += a->g[i];
-    }
-    a->c.effect = worst - gap;
-    gap += fabs(a->rho * sum);
+    double gap = found.excess, effect = 0;
+    a->c.effect = found.effect;
     if (a->g != a->beta) {
         gap += appraisal_distance(a, error, &effect);
         a->c.effect += effect;
@@ -535,7 +519,7 @@ static int point_drop(struct appraisal *a, struct solution *solution,
                       struct klr_error *err)
 {
     const double near = 1.001, much = 0.1;
-    const double *y = a->problem->y;
+    struct losses all = appraisal_losses(a);
     double *beta = a->own[1], *u = a->own[2];
     for (size_t i = 0; i < a->n; i++) {
         bool ends = fabs(a->beta[i]) <= near * a->loss.box;
@@ -545,7 +529,7 @@ static int point_drop(struct appraisal *a, struct solution *solution,
     if (code || appraisal_is_cut(a))
         return code;
     double rho = appraisal_rho(a, u, a->rho);
-    double primal = primal_value(&a->loss, a->n, y, a->cost, beta, u, rho);
+    double primal = primal_value(&all, beta, u, rho);
     if (!(primal - a->c.primal <= much * fabs(a->c.primal)) ||
         primal > a->constant)
         return 0;

@@ -26,6 +26,10 @@ struct binary_problem {
     bool whole; /* of the training set, not of folds or parts of it */
 };
 
+/* The losses of its examples, of C_i in cost (n). */
+static struct losses problem_losses(const struct binary_problem *problem,
+                                    const struct loss *loss,
+                                    const double *cost);
 /* KLR_E_USAGE if the box admits no alpha with sum beta = 0, at the value `c` of
  * C. */
 static int problem_check_box(const struct binary_problem *problem,

@@ -30,20 +30,25 @@ static void fit_free(struct fit *fit)
 
 /* ---- two classes ---- */
 
+static struct losses two_all(const struct subspace *s, const struct fit *fit)
+{
+    return (struct losses){&s->loss, fit->n, fit->y, fit->cost,
+                           s->problem->op->pool};
+}
+
 static double two_losses(const struct subspace *s, const struct fit *fit,
                          const double *u, double *rho)
 {
-    *rho = subspace_has_bias(s)
-               ? best_rho(&s->loss, fit->n, fit->y, fit->cost, u, *rho)
-               : 0;
-    return losses_sum(&s->loss, fit->n, fit->y, fit->cost, u, *rho);
+    struct losses all = two_all(s, fit);
+    *rho = subspace_has_bias(s) ? best_rho(&all, u, *rho) : 0;
+    return losses_sum(&all, u, *rho);
 }
 
 static void two_gradient(const struct subspace *s, struct fit *fit)
 {
-    fit->losses = loss_gradient(&s->loss, fit->n, fit->y, fit->cost, fit->u,
-                                *fit->rho, fit->g, fit->curve)
-                      .losses;
+    struct losses all = two_all(s, fit);
+    fit->losses =
+        losses_gradient(&all, fit->u, *fit->rho, fit->g, fit->curve).losses;
 }
 
 static double two_curvature(const struct fit *fit, size_t i, size_t c, size_t d)
@@ -151,15 +156,8 @@ static double two_follow(const struct subspace *s, double t, double *dual,
 
 static double two_excess(const struct subspace *s)
 {
-    const struct fit *fit = &s->all;
-    double sum = 0, excess = 0;
-    for (size_t i = 0; i < s->n; i++) {
-        excess +=
-            loss_excess(&s->loss, fit->y[i] * s->dual[i],
-                        fit->y[i] * (fit->u[i] - *fit->rho), fit->cost[i]);
-        sum += s->dual[i];
-    }
-    return excess + fabs(*fit->rho * sum);
+    struct losses all = two_all(s, &s->all);
+    return losses_gap(&all, s->all.u, *s->all.rho, s->dual, 0).excess;
 }
 
 static double two_conjugate(const struct subspace *s, const double *base,
@@ -189,18 +187,11 @@ static double two_loss_of(const struct subspace *s, size_t i)
 static void two_rounding(const struct subspace *s, double error,
                          struct certificate *c)
 {
-    double squares = 0;
-    for (size_t i = 0; i < s->n; i++) {
-        double z = s->all.y[i] * (s->all.u[i] - *s->all.rho);
-        double cost = s->all.cost[i], alpha = fabs(s->dual[i]);
-        double low = loss_excess(&s->loss, alpha, z - error, cost);
-        double high = loss_excess(&s->loss, alpha, z + error, cost);
-        double off = loss_value(&s->loss, z - error, cost) -
-                     loss_value(&s->loss, z + error, cost);
-        c->effect += fmax(low, high) - loss_excess(&s->loss, alpha, z, cost);
-        squares += 0.25 * off * off;
-    }
-    c->blur = sqrt(squares);
+    struct losses all = two_all(s, &s->all);
+    struct losses_gap found =
+        losses_gap(&all, s->all.u, *s->all.rho, s->dual, error);
+    c->effect += found.effect;
+    c->blur = found.blur;
 }
 
 static double two_constant(struct subspace *s)

@@ -54,8 +54,8 @@ static double coef_gap(void *solver)
 
 static double coef_rho(const struct coef *c, const double *u)
 {
-    return c->bias ? best_rho(&c->loss, c->n, c->problem->y, c->cost, u, c->rho)
-                   : 0;
+    struct losses all = problem_losses(c->problem, &c->loss, c->cost);
+    return c->bias ? best_rho(&all, u, c->rho) : 0;
 }
 
 /* rho and P of beta and u; g there, its change into x, and W. */
@@ -63,8 +63,8 @@ static void coef_evaluate(struct coef *c)
 {
     c->rho = coef_rho(c, c->u);
     memcpy(c->x, c->g, c->n * sizeof *c->x);
-    struct loss_sums sums = loss_gradient(&c->loss, c->n, c->problem->y,
-                                          c->cost, c->u, c->rho, c->g, c->w);
+    struct losses all = problem_losses(c->problem, &c->loss, c->cost);
+    struct loss_sums sums = losses_gradient(&all, c->u, c->rho, c->g, c->w);
     c->primal = 0.5 * dot(c->n, c->beta, c->beta) + sums.losses;
     c->total = 0;
     for (size_t i = 0; i < c->n; i++) {

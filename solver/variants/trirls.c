@@ -71,8 +71,8 @@ static bool trirls_product(const struct trirls *tr, const double *x,
 /* P, and the losses in it, at the present point. */
 static void trirls_evaluate(struct trirls *tr)
 {
-    tr->primal = primal_value(&tr->loss, tr->n, tr->problem->y, tr->cost,
-                              tr->beta, tr->u, 0);
+    struct losses all = problem_losses(tr->problem, &tr->loss, tr->cost);
+    tr->primal = primal_value(&all, tr->beta, tr->u, 0);
     tr->losses = tr->primal - 0.5 * dot(tr->n, tr->beta, tr->u);
     tr->progress.objective = tr->primal;
 }
@@ -82,8 +82,8 @@ static void trirls_evaluate(struct trirls *tr)
 /* g, W and g - beta at the present point. */
 static void trirls_reweight(struct trirls *tr)
 {
-    loss_gradient(&tr->loss, tr->n, tr->problem->y, tr->cost, tr->u, 0, tr->g,
-                  tr->weight);
+    struct losses all = problem_losses(tr->problem, &tr->loss, tr->cost);
+    losses_gradient(&all, tr->u, 0, tr->g, tr->weight);
     for (size_t i = 0; i < tr->n; i++)
         tr->rest[i] = tr->g[i] - tr->beta[i];
 }

@@ -297,7 +297,8 @@ static void test_left_out(void)
     const struct loss loss = {KLR_MODEL_SKLR, 2, 0.5};
     const double y[] = {1, -1, 1}, u[] = {-3, 0.5, 40}, cost[3] = {0};
     double g[3], w[3], most = 0;
-    struct loss_sums sums = loss_gradient(&loss, 3, y, cost, u, 0.1, g, w);
+    struct losses all = {&loss, 3, y, cost, NULL};
+    struct loss_sums sums = losses_gradient(&all, u, 0.1, g, w);
     for (int i = 0; i < 3; i++) {
         most = larger_of(most, fabs(g[i]) + fabs(w[i]));
         most = larger_of(most, fabs(loss_value(&loss, y[i] * u[i], 0)));

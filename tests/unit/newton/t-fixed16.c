@@ -66,8 +66,9 @@ static double true_gap(struct klr_operator *op, const struct loss *loss,
             return INFINITY;
         conjugates += conjugate_value(loss, y[i] * point[i], cost[i]);
     }
-    double rho = best_rho(loss, N, y, cost, u, 0);
-    double primal = primal_value(loss, N, y, cost, point, u, rho);
+    struct losses losses = {loss, N, y, cost, NULL};
+    double rho = best_rho(&losses, u, 0);
+    double primal = primal_value(&losses, point, u, rho);
     double dual = -0.5 * dot(N, point, u) - conjugates;
     return fabs(sum) <= 1e-9 * c * N ? (primal - dual) / fabs(primal)
                                      : INFINITY;

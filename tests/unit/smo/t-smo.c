@@ -55,9 +55,10 @@ static void test_best_rho(void)
             cost[i] = i < 30 ? 0.01 : 7;
             u[i] = scale[round] * (uniform() - 0.5);
         }
+        struct losses all = {&logistic, N, y, cost, NULL};
         double most = 0, rho = 0;
         for (int s = 0; s < 5; s++) { /* and where it ended */
-            rho = best_rho(&logistic, N, y, cost, u, s < 4 ? start[s] : rho);
+            rho = best_rho(&all, u, s < 4 ? start[s] : rho);
             double slope = 0, size = 0;
             for (size_t i = 0; i < N; i++) {
                 double alpha = cost[i] * sigmoid(-y[i] * (u[i] - rho));

@@ -410,12 +410,12 @@ static void test_keep_bounded(const struct sample *s)
     params.box = 0.3;
     double rho = solve(s, &params, beta).rho, primal[3];
     const struct loss loss = loss_of(&params, 10);
+    struct losses all = {&loss, s->problem.n, s->label, cost, NULL};
     sample_product(s, &kernel, beta, u);
     for (size_t i = 0; i < s->problem.n; i++)
         cost[i] = 10;
     for (int t = 0; t < 3; t++)
-        primal[t] = primal_value(&loss, s->problem.n, s->label, cost, beta, u,
-                                 rho + 1e-3 * (t - 1));
+        primal[t] = primal_value(&all, beta, u, rho + 1e-3 * (t - 1));
     ok(primal[1] < primal[0] && primal[1] < primal[2],
        "no rho near %g is better", rho);
     params.keep_bounded = 1;

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Losses of all examples: their sum, gradient and best rho. Sums are made of
+ * parts, whose examples depend on n alone, and which are added in their order:
+ * no bit depends on threads. So many examples that waking threads costs little
+ * beside them have their parts divided among the pool.
+ */
+#include "solver/loss/loss.h"
+
+enum {
+    LOGISTIC_BLOCK = 128,
+    SUM_ROWS = 4096, /* examples of a part, at least */
+    SUM_PARTS = 256, /* at most */
+    SUM_SHARED = 8   /* parts from which on threads divide them */
+};
+
+/* ---- sums in parts ---- */
+
+struct part_run {
+    part_fn *part;
+    const void *context;
+    size_t n, rows; /* all; of a part */
+    double sum[SUM_PARTS][PART_SUMS];
+};
+
+static void part_task(void *context, size_t task, size_t thread)
+{
+    struct part_run *run = context;
+    size_t begin = task * run->rows, left = run->n - begin;
+    memset(run->sum[task], 0, sizeof run->sum[task]);
+    run->part(run->context, begin,
+              begin + (left < run->rows ? left : run->rows), run->sum[task]);
+    (void)thread;
+}
+
+static void sum_parts(struct klr_pool *pool, size_t n, part_fn *part,
+                      const void *context, double *sum)
+{
+    struct part_run run = {.part = part, .context = context, .n = n};
+    size_t rows = (n + SUM_PARTS - 1) / SUM_PARTS;
+    rows = (rows + LOGISTIC_BLOCK - 1) / LOGISTIC_BLOCK * LOGISTIC_BLOCK;
+    run.rows = rows > SUM_ROWS ? rows : SUM_ROWS;
+    size_t parts = (n + run.rows - 1) / run.rows;
+    bool whole =
+        parts >= SUM_SHARED && klr_pool_run(pool, parts, part_task, &run);
+    for (size_t t = 0; t < parts && !whole; t++)
+        part_task(&run, t, 0);
+    memset(sum, 0, PART_SUMS * sizeof *sum);
+    for (size_t t = 0; t < parts; t++)
+        for (size_t k = 0; k < PART_SUMS; k++)
+            sum[k] += run.sum[t][k];
+}
+
+/* ---- losses at u and rho ---- */
+
+/* What is summed. */
+struct losses_at {
+    const struct losses *all;
+    const double *u;
+    double rho;
+    const double *g;      /* a point of the dual, or NULL */
+    double *gradient, *w; /* (n) what comes out */
+    double error;         /* of u */
+};
+
+/* A block of examples: z = shift - margin, and klr_logistic of it. */
+struct logistic {
+    double z[LOGISTIC_BLOCK], p[LOGISTIC_BLOCK], rest[LOGISTIC_BLOCK];
+    double value[LOGISTIC_BLOCK];
+};
+
+/* Fill the block with the examples from `first` on; returns how many. */
+static size_t logistic_fill(struct logistic *l, const struct losses_at *at,
+                            size_t first, size_t end, bool values)
+{
+    const double *y = at->all->y, shift = at->all->loss->shift;
+    size_t count = end - first < LOGISTIC_BLOCK ? end - first : LOGISTIC_BLOCK;
+    for (size_t k = 0; k < count; k++)
+        l->z[k] = shift - y[first + k] * (at->u[first + k] - at->rho);
+    klr_logistic(count, l->z, l->p, l->rest, values ? l->value : NULL);
+    return count;
+}
+
+/* sum: of the losses. */
+static void losses_part(const void *context, size_t begin, size_t end,
+                        double *sum)
+{
+    const struct losses_at *at = context;
+    const struct losses *all = at->all;
+    struct logistic l;
+    if (all->loss->model == KLR_MODEL_SVM) {
+        for (size_t i = begin; i < end; i++)
+            sum[0] += loss_value(all->loss, all->y[i] * (at->u[i] - at->rho),
+                                 all->cost[i]);
+        return;
+    }
+    for (size_t i = begin, count; i < end; i += count) {
+        count = logistic_fill(&l, at, i, end, true);
+        for (size_t k = 0; k < count; k++) {
+            double c = all->cost[i + k], alpha = c * l.p[k];
+            sum[0] += loss_of_alpha(alpha, loss_cut(all->loss, alpha, c),
+                                    l.z[k], l.value[k], c);
+        }
+    }
+}
+
+static double losses_sum(const struct losses *all, const double *u, double rho)
+{
+    struct losses_at at = {.all = all, .u = u, .rho = rho};
+    double sum[PART_SUMS];
+    sum_parts(all->pool, all->n, losses_part, &at, sum);
+    return sum[0];
+}
+
+static double primal_value(const struct losses *all, const double *beta,
+                           const double *u, double rho)
+{
+    return 0.5 * dot(all->n, beta, u) + losses_sum(all, u, rho);
+}
+
+/* sum: of losses, of conjugates. */
+static void gradient_part(const void *context, size_t begin, size_t end,
+                          double *sum)
+{
+    const struct losses_at *at = context;
+    const struct loss *loss = at->all->loss;
+    struct logistic l;
+    for (size_t i = begin, count; i < end; i += count) {
+        count = logistic_fill(&l, at, i, end, true);
+        for (size_t k = 0; k < count; k++) {
+            double c = at->all->cost[i + k], alpha = c * l.p[k];
+            double cut = loss_cut(loss, alpha, c);
+            double value = loss_of_alpha(alpha, cut, l.z[k], l.value[k], c);
+            sum[0] += value;
+            /* psi(alpha) from what the loss is, the largest -alpha margin -
+             * psi: C G(p) would lose all digits near its ends */
+            sum[1] -= cut * (loss->shift - l.z[k]) + value;
+            at->gradient[i + k] = at->all->y[i + k] * cut;
+            at->w[i + k] = cut == alpha ? alpha * l.rest[k] : 0;
+        }
+    }
+}
+
+static struct loss_sums losses_gradient(const struct losses *all,
+                                        const double *u, double rho, double *g,
+                                        double *w)
+{
+    struct losses_at at = {all, u, rho, NULL, g, w, 0};
+    double sum[PART_SUMS];
+    sum_parts(all->pool, all->n, gradient_part, &at, sum);
+    return (struct loss_sums){sum[0], sum[1]};
+}
+
+/* ---- rho ---- */
+
+/* sum: of y_i alpha_i, the derivative of the losses by rho, and its own. */
+static void slope_part(const void *context, size_t begin, size_t end,
+                       double *sum)
+{
+    const struct losses_at *at = context;
+    const struct losses *all = at->all;
+    struct logistic l;
+    for (size_t i = begin, count; i < end; i += count) {
+        count = logistic_fill(&l, at, i, end, false);
+        for (size_t k = 0; k < count; k++) {
+            double alpha = all->cost[i + k] * l.p[k];
+            double cut = loss_cut(all->loss, alpha, all->cost[i + k]);
+            sum[0] += all->y[i + k] * cut;
+            sum[1] += cut == alpha ? alpha * l.rest[k] : 0;
+        }
+    }
+}
+
+/* Where the optimal rho is: with alpha_i = C_i sigma(shift - y_i (u_i - rho))
+ * within the box, the slope grows with rho. At rho = min u - t it is negative
+ * and at max u + t positive, once t outweighs the shift, the ratio of the class
+ * weights, and the box. Keerthi et al. (2005), below (3.14). */
+static void rho_bracket(const struct losses *all, const double *u, double *low,
+                        double *high)
+{
+    double weight[2] = {0, 0}, most = 0;
+    *low = *high = u[0];
+    for (size_t i = 0; i < all->n; i++) {
+        *low = u[i] < *low ? u[i] : *low;
+        *high = u[i] > *high ? u[i] : *high;
+        weight[all->y[i] > 0] += all->cost[i];
+        most = all->cost[i] > most ? all->cost[i] : most;
+    }
+    double room = 1 + all->loss->shift + fabs(log(weight[0]) - log(weight[1]));
+    if (all->loss->box > 0)
+        room += log(most / all->loss->box);
+    *low -= room;
+    *high += room;
+}
+
+/* By Newton's method. A step of d leaves d^2 / 2 at most, since no logistic
+ * curvature changes faster than by its own size; where d is larger than 1 it is
+ * kept inside the bracket, and where there is a box, which can make that wrong.
+ */
+static double best_rho(const struct losses *all, const double *u, double start)
+{
+    double low = -INFINITY, high = INFINITY, sum[PART_SUMS];
+    struct losses_at at = {.all = all, .u = u, .rho = start};
+    for (int step = 0; step < 200; step++) {
+        sum_parts(all->pool, all->n, slope_part, &at, sum);
+        double slope = sum[0], curvature = sum[1];
+        double next = at.rho - slope / curvature, last = at.rho;
+        bool near = fabs(next - last) <= 1 && all->loss->box == 0;
+        if (isinf(low - high) && !near)
+            rho_bracket(all, u, &low, &high);
+        if (slope > 0)
+            high = fmin(high, last);
+        else
+            low = fmax(low, last);
+        bool inside = next >= low && next <= high;
+        at.rho = inside ? next : 0.5 * (low + high);
+        double enough = 1e-15 * (1 + fabs(at.rho));
+        if (inside && all->loss->box == 0)
+            enough = fmax(enough, 1e-8);
+        if (fabs(at.rho - last) <= enough)
+            break;
+    }
+    return at.rho;
+}
+
+static double hinge_rho(const struct losses *all, const double *beta,
+                        const double *u, double start)
+{
+    const double *y = all->y, *cost = all->cost;
+    double high = INFINITY, low = -INFINITY, sum = 0;
+    size_t on_margin = 0, support = 0;
+    for (size_t i = 0; i < all->n; i++) {
+        double alpha = y[i] * beta[i], rho = u[i] - y[i];
+        bool rises = y[i] > 0 ? alpha < cost[i] : alpha > 0;
+        bool falls = y[i] > 0 ? alpha > 0 : alpha < cost[i];
+        support += beta[i] != 0;
+        if (rises && falls) {
+            sum += rho;
+            on_margin++;
+        }
+        if (rises)
+            high = fmin(high, rho);
+        if (falls)
+            low = fmax(low, rho);
+    }
+    if (support == 0)
+        return start;
+    return on_margin > 0 ? sum / (double)on_margin : 0.5 * (low + high);
+}
+
+/* ---- the gap ---- */
+
+/* sum: of the excesses, of what `error` adds to each, of the squares of what it
+ * changes the losses by, and of g. */
+static void gap_part(const void *context, size_t begin, size_t end, double *sum)
+{
+    const struct losses_at *at = context;
+    const struct losses *all = at->all;
+    const double error = at->error;
+    for (size_t i = begin; i < end; i++) {
+        double y = all->y[i], z = y * (at->u[i] - at->rho), c = all->cost[i];
+        double alpha = at->g ? y * at->g[i] : 0;
+        double excess = at->g ? loss_excess(all->loss, alpha, z, c) : 0;
+        sum[0] += excess;
+        sum[3] += y * alpha;
+        if (error == 0)
+            continue;
+        double off = loss_value(all->loss, z - error, c) -
+                     loss_value(all->loss, z + error, c);
+        sum[2] += 0.25 * off * off;
+        if (at->g)
+            sum[1] += fmax(loss_excess(all->loss, alpha, z - error, c),
+                           loss_excess(all->loss, alpha, z + error, c)) -
+                      excess;
+    }
+}
+
+static struct losses_gap losses_gap(const struct losses *all, const double *u,
+                                    double rho, const double *g, double error)
+{
+    struct losses_at at = {all, u, rho, g, NULL, NULL, error};
+    double sum[PART_SUMS];
+    sum_parts(all->pool, all->n, gap_part, &at, sum);
+    return (struct losses_gap){sum[0] + fabs(rho * sum[3]), sum[1],
+                               sqrt(sum[2])};
+}

@@ -15,6 +15,15 @@ enum {
     BATCH_TASK = 8      /* lines of a task */
 };
 
+/* A row, its place in the arrays, how it was parsed, and whether it is packed
+ * already. */
+struct batch_row {
+    struct klr_row row;
+    size_t place, most;
+    int code;
+    bool packed;
+};
+
 /* A problem's arrays while it grows. */
 struct problem_room {
     size_t label, start, line, text, offset; /* capacities */
@@ -178,28 +187,45 @@ static int problem_unpack(struct klr_problem *problem,
     return code;
 }
 
+/* Room for `more` rows; *word is that of the first one, NULL where there is
+ * none like it yet. */
+static int problem_packed_room(const struct klr_problem *problem,
+                               struct problem_room *room, size_t more,
+                               uint32_t **word, struct klr_error *err)
+{
+    struct klr_packed *packed = room->packed;
+    *word = NULL;
+    if (!packed)
+        return 0;
+    size_t at = problem->n * packed->columns, need = more * packed->columns;
+    if (KLR_GROW(packed->value, room->words, at + need, err))
+        return KLR_E_MEMORY;
+    *word = packed->value + at;
+    return 0;
+}
+
 static int problem_add_packed(struct klr_problem *problem,
                               struct problem_room *room,
-                              const struct klr_row *row, struct klr_error *err)
+                              const struct batch_row *r, struct klr_error *err)
 {
-    int code = 0;
-    if (problem->n == 0)
-        code = packed_create(&room->packed, row, err);
-    struct klr_packed *packed = room->packed;
-    size_t columns = packed ? packed->columns : 0, at = problem->n * columns;
-    if (!code && packed)
-        code = KLR_GROW(packed->value, room->words, at + columns, err);
-    if (!code && !(packed && packed_put(packed, row, packed->value + at)))
+    uint32_t *word;
+    if (r->packed)
+        return 0;
+    int code = problem->n == 0 ? packed_create(&room->packed, &r->row, err) : 0;
+    if (!code)
+        code = problem_packed_room(problem, room, 1, &word, err);
+    if (!code && !(word && packed_put(room->packed, &r->row, word)))
         code = problem_unpack(problem, room, err);
     return code;
 }
 
 static int problem_add_features(struct klr_problem *problem,
                                 struct problem_room *room,
-                                const struct klr_row *row,
+                                const struct batch_row *r,
                                 struct klr_error *err)
 {
-    int code = room->packs ? problem_add_packed(problem, room, row, err) : 0;
+    const struct klr_row *row = &r->row;
+    int code = room->packs ? problem_add_packed(problem, room, r, err) : 0;
     if (code || room->packs)
         return code;
     problem->start[problem->n] = room->rows.count;
@@ -210,18 +236,13 @@ static int problem_add_features(struct klr_problem *problem,
 
 /* ---- Batches ---- */
 
-/* A row, its place in the arrays, and how it was parsed. */
-struct batch_row {
-    struct klr_row row;
-    size_t place, most;
-    int code;
-};
-
 struct line_batch {
     struct klr_reader *reader;
     struct klr_pool *pool;
     size_t count, room; /* rows; features for which they have places */
     struct batch_row *rows;
+    const struct klr_packed *packed; /* to be packed like it, or NULL, ... */
+    uint32_t *word;                  /* (count, columns) ... to here */
 };
 
 /* The next lines, which the block must hold all together: what has to be read
@@ -261,9 +282,12 @@ static void batch_task(void *context, size_t task, size_t thread)
     size_t first = task * BATCH_TASK, end = first + BATCH_TASK;
     (void)thread;
     for (size_t k = first; k < end && k < b->count; k++) {
-        struct rows place = batch_place(b, &b->rows[k]);
-        b->rows[k].code =
-            line_parse(b->reader->flags, &place, &b->rows[k].row, NULL);
+        struct batch_row *r = &b->rows[k];
+        struct rows place = batch_place(b, r);
+        r->code = line_parse(b->reader->flags, &place, &r->row, NULL);
+        r->packed =
+            b->word && !r->code &&
+            packed_put(b->packed, &r->row, b->word + k * b->packed->columns);
     }
 }
 
@@ -282,7 +306,11 @@ static int problem_add_batch(struct klr_problem *problem,
                              struct problem_room *room, struct line_batch *b,
                              struct klr_error *err)
 {
-    int flags = b->reader->flags, code = batch_parse(b, err);
+    int flags = b->reader->flags;
+    int code = problem_packed_room(problem, room, b->count, &b->word, err);
+    b->packed = room->packed;
+    if (!code)
+        code = batch_parse(b, err);
     for (size_t k = 0; k < b->count && !code; k++) {
         struct batch_row *r = &b->rows[k];
         struct rows place = batch_place(b, r);
@@ -295,7 +323,7 @@ static int problem_add_batch(struct klr_problem *problem,
         if (!code)
             code = problem_add_label(problem, &r->row, flags, err);
         if (!code)
-            code = problem_add_features(problem, room, &r->row, err);
+            code = problem_add_features(problem, room, r, err);
         if (!code)
             problem_add(problem, &r->row);
     }

@@ -13,10 +13,16 @@ struct repeats {
     size_t *position;      /* (n) of the examples in their order */
     size_t *first;         /* (positions) row that was met first */
     size_t positions;      /* so far */
-    size_t *slot;          /* (mask + 1) positions, from 1; 0: free */
+    uint64_t *slot;        /* (mask + 1) positions, from 1, with the upper bits
+                              of the hash above them; 0: free */
     size_t mask;
     struct klr_arena arena; /* all that is allocated */
 };
+
+/* Slots are far apart: those of some examples are asked for together. */
+enum { REPEATS_AHEAD = 32 };
+
+static const uint64_t repeats_positions = (UINT64_C(1) << 40) - 1;
 
 static uint64_t features_hash(const struct klr_features *x, size_t row)
 {
@@ -39,18 +45,32 @@ static bool features_equal(const struct klr_features *x, size_t row,
 
 /* The position of the row: a new one, unless one from `begin` on has the same
  * features. */
-static size_t repeats_find(struct repeats *r, size_t row, size_t begin)
+static size_t repeats_find(struct repeats *r, size_t row, uint64_t hash,
+                           size_t begin)
 {
-    size_t s = (size_t)features_hash(&r->x, row) & r->mask;
+    size_t s = (size_t)hash & r->mask;
+    hash &= ~repeats_positions;
     for (; r->slot[s]; s = (s + 1) & r->mask) {
-        size_t position = r->slot[s] - 1;
-        if (position >= begin &&
+        size_t position = (size_t)(r->slot[s] & repeats_positions) - 1;
+        if ((r->slot[s] & ~repeats_positions) == hash && position >= begin &&
             features_equal(&r->x, r->first[position], &r->x, row))
             return position;
     }
     r->first[r->positions] = row;
-    r->slot[s] = ++r->positions;
+    r->slot[s] = hash | ++r->positions;
     return r->positions - 1;
+}
+
+static void repeats_find_all(struct repeats *r, const size_t *row, size_t count,
+                             size_t begin, size_t *position)
+{
+    uint64_t hash[REPEATS_AHEAD];
+    for (size_t i = 0; i < count; i++) {
+        hash[i] = features_hash(&r->x, row[i]);
+        __builtin_prefetch(&r->slot[(size_t)hash[i] & r->mask]);
+    }
+    for (size_t i = 0; i < count; i++)
+        position[i] = repeats_find(r, row[i], hash[i], begin);
 }
 
 static int repeats_create(struct repeats *r, const struct klr_problem *problem,
@@ -75,9 +95,13 @@ static void repeats_number(struct repeats *r, const struct partition *partition,
 {
     size_t cells = partition->k * partition->folds * partition->parts;
     for (size_t c = 0; c < cells; c++) {
+        size_t next, end = partition->begin[c + 1];
         begin[c] = r->positions;
-        for (size_t i = partition->begin[c]; i < partition->begin[c + 1]; i++)
-            r->position[i] = repeats_find(r, partition->order[i], begin[c]);
+        for (size_t i = partition->begin[c]; i < end; i = next) {
+            next = end - i < REPEATS_AHEAD ? end : i + REPEATS_AHEAD;
+            repeats_find_all(r, partition->order + i, next - i, begin[c],
+                             r->position + i);
+        }
     }
     begin[cells] = r->positions;
 }

@@ -87,48 +87,72 @@ static double larger(double a, double b)
     return b > a ? b : a;
 }
 
-/* Features that centres are found of at once: what a panel of rows has of them
- * is read where it is near. */
-enum { CENTRED = 64 };
+/* Rows are looked at in parts, CENTRED features at once: what a panel of rows
+ * has of them is read where it is near. */
+enum { CENTRE_PARTS = 16, CENTRED = 64 };
+struct centring {
+    const struct klr_points *points;
+    bool sums;    /* are to be formed, of `unit`; else what is largest is */
+    double *unit; /* (width) of centres: eight bits below the largest value */
+    double *part; /* (CENTRE_PARTS, width) of zeros at first */
+};
 
-/* Find the centres of CENTRED features, from number index * CENTRED on. */
+static const double centre_share = 0x1p-12; /* of a unit */
+
 static void centre_task(void *context, size_t index, size_t thread)
 {
-    const struct klr_points *points = context;
-    size_t first = index * CENTRED, left = points->width - first;
-    size_t count = left < CENTRED ? left : CENTRED;
-    double *centre = points->narrow.centre;
-    const double parts = 0x1p12; /* of a unit */
-    double unit[CENTRED] = {0}, sum[CENTRED] = {0};
-    int exponent;
+    const struct centring *c = context;
+    size_t n = c->points->n, width = c->points->width;
+    size_t rows = (n + CENTRE_PARTS - 1) / CENTRE_PARTS, begin = index * rows;
+    for (size_t first = 0; first < width; first += CENTRED) {
+        size_t count = width - first < CENTRED ? width - first : CENTRED;
+        double *part = c->part + index * width + first;
+        for (size_t p = begin; p < n && p < begin + rows; p++) {
+            struct row row = points_row(c->points, p);
+            for (size_t k = 0; k < count && c->sums; k++)
+                part[k] += nearbyint(row_value(row, first + k) /
+                                     c->unit[first + k] / centre_share);
+            for (size_t k = 0; k < count && !c->sums; k++)
+                part[k] = larger(part[k], fabs(row_value(row, first + k)));
+        }
+    }
     (void)thread;
-    for (size_t p = 0; p < points->n; p++) {
-        struct row row = points_row(points, p);
-        for (size_t k = 0; k < count; k++)
-            unit[k] = larger(unit[k], fabs(row_value(row, first + k)));
-    }
-    for (size_t k = 0; k < count; k++) {
-        frexp(unit[k], &exponent);
-        unit[k] = ldexp(1, exponent - 8);
-    }
-    for (size_t p = 0; p < points->n; p++) {
-        struct row row = points_row(points, p);
-        for (size_t k = 0; k < count; k++)
-            sum[k] += nearbyint(row_value(row, first + k) / unit[k] * parts);
-    }
-    for (size_t k = 0; k < count; k++) {
-        double mean = sum[k] / ((double)points->n * parts);
-        centre[first + k] = isfinite(mean) ? unit[k] * nearbyint(mean) : 0;
-    }
 }
 
 /* Means of the features, rounded to 8 bits of the largest value: what floats
  * can hold before, they mostly can after, integers for example. Sums are of
  * integers, so that the order of the examples has no influence. */
-static void centre_features(struct klr_points *points)
+static int centre_features(struct klr_points *points, struct klr_error *err)
 {
-    klr_pool_run(points->pool, (points->width + CENTRED - 1) / CENTRED,
-                 centre_task, points);
+    size_t width = points->width;
+    double *centre = points->narrow.centre;
+    struct centring c = {.points = points};
+    c.unit = klr_zalloc((1 + CENTRE_PARTS) * width, sizeof *c.unit, err);
+    if (!c.unit)
+        return KLR_E_MEMORY;
+    c.part = c.unit + width;
+    klr_pool_run(points->pool, CENTRE_PARTS, centre_task, &c);
+    for (size_t k = 0; k < width; k++) {
+        int exponent;
+        double most = 0;
+        for (size_t q = k; q < CENTRE_PARTS * width; q += width) {
+            most = larger(most, c.part[q]);
+            c.part[q] = 0;
+        }
+        frexp(most, &exponent);
+        c.unit[k] = ldexp(1, exponent - 8);
+    }
+    c.sums = true;
+    klr_pool_run(points->pool, CENTRE_PARTS, centre_task, &c);
+    for (size_t k = 0; k < width; k++) {
+        double sum = 0;
+        for (size_t q = k; q < CENTRE_PARTS * width; q += width)
+            sum += c.part[q];
+        double mean = sum * centre_share / (double)points->n;
+        centre[k] = isfinite(mean) ? c.unit[k] * nearbyint(mean) : 0;
+    }
+    klr_free(c.unit);
+    return 0;
 }
 
 /* Uniform in [0, 1), independent for all practical purposes. */
@@ -410,9 +434,8 @@ static int narrow_choose(struct klr_points *points, bool *serve,
     narrow->scale = choose_scale(points);
     if (distance && points->form == DENSE) {
         narrow->centre = klr_alloc(points->width, sizeof(double), err);
-        if (!narrow->centre)
+        if (!narrow->centre || centre_features(points, err))
             return KLR_E_MEMORY;
-        centre_features(points);
     }
     find_grid(points);
     struct fitting f = {.points = points};

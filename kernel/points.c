@@ -95,25 +95,53 @@ static bool term_is_difference(enum term term)
     return term == SQUARE || term == ABSOLUTE;
 }
 
-/* Sets `terms` and returns the largest size of a row; all features count. */
-static double points_measure(struct klr_points *points,
-                             const struct klr_features *x, size_t *nonzeros)
+/* What MEASURE_PARTS parts of the rows come to. */
+enum { MEASURE_PARTS = 64 };
+struct measuring {
+    const struct klr_features *x;
+    enum term term;
+    struct {
+        double largest;         /* size of a row; all features count */
+        size_t terms, nonzeros; /* the most of a row; of all */
+    } part[MEASURE_PARTS];
+};
+
+static void measure_task(void *context, size_t part, size_t thread)
 {
-    double largest = 0;
-    *nonzeros = 0;
-    for (size_t i = 0; i < x->n; i++) {
+    struct measuring *m = context;
+    const struct klr_features *x = m->x;
+    size_t rows = (x->n + MEASURE_PARTS - 1) / MEASURE_PARTS;
+    for (size_t i = part * rows; i < x->n && i < (part + 1) * rows; i++) {
         double size = 0, space[KLR_PACKED_COLUMNS];
         size_t terms = 0;
         struct klr_feature_row row = klr_features_row(x, i, space);
         for (size_t k = 0; k < row.count; k++) {
-            size += term_size(points->term, row.value[k]);
+            size += term_size(m->term, row.value[k]);
             terms += row.value[k] != 0;
         }
-        *nonzeros += terms;
-        if (points->terms < terms)
-            points->terms = terms;
-        if (!(size <= largest))
-            largest = size;
+        m->part[part].nonzeros += terms;
+        if (m->part[part].terms < terms)
+            m->part[part].terms = terms;
+        if (!(size <= m->part[part].largest))
+            m->part[part].largest = size;
+    }
+    (void)thread;
+}
+
+/* Sets `terms` and returns the largest size of a row. */
+static double points_measure(struct klr_points *points,
+                             const struct klr_features *x, size_t *nonzeros)
+{
+    struct measuring m = {.x = x, .term = points->term};
+    double largest = 0;
+    klr_pool_run(points->pool, MEASURE_PARTS, measure_task, &m);
+    *nonzeros = 0;
+    for (size_t part = 0; part < MEASURE_PARTS; part++) {
+        *nonzeros += m.part[part].nonzeros;
+        if (points->terms < m.part[part].terms)
+            points->terms = m.part[part].terms;
+        if (!(m.part[part].largest <= largest))
+            largest = m.part[part].largest;
     }
     return largest;
 }

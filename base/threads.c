@@ -4,12 +4,20 @@
  * is left, and sleep again. A run ends when its tasks have ended, not when all
  * threads have woken: one that comes too late finds nothing posted.
  *
+ * To wake a thread takes longer than a short run. So threads look out for the
+ * next run for a while before they sleep, and so does the caller for the end of
+ * one; whatever else is to run on their processors goes first. Only as many are
+ * woken as have a task.
+ *
  * Invariants, under the lock: task is NULL unless a run is posted; `joined`
- * threads work on it besides the caller. Only `next` is touched without.
+ * threads work on it besides the caller; `sleeping` ones wait for a signal. A
+ * thread is on its way to look for a run if it is neither. Without the lock
+ * atomics alone are touched.
  */
 #include "base/threads.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -23,7 +31,11 @@
 #include "base/option.h"
 #include "base/system.h"
 
-enum { THREAD_STACK = 1 << 20, RELEASED = 8 << 20 };
+enum {
+    THREAD_STACK = 1 << 20,
+    LOOKS = 100, /* before sleep: some 50 microseconds */
+    RELEASED = 8 << 20
+};
 
 struct pool_thread {
     struct klr_pool *pool;
@@ -36,15 +48,16 @@ struct klr_pool {
     struct pool_thread *thread;
     pthread_mutex_t lock;
     pthread_cond_t posted, left;
-    bool closing;
-    unsigned long run; /* how many have been posted */
+    atomic_bool closing;
+    atomic_ulong run; /* how many have been posted */
     klr_pool_task *task;
     void *context;
-    size_t count, joined;
-    atomic_size_t next;
+    size_t sleeping;
+    atomic_size_t joined, count, next;
     klr_pool_ends *ends; /* or NULL */
     void *watch;
-    atomic_bool ended; /* the present run */
+    bool watched;      /* the present run is */
+    atomic_bool ended; /* it has */
 };
 
 /* ---- how many ---- */
@@ -82,6 +95,17 @@ static void pool_take_tasks(struct klr_pool *pool, klr_pool_task *task,
         task(context, index, number);
 }
 
+/* Wait for a run after the one that was seen, which has tasks left. */
+static void pool_look_out(struct klr_pool *pool, unsigned long seen)
+{
+    for (int look = 0; look < LOOKS && !atomic_load(&pool->closing); look++) {
+        if (atomic_load(&pool->run) != seen &&
+            atomic_load(&pool->next) < atomic_load(&pool->count))
+            break;
+        sched_yield();
+    }
+}
+
 static void *pool_thread_main(void *argument)
 {
     const struct pool_thread *self = argument;
@@ -89,8 +113,11 @@ static void *pool_thread_main(void *argument)
     unsigned long seen = 0;
     pthread_mutex_lock(&pool->lock);
     for (;;) {
-        while (!pool->closing && (!pool->task || pool->run == seen))
+        while (!pool->closing && (!pool->task || pool->run == seen)) {
+            pool->sleeping++;
             pthread_cond_wait(&pool->posted, &pool->lock);
+            pool->sleeping--;
+        }
         if (pool->closing)
             break;
         seen = pool->run;
@@ -103,6 +130,9 @@ static void *pool_thread_main(void *argument)
         pthread_mutex_lock(&pool->lock);
         if (--pool->joined == 0)
             pthread_cond_signal(&pool->left);
+        pthread_mutex_unlock(&pool->lock);
+        pool_look_out(pool, seen);
+        pthread_mutex_lock(&pool->lock);
     }
     pthread_mutex_unlock(&pool->lock);
     return NULL;
@@ -186,41 +216,74 @@ void klr_pool_watch(struct klr_pool *pool, klr_pool_ends *ends, void *context)
 
 bool klr_pool_asks(struct klr_pool *pool, size_t thread)
 {
-    if (!pool || !pool->ends)
+    if (!pool || !pool->ends || !pool->watched)
         return false;
     if (thread == 0 && pool->ends(pool->watch))
         atomic_store(&pool->ended, true);
     return atomic_load(&pool->ended);
 }
 
-bool klr_pool_run(struct klr_pool *pool, size_t count, klr_pool_task *task,
-                  void *context)
+/* With the lock: as many threads as have a task are on their way, or woken. */
+static void pool_wake(struct klr_pool *pool, size_t count)
 {
-    if (pool)
-        atomic_store(&pool->ended, false);
-    if (klr_pool_size(pool) == 1 || count < 2) {
-        for (size_t index = 0; index < count; index++) {
-            if (klr_pool_asks(pool, 0))
-                return false;
-            task(context, index, 0);
-        }
-        return !pool || !atomic_load(&pool->ended);
-    }
+    size_t wanted = (count < pool->size ? count : pool->size) - 1;
+    for (size_t awake = pool->size - 1 - pool->sleeping; awake < wanted;
+         awake++)
+        pthread_cond_signal(&pool->posted);
+}
+
+static void pool_share(struct klr_pool *pool, size_t count, klr_pool_task *task,
+                       void *context)
+{
     pthread_mutex_lock(&pool->lock);
-    atomic_store(&pool->next, 0);
     pool->task = task;
     pool->context = context;
-    pool->count = count;
-    pool->run++;
-    pthread_cond_broadcast(&pool->posted);
+    atomic_store(&pool->count, count);
+    atomic_store(&pool->next, 0);
+    atomic_fetch_add(&pool->run, 1);
+    pool_wake(pool, count);
     pthread_mutex_unlock(&pool->lock);
     pool_take_tasks(pool, task, context, count, 0);
     pthread_mutex_lock(&pool->lock);
     pool->task = NULL;
+    pthread_mutex_unlock(&pool->lock);
+    for (int look = 0; look < LOOKS && atomic_load(&pool->joined) > 0; look++)
+        sched_yield();
+    pthread_mutex_lock(&pool->lock);
     while (pool->joined > 0)
         pthread_cond_wait(&pool->left, &pool->lock);
     pthread_mutex_unlock(&pool->lock);
-    return !atomic_load(&pool->ended);
+}
+
+static bool pool_run(struct klr_pool *pool, bool watched, size_t count,
+                     klr_pool_task *task, void *context)
+{
+    if (pool) {
+        pool->watched = watched;
+        atomic_store(&pool->ended, false);
+    }
+    if (klr_pool_size(pool) > 1 && count > 1) {
+        pool_share(pool, count, task, context);
+        return !atomic_load(&pool->ended);
+    }
+    for (size_t index = 0; index < count; index++) {
+        if (klr_pool_asks(pool, 0))
+            return false;
+        task(context, index, 0);
+    }
+    return !pool || !atomic_load(&pool->ended);
+}
+
+bool klr_pool_run(struct klr_pool *pool, size_t count, klr_pool_task *task,
+                  void *context)
+{
+    return pool_run(pool, true, count, task, context);
+}
+
+void klr_pool_run_all(struct klr_pool *pool, size_t count, klr_pool_task *task,
+                      void *context)
+{
+    pool_run(pool, false, count, task, context);
 }
 
 /* ---- memory ---- */

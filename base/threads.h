@@ -44,6 +44,10 @@ typedef void klr_pool_task(void *context, size_t index, size_t thread);
 bool klr_pool_run(struct klr_pool *pool, size_t count, klr_pool_task *task,
                   void *context);
 
+/* Likewise, whatever the watch says. */
+void klr_pool_run_all(struct klr_pool *pool, size_t count, klr_pool_task *task,
+                      void *context);
+
 /* A watch over all later runs: before each of its tasks the caller's thread
  * asks ends(context), and once that is true no thread begins another one. NULL:
  * no watch. */

@@ -41,10 +41,7 @@ static void sum_parts(struct klr_pool *pool, size_t n, part_fn *part,
     rows = (rows + LOGISTIC_BLOCK - 1) / LOGISTIC_BLOCK * LOGISTIC_BLOCK;
     run.rows = rows > SUM_ROWS ? rows : SUM_ROWS;
     size_t parts = (n + run.rows - 1) / run.rows;
-    bool whole =
-        parts >= SUM_SHARED && klr_pool_run(pool, parts, part_task, &run);
-    for (size_t t = 0; t < parts && !whole; t++)
-        part_task(&run, t, 0);
+    klr_pool_run_all(parts < SUM_SHARED ? NULL : pool, parts, part_task, &run);
     memset(sum, 0, PART_SUMS * sizeof *sum);
     for (size_t t = 0; t < parts; t++)
         for (size_t k = 0; k < PART_SUMS; k++)

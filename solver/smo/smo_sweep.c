@@ -3,11 +3,16 @@
  * What an SMO step does to all examples: s -= t (K_i - K_j), Keerthi (5.2),
  * which finds the next i on its way, and the choice of j for an i. Both find
  * the largest value part by part, then the first example of that part which has
- * it: ties go to the lowest index.
+ * it: ties go to the lowest index. Threads divide the parts of many examples.
  */
 #include "solver/smo/smo_parts.h"
 
-enum { SMO_PART = 256 };
+enum {
+    SMO_PART = 256,
+    SMO_SHARE = 16 * SMO_PART,      /* examples of a thread's turn, at least */
+    SMO_SHARED = 4 * SMO_SHARE - 1, /* more than so many are divided */
+    SMO_SHARES = 64                 /* at most */
+};
 
 static const double smo_tiny = 1e-12; /* least curvature */
 
@@ -114,24 +119,94 @@ static size_t smo_first(const struct smo *smo)
     return best;
 }
 
+/* ---- shares of the examples in work ---- */
+
+/* The largest value that a part has, and which part it is. */
+struct smo_found {
+    double most, least;
+    size_t part;
+};
+
+struct smo_scan {
+    struct smo *smo;
+    struct smo_sweep sweep;
+    double t;                    /* of the update */
+    const struct smo_pick *pick; /* of the choice; NULL: it is the update */
+    const char *row_i, *row_j;
+    size_t share;            /* examples of one */
+    struct smo_found *found; /* (shares) */
+};
+
+static struct smo_found scan_none(const struct smo_scan *scan)
+{
+    return (struct smo_found){scan->pick ? 0 : -INFINITY, INFINITY,
+                              scan->smo->active};
+}
+
+static double scan_part(const struct smo_scan *scan, size_t k, size_t count,
+                        double *least)
+{
+    const struct smo *smo = scan->smo;
+    size_t at = k * smo_element(smo);
+    if (scan->pick)
+        return scan->sweep.gain(
+            scan->pick, count, scan->row_i ? scan->row_i + at : NULL,
+            smo->precision, smo->s + k, smo->hessian + k, smo->side + k, least);
+    return scan->sweep.update(count, scan->t, scan->row_i + at,
+                              scan->row_j + at, smo->precision, smo->s + k,
+                              smo->side + k);
+}
+
+static void share_task(void *context, size_t task, size_t thread)
+{
+    struct smo_scan *scan = context;
+    size_t n = scan->smo->active, begin = task * scan->share;
+    size_t end = n - begin < scan->share ? n : begin + scan->share;
+    struct smo_found found = scan_none(scan);
+    for (size_t k = begin; k < end; k += SMO_PART) {
+        size_t count = end - k < SMO_PART ? end - k : SMO_PART;
+        double here = scan_part(scan, k, count, &found.least);
+        if (here > found.most) {
+            found.most = here;
+            found.part = k;
+        }
+    }
+    scan->found[task] = found;
+    (void)thread;
+}
+
+/* All shares. Of equal ones the first is found. */
+static struct smo_found scan_run(struct smo_scan *scan)
+{
+    size_t n = scan->smo->active, parts = (n + SMO_PART - 1) / SMO_PART;
+    size_t share = (parts + SMO_SHARES - 1) / SMO_SHARES * SMO_PART;
+    struct smo_found found[SMO_SHARES];
+    scan->found = found;
+    scan->share = share > SMO_SHARE ? share : SMO_SHARE;
+    size_t shares = (n + scan->share - 1) / scan->share;
+    struct klr_pool *pool = scan->smo->problem->op->pool;
+    klr_pool_run_all(n > SMO_SHARED ? pool : NULL, shares, share_task, scan);
+    struct smo_found all = scan_none(scan);
+    for (size_t task = 0; task < shares; task++) {
+        double least = fmin(all.least, found[task].least);
+        all = found[task].most > all.most ? found[task] : all;
+        all.least = least;
+    }
+    return all;
+}
+
 static size_t smo_update(struct smo *smo, double t, const void *row_i,
                          const void *row_j)
 {
-    const struct smo_sweep sweep = smo_sweeps(smo);
-    size_t element = smo_element(smo), n = smo->active, best = n;
-    double most = -INFINITY;
-    for (size_t k = 0; k < n; k += SMO_PART) {
-        double here = sweep.update(n - k < SMO_PART ? n - k : SMO_PART, t,
-                                   (const char *)row_i + k * element,
-                                   (const char *)row_j + k * element,
-                                   smo->precision, smo->s + k, smo->side + k);
-        if (here > most) {
-            most = here;
-            best = k;
-        }
-    }
+    struct smo_scan scan = {.smo = smo,
+                            .sweep = smo_sweeps(smo),
+                            .t = t,
+                            .row_i = row_i,
+                            .row_j = row_j};
+    struct smo_found found = scan_run(&scan);
+    size_t n = smo->active, best = found.part;
     while (best < n &&
-           !((smo->side[best] & SMO_CAN_RISE) && smo->s[best] == most))
+           !((smo->side[best] & SMO_CAN_RISE) && smo->s[best] == found.most))
         best++;
     return best < n ? best : smo->n;
 }
@@ -143,29 +218,20 @@ static void smo_subtract(const struct smo *smo, double t, const void *row_i,
                            smo->side);
 }
 
-static size_t smo_second(const struct smo *smo, size_t i, const void *row,
+static size_t smo_second(struct smo *smo, size_t i, const void *row,
                          double *least)
 {
-    const struct smo_sweep sweep = smo_sweeps(smo);
     struct smo_pick pick = {0, 0, 0.5 * smo->eps};
     if (i < smo->n)
         pick = (struct smo_pick){smo->s[i], smo->hessian[i], smo->eps};
-    size_t element = smo_element(smo), n = smo->active, best = n;
-    double most = 0;
-    *least = INFINITY;
-    for (size_t k = 0; k < n; k += SMO_PART) {
-        double here = sweep.gain(&pick, n - k < SMO_PART ? n - k : SMO_PART,
-                                 row ? (const char *)row + k * element : NULL,
-                                 smo->precision, smo->s + k, smo->hessian + k,
-                                 smo->side + k, least);
-        if (here > most) {
-            most = here;
-            best = k;
-        }
-    }
+    struct smo_scan scan = {
+        .smo = smo, .sweep = smo_sweeps(smo), .pick = &pick, .row_i = row};
+    struct smo_found found = scan_run(&scan);
+    size_t n = smo->active, best = found.part;
+    *least = found.least;
     while (best < n && !((smo->side[best] & SMO_CAN_FALL) &&
                          smo_gain(&pick, smo->s[best], smo->hessian[best], row,
-                                  smo->precision, best) == most))
+                                  smo->precision, best) == found.most))
         best++;
     return best < n ? best : smo->n;
 }

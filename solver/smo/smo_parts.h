@@ -11,6 +11,8 @@ enum {
     SMO_FETCH = 12,   /* rows computed together, at most */
     SMO_TURNS = 8,    /* times that examples are set aside, at most */
     SMO_OFTEN = 1000, /* steps between these, at least */
+    SMO_SHARE =
+        4096, /* examples that a thread goes through at once, at least */
 };
 
 enum smo_side { SMO_CAN_RISE = 1, SMO_CAN_FALL = 2 }; /* beta_i can */

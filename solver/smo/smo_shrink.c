@@ -94,40 +94,63 @@ static bool smo_has_changed(const struct smo *smo, const struct smo_example *e)
     return q < smo->turns;
 }
 
-/* s of those set aside, by a row: each lacks what has changed since its turn.
- */
-static void smo_make_up(struct smo *smo, size_t i, const void *row)
+/* The rows of some alphas that have changed. */
+struct smo_changes {
+    struct smo *smo;
+    size_t count, index[SMO_FETCH];
+    const void *row[SMO_FETCH];
+};
+
+/* s of some of those set aside, by a row: each lacks what has changed since its
+ * turn. */
+static void smo_make_up(struct smo *smo, size_t i, const void *row,
+                        struct klr_range some)
 {
     const struct smo_example *e = &smo->example[i];
     for (size_t q = 0; q < smo->turns; q++) {
         const struct smo_turn *turn = &smo->turn[q];
         double t = e->y * (e->alpha - turn->alpha[e->local]);
         size_t begin = q + 1 < smo->turns ? turn[1].end : smo->active;
-        for (size_t k = begin; k < turn->end && t != 0; k++)
+        size_t end = turn->end < some.end ? turn->end : some.end;
+        begin = begin > some.begin ? begin : some.begin;
+        for (size_t k = begin; k < end && t != 0; k++)
             smo->s[k] -=
                 t * smo_entry(row, smo->precision, smo->example[k].local);
     }
+}
+
+static void make_up_task(void *context, size_t task, size_t thread)
+{
+    const struct smo_changes *c = context;
+    size_t begin = c->smo->active + task * SMO_SHARE;
+    size_t left = c->smo->n - begin;
+    struct klr_range some = {begin,
+                             begin + (left < SMO_SHARE ? left : SMO_SHARE)};
+    for (size_t q = 0; q < c->count; q++)
+        smo_make_up(c->smo, c->index[q], c->row[q], some);
+    (void)thread;
 }
 
 /* s of those set aside, by the rows of alphas that have changed. False: the
  * clock ended that. */
 static bool smo_make_up_all(struct smo *smo)
 {
-    size_t index[SMO_FETCH], count = 0;
+    struct smo_changes c = {.smo = smo};
+    size_t shares = (smo->n - smo->active + SMO_SHARE - 1) / SMO_SHARE;
     size_t room = klr_cache_room(smo->cache);
     size_t most = room < SMO_FETCH ? room : SMO_FETCH;
     for (size_t i = 0; i < smo->n; i++) {
         if (smo_has_changed(smo, &smo->example[i]))
-            index[count++] = i;
-        if (count == 0 || (count < most && i + 1 < smo->n))
+            c.index[c.count++] = i;
+        if (c.count == 0 || (c.count < most && i + 1 < smo->n))
             continue;
-        if (!smo_have_rows(smo, index, count))
+        if (!smo_have_rows(smo, c.index, c.count))
             return false;
-        for (size_t q = 0; q < count; q++)
-            smo_make_up(smo, index[q], smo_whole_row(smo, index[q]));
-        count = 0;
-        if (klr_pool_asks(smo->problem->op->pool, 0))
+        for (size_t q = 0; q < c.count; q++)
+            c.row[q] = smo_whole_row(smo, c.index[q]);
+        if (!klr_pool_run(smo->problem->op->pool, shares, make_up_task, &c))
             return false;
+        c.count = 0;
     }
     return true;
 }

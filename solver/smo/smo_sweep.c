@@ -9,9 +9,8 @@
 
 enum {
     SMO_PART = 256,
-    SMO_SHARE = 16 * SMO_PART,      /* examples of a thread's turn, at least */
-    SMO_SHARED = 4 * SMO_SHARE - 1, /* more than so many are divided */
-    SMO_SHARES = 64                 /* at most */
+    SMO_SHARED = 4 * SMO_SHARE, /* from so many on they are divided, ... */
+    SMO_SHARES = 64             /* ... in so many, at most */
 };
 
 static const double smo_tiny = 1e-12; /* least curvature */
@@ -185,7 +184,7 @@ static struct smo_found scan_run(struct smo_scan *scan)
     scan->share = share > SMO_SHARE ? share : SMO_SHARE;
     size_t shares = (n + scan->share - 1) / scan->share;
     struct klr_pool *pool = scan->smo->problem->op->pool;
-    klr_pool_run_all(n > SMO_SHARED ? pool : NULL, shares, share_task, scan);
+    klr_pool_run_all(n < SMO_SHARED ? NULL : pool, shares, share_task, scan);
     struct smo_found all = scan_none(scan);
     for (size_t task = 0; task < shares; task++) {
         double least = fmin(all.least, found[task].least);

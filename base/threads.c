@@ -56,7 +56,7 @@ struct klr_pool {
     atomic_size_t joined, count, next;
     klr_pool_ends *ends; /* or NULL */
     void *watch;
-    bool watched;      /* the present run is */
+    bool unwatched;    /* the present run is */
     atomic_bool ended; /* it has */
 };
 
@@ -216,7 +216,7 @@ void klr_pool_watch(struct klr_pool *pool, klr_pool_ends *ends, void *context)
 
 bool klr_pool_asks(struct klr_pool *pool, size_t thread)
 {
-    if (!pool || !pool->ends || !pool->watched)
+    if (!pool || !pool->ends || pool->unwatched)
         return false;
     if (thread == 0 && pool->ends(pool->watch))
         atomic_store(&pool->ended, true);
@@ -255,13 +255,11 @@ static void pool_share(struct klr_pool *pool, size_t count, klr_pool_task *task,
     pthread_mutex_unlock(&pool->lock);
 }
 
-static bool pool_run(struct klr_pool *pool, bool watched, size_t count,
-                     klr_pool_task *task, void *context)
+bool klr_pool_run(struct klr_pool *pool, size_t count, klr_pool_task *task,
+                  void *context)
 {
-    if (pool) {
-        pool->watched = watched;
+    if (pool)
         atomic_store(&pool->ended, false);
-    }
     if (klr_pool_size(pool) > 1 && count > 1) {
         pool_share(pool, count, task, context);
         return !atomic_load(&pool->ended);
@@ -274,16 +272,14 @@ static bool pool_run(struct klr_pool *pool, bool watched, size_t count,
     return !pool || !atomic_load(&pool->ended);
 }
 
-bool klr_pool_run(struct klr_pool *pool, size_t count, klr_pool_task *task,
-                  void *context)
-{
-    return pool_run(pool, true, count, task, context);
-}
-
 void klr_pool_run_all(struct klr_pool *pool, size_t count, klr_pool_task *task,
                       void *context)
 {
-    pool_run(pool, false, count, task, context);
+    if (pool)
+        pool->unwatched = true;
+    klr_pool_run(pool, count, task, context);
+    if (pool)
+        pool->unwatched = false;
 }
 
 /* ---- memory ---- */

@@ -101,6 +101,35 @@ static void test_order(void)
     ok(!klr_pool_free(NULL), "free accepts NULL");
 }
 
+static bool always(void *context)
+{
+    (void)context;
+    return true;
+}
+
+/* A watch ends the runs that it may end, and those alone. */
+static void test_watch(void)
+{
+    static struct tally tally;
+    struct klr_pool *pool;
+    for (long long threads = 1; threads <= 3; threads++) {
+        size_t taken = 0;
+        bool made = !klr_pool_create(&pool, threads, NULL);
+        klr_pool_watch(pool, always, NULL);
+        memset(&tally, 0, sizeof tally);
+        tally.size = klr_pool_size(pool);
+        tally.count = MOST;
+        klr_pool_run_all(pool, MOST, take, &tally);
+        for (size_t i = 0; i < MOST; i++)
+            taken += tally.taken[i] == 1;
+        ok(made && taken == MOST, "%lld threads: a run that nothing ends",
+           threads);
+        ok(klr_pool_asks(pool, 0) && !klr_pool_run(pool, MOST, take, &tally),
+           "... and the watch has its say after it");
+        klr_pool_free(pool);
+    }
+}
+
 static size_t size_of(long long threads)
 {
     struct klr_pool *pool;
@@ -195,6 +224,7 @@ int main(void)
 {
     test_all_taken();
     test_order();
+    test_watch();
     test_number();
     test_release();
     return done_testing();

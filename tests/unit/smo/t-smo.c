@@ -167,18 +167,22 @@ static void test_stretch(double cost, double kernel, double shift, double box)
 
 /* ---- loops over a row ---- */
 
-enum { LONG = 1030 };
+enum { LONG = 1030, WIDE = 20000 }; /* threads divide the latter */
+
+/* With a pool of three. */
+static struct klr_operator sweep_operator;
+static struct binary_problem sweep_problem = {.op = &sweep_operator};
 
 struct sweep_case {
-    double s[LONG], hessian[LONG], rows[2][LONG];
-    float narrow[2][LONG];
-    unsigned char side[LONG];
+    double s[WIDE], hessian[WIDE], rows[2][WIDE];
+    float narrow[2][WIDE];
+    unsigned char side[WIDE];
 };
 
 /* Few distinct values, so that many are equal. */
-static void sweep_fill(struct sweep_case *c, int values)
+static void sweep_fill(struct sweep_case *c, size_t n, int values)
 {
-    for (size_t k = 0; k < LONG; k++) {
+    for (size_t k = 0; k < n; k++) {
         c->s[k] = floor(values * uniform()) / values;
         c->hessian[k] = 1 + floor(values * uniform()) / values;
         c->side[k] = (unsigned char)(4 * uniform());
@@ -193,8 +197,9 @@ static void sweep_fill(struct sweep_case *c, int values)
 static bool sweep_same(struct sweep_case *c, size_t n, enum klr_cpu cpu,
                        enum klr_precision precision)
 {
-    static double expected[LONG];
-    struct smo smo = {.n = LONG,
+    static double expected[WIDE];
+    struct smo smo = {.problem = &sweep_problem,
+                      .n = WIDE,
                       .active = n,
                       .eps = 0.2,
                       .cpu = cpu,
@@ -209,7 +214,7 @@ static bool sweep_same(struct sweep_case *c, size_t n, enum klr_cpu cpu,
         row[0] = c->narrow[0];
         row[1] = c->narrow[1];
     }
-    size_t i = LONG, j = LONG;
+    size_t i = WIDE, j = WIDE;
     for (size_t k = 0; k < n; k++) {
         expected[k] = c->s[k] - t * (c->rows[0][k] - c->rows[1][k]);
         if (c->side[k] % 2 && expected[k] > most) {
@@ -220,7 +225,7 @@ static bool sweep_same(struct sweep_case *c, size_t n, enum klr_cpu cpu,
     bool same = smo_update(&smo, t, row[0], row[1]) == i &&
                 smo_first(&smo) == i &&
                 !memcmp(c->s, expected, n * sizeof *expected);
-    if (i == LONG)
+    if (i == WIDE)
         return same;
     for (size_t k = 0; k < n; k++) {
         double v = c->s[i] - c->s[k];
@@ -242,7 +247,7 @@ static bool sweep_same(struct sweep_case *c, size_t n, enum klr_cpu cpu,
  * definition. */
 static bool violators_same(struct sweep_case *c, size_t n, enum klr_cpu cpu)
 {
-    struct smo smo = {.n = LONG, .cpu = cpu, .s = c->s, .side = c->side};
+    struct smo smo = {.n = WIDE, .cpu = cpu, .s = c->s, .side = c->side};
     struct smo_bounds bounds = {c->s[0], c->s[1]};
     bool same = true;
     for (size_t k = n, next = n; k-- > 0;) {
@@ -260,22 +265,25 @@ static void test_sweeps(void)
 {
     static const char *const name[] = {"portable", "AVX2"};
     static struct sweep_case c;
+    klr_pool_create(&sweep_operator.pool, 3, NULL);
     for (enum klr_cpu cpu = KLR_CPU_PORTABLE; cpu <= KLR_CPU_AVX2; cpu++) {
         bool same = true;
         for (int round = 0; round < 400 && cpu <= klr_cpu(); round++) {
-            sweep_fill(&c, round % 2 ? 3 : 1000000);
+            size_t n = round < 20         ? (size_t)round
+                       : round % 40 == 39 ? WIDE - (size_t)(round % 5)
+                                          : LONG - (size_t)(round % 5);
+            sweep_fill(&c, n, round % 2 ? 3 : 1000000);
             if (round % 50 == 1)
-                memset(c.side, round % 100 == 1 ? SMO_CAN_RISE : 0, LONG);
-            same = sweep_same(&c,
-                              round < 20 ? (size_t)round
-                                         : LONG - 4 + (size_t)(round % 5),
-                              cpu, round % 4 < 2 ? KLR_FLOAT : KLR_DOUBLE) &&
+                memset(c.side, round % 100 == 1 ? SMO_CAN_RISE : 0, n);
+            same = sweep_same(&c, n, cpu,
+                              round % 4 < 2 ? KLR_FLOAT : KLR_DOUBLE) &&
                    same;
-            same = violators_same(&c, LONG - (size_t)(round % 5), cpu) && same;
+            same = violators_same(&c, n < LONG ? n : LONG, cpu) && same;
         }
         ok(same, "loops over a row: %s%s", name[cpu],
            cpu <= klr_cpu() ? "" : " # SKIP not here");
     }
+    klr_pool_free(sweep_operator.pool);
 }
 
 /* ---- whole solutions ---- */

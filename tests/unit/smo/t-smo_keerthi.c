@@ -493,9 +493,12 @@ static void test_choice(void)
     enum { N = 300 };
     static double sample_s[N];
     static unsigned char side[N];
+    struct klr_operator none = {0};
+    struct binary_problem problem = {.op = &none};
     bool same = true;
     for (int round = 0; round < 200; round++) {
-        struct smo smo = {.n = N,
+        struct smo smo = {.problem = &problem,
+                          .n = N,
                           .active = N - (size_t)round % 7,
                           .eps = 0.2,
                           .cpu = round % 2 ? klr_cpu() : KLR_CPU_PORTABLE,

@@ -336,7 +336,8 @@ static void test_halving(void)
     for (double sign = -1; sign <= 1; sign += 2) {
         double beta[SHORT] = {64 * sign, -64 * sign};
         double u[SHORT] = {64 * sign, -64 * sign};
-        struct binary_problem problem = {.n = SHORT, .y = y};
+        struct klr_operator none = {0};
+        struct binary_problem problem = {.op = &none, .n = SHORT, .y = y};
         struct trirls tr = {.problem = &problem,
                             .n = SHORT,
                             .cost = cost,

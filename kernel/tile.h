@@ -278,12 +278,22 @@ LOCAL void NAME(spread)(const struct tile *t, size_t r, bool zero)
     }
 }
 
+/* Dense left rows in register blocks, the last of which may be filled in part.
+ * A few beyond whole ones come one by one: that is as fast as a block of three
+ * times as many. */
+LOCAL size_t NAME(in_blocks)(size_t count)
+{
+    size_t rest = count % ROWS;
+    return rest <= ROWS / 3 ? count - rest : count;
+}
+
 /* Sparse rows find zeros in the workspace, */
 static TARGET void NAME(load)(const struct tile *t)
 {
+    size_t blocks = NAME(in_blocks)(t->count);
     if (t->b->form == DENSE)
         for (size_t r = 0, rows; r < t->count; r += rows) {
-            rows = t->count - r == 1 ? 1 : ROWS;
+            rows = r < blocks ? ROWS : 1;
             NAME(pack)(t, r, rows);
         }
     if (t->lookup == MAPPED)
@@ -521,11 +531,11 @@ LOCAL void NAME(sweep)(const struct tile *t, size_t first, size_t end,
 
 static TARGET void NAME(dense)(const struct tile *t)
 {
-    size_t alone = t->count % ROWS == 1, blocks = t->count - alone;
+    size_t blocks = NAME(in_blocks)(t->count);
     if (blocks)
         NAME(sweep)(t, 0, blocks, ROWS);
-    if (alone)
-        NAME(sweep)(t, blocks, t->count, 1);
+    for (size_t i = blocks; i < t->count; i++)
+        NAME(sweep)(t, i, i + 1, 1);
 }
 
 /* ---- sparse ---- */

@@ -51,7 +51,8 @@ struct smo {
                               not been asked for since */
     struct smo_ahead {
         size_t fetched, used; /* such rows of late; those asked for since */
-        size_t single;        /* times that none came */
+        size_t single, wait;  /* rows that came alone, and will, before others
+                                 are tried again */
     } ahead;
     enum klr_precision precision; /* of the cached rows */
     bool stale;      /* time ended before s of all examples was known again */

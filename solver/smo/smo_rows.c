@@ -5,7 +5,12 @@
  */
 #include "solver/smo/smo_parts.h"
 
-enum { SMO_LANES = SMO_FETCH / 2, SMO_RUN = 32 };
+enum {
+    SMO_LANES = SMO_FETCH / 2,
+    SMO_RUN = 32,
+    SMO_WAIT_LEAST = 8,
+    SMO_WAIT_MOST = 512
+};
 
 static size_t smo_element(const struct smo *smo)
 {
@@ -91,17 +96,28 @@ static void smo_look(const struct smo *smo, struct smo_wanted *wanted)
                     k + SMO_RUN < smo->active ? k + SMO_RUN : smo->active);
 }
 
-/* Rows ahead pay if four of five are used; where fewer were of late, every
- * eighth time tells whether that has changed. */
+/* A row costs about half as much among SMO_FETCH: those ahead pay if three of
+ * five are used. Where fewer of the last ones were, it is tried again after
+ * twice as many single rows as the time before. */
 static bool smo_looks_ahead(struct smo *smo)
 {
     struct smo_ahead *ahead = &smo->ahead;
+    if (klr_cache_room(smo->cache) < 4 * SMO_FETCH)
+        return false;
+    if (5 * ahead->used >= 3 * ahead->fetched) {
+        ahead->wait = SMO_WAIT_LEAST;
+    } else {
+        if (++ahead->single < ahead->wait)
+            return false;
+        ahead->wait *= ahead->wait < SMO_WAIT_MOST ? 2 : 1;
+        ahead->fetched = ahead->used = 0;
+    }
     if (ahead->fetched >= 8 * SMO_FETCH) {
         ahead->fetched /= 2;
         ahead->used /= 2;
     }
-    return klr_cache_room(smo->cache) >= 4 * SMO_FETCH &&
-           (5 * ahead->used >= 4 * ahead->fetched || ++ahead->single % 8 == 0);
+    ahead->single = 0;
+    return true;
 }
 
 /* Fetch the row of i, and with it some that steps will ask for soon: together

@@ -95,7 +95,7 @@ static bool term_is_difference(enum term term)
     return term == SQUARE || term == ABSOLUTE;
 }
 
-/* What MEASURE_PARTS parts of the rows come to. */
+/* Sizes of rows, in parts of all. */
 enum { MEASURE_PARTS = 64 };
 struct measuring {
     const struct klr_features *x;

@@ -75,12 +75,11 @@ static double best_rho(const struct losses *all, const double *u, double start);
  * the other examples leave open, or `start` where beta is 0. */
 static double hinge_rho(const struct losses *all, const double *beta,
                         const double *u, double start);
-/* What the losses at u and rho are above their conjugates at y g, with
- * |rho sum g|, which is 0 at a point of the dual. */
+/* The losses at u and rho over their conjugates at the point g of the dual. */
 struct losses_gap {
-    double excess; /* 0 or more, without cancellation */
-    double effect; /* what an error of all u may hide of it */
-    double blur;   /* what such errors, independent ones, make of the losses */
+    double excess; /* the sum, 0 or more; with |rho sum g|, 0 where g is one */
+    double effect; /* how much of it an error of all u may hide */
+    double blur;   /* how far such errors, independent ones, move the losses */
 };
 /* g NULL: blur alone. */
 static struct losses_gap losses_gap(const struct losses *all, const double *u,

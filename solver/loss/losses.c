@@ -50,7 +50,7 @@ static void sum_parts(struct klr_pool *pool, size_t n, part_fn *part,
 
 /* ---- losses at u and rho ---- */
 
-/* What is summed. */
+/* A point, and what comes out there. */
 struct losses_at {
     const struct losses *all;
     const double *u;

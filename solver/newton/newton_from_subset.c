@@ -236,6 +236,31 @@ static bool subset_add(struct subset *s, struct newton *nt)
 
 /* ---- the start ---- */
 
+/* K times its solution at all examples: its own ones have that already. False:
+ * the clock ended it. */
+static bool subset_multiply(const struct subset *s, const struct newton *sub,
+                            struct newton *nt)
+{
+    const struct binary_problem *all = nt->problem, *p = &s->problem;
+    struct direction *d = &nt->direction; /* whose workspace is free */
+    size_t count = 0, others = 0;
+    for (struct walk w = walk_start(all->set); w.i < all->n; walk_step(&w))
+        if (s->part[w.i] == PART_OUT) {
+            count =
+                set_append(d->range, count, (struct klr_range){w.p, w.p + 1});
+            d->row[others++] = w.i;
+        }
+    struct klr_set rest = {d->range, count, others};
+    if (!operator_apply(all->op, rest, p->set, sub->beta, 1, nt->precision,
+                        nt->x))
+        return false;
+    for (size_t k = 0; k < others; k++)
+        nt->u[d->row[k]] = nt->x[k];
+    for (size_t k = 0; k < p->n; k++)
+        nt->u[s->row[k]] = sub->u[k];
+    return true;
+}
+
 /* Its solution as a point of all examples: P there over that of the subset, or
  * infinity where P is larger than `zero`, that of beta = 0. What the subset
  * says of other examples is misleading then. The clock may end that: then it is
@@ -243,14 +268,13 @@ static bool subset_add(struct subset *s, struct newton *nt)
 static double subset_spread(const struct subset *s, const struct newton *sub,
                             double zero, struct newton *nt)
 {
-    const struct binary_problem *all = nt->problem, *p = &s->problem;
+    const struct binary_problem *p = &s->problem;
     for (size_t k = 0; k < p->n; k++)
         nt->beta[s->row[k]] = sub->beta[k];
     nt->progress.iterations = sub->progress.iterations + 1;
     nt->direction.precond.flops += sub->direction.precond.flops;
     newton_copy(nt, nt->rho, sub->rho);
-    if (!operator_apply(all->op, all->set, p->set, sub->beta, 1, nt->precision,
-                        nt->u)) {
+    if (!subset_multiply(s, sub, nt)) {
         nt->unproven = dot(p->n, sub->beta, sub->beta) > 0;
         return INFINITY;
     }

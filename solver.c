@@ -34,11 +34,11 @@
 
 /* ---- losses ---- */
 
-#include "solver/loss/link.c"      /* the logistic function; links */
-#include "solver/loss/coupling.c"  /* pairwise probabilities put together */
-#include "solver/loss/loss.c"      /* losses, their conjugates */
-#include "solver/loss/losses.c"    /* of all examples, and the threshold */
-#include "solver/loss/laplacian.c" /* graphs of classes */
+#include "solver/loss/link.c"         /* the logistic function; links */
+#include "solver/loss/coupling.c"     /* pairwise probabilities put together */
+#include "solver/loss/loss.c"         /* losses, their conjugates */
+#include "solver/loss/losses.c"       /* of all examples, and the threshold */
+#include "solver/loss/laplacian.c"    /* graphs of classes */
 #include "solver/loss/softmax_loss.c" /* the loss of a softmax, thresholds */
 
 /* ---- K times vectors ---- */

@@ -187,8 +187,9 @@ static struct smo_found scan_run(struct smo_scan *scan)
     klr_pool_run_all(n < SMO_SHARED ? NULL : pool, shares, share_task, scan);
     struct smo_found all = scan_none(scan);
     for (size_t task = 0; task < shares; task++) {
-        double least = fmin(all.least, found[task].least);
-        all = found[task].most > all.most ? found[task] : all;
+        const struct smo_found *more = &scan->found[task];
+        double least = fmin(all.least, more->least);
+        all = more->most > all.most ? *more : all;
         all.least = least;
     }
     return all;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Files that are read into packed rows, against the same files read into
- * arrays: the same features, labels, lines and hash; and files that cannot be
- * packed, from the first row on or from some other one.
+ * Files that are read into packed rows by three threads, against the same files
+ * read into arrays by one: the same features, labels, lines and hash; and files
+ * that cannot be packed, from the first row on or from some other one.
  */
 #define SOLVER_FLOOR 6
 #include "solver.c"
@@ -64,7 +64,7 @@ static void check(const char *what, const char *text, bool packs)
     put(text);
     int code = klr_problem_read(&plain, path, 0, 1, &err);
     ok(!code && plain.start && !plain.packed, "%s: arrays unless asked", what);
-    code = klr_problem_read(&packed, path, KLR_READ_PACKED, 1, &err);
+    code = klr_problem_read(&packed, path, KLR_READ_PACKED, 3, &err);
     ok(!code && !packed.start == packs && !packed.packed == !packs,
        packs ? "%s: packed" : "%s: not packed", what);
     ok(equal_features(&packed, &plain), "... the same features");
@@ -213,6 +213,7 @@ int main(void)
     check("rows of none", "1\n0\n", false);
     check("index 0", "1 0:1 1:1\n0 0:2 1:1\n", false);
     check_many("many rows", SIZE_MAX, "", true);
+    check_many("a row with more among them", 12345, " 4:1", false);
     check_many("a last row with more", 19999, " 4:1", false);
     check_wide(KLR_PACKED_COLUMNS);
     check_wide(KLR_PACKED_COLUMNS + 1);

@@ -406,9 +406,10 @@ sub threads_of
         JSON::PP::decode_json(get($run->{out_file})));
 }
 
-# Of two threads the second works only where both do: what the first works
-# longer is its own. Other cores divide the rest, but none is faster than its
-# share of the memory that passes read, were all of it read in each.
+# Of two threads the second works only where both do, or looks out for tasks for
+# a moment: what the first works longer is its own. Other cores divide the rest,
+# but none is faster than its share of the memory that passes read, were all of
+# it read in each.
 sub serial
 {
     my $bandwidth = 100e3; # MB a second of all cores, as servers have at least

@@ -33,7 +33,7 @@
 
 enum {
     THREAD_STACK = 1 << 20,
-    LOOKS = 100, /* before sleep: some 50 microseconds */
+    LOOKS = 100, /* before sleep: tens of microseconds */
     RELEASED = 8 << 20
 };
 
@@ -56,8 +56,7 @@ struct klr_pool {
     atomic_size_t joined, count, next;
     klr_pool_ends *ends; /* or NULL */
     void *watch;
-    bool unwatched;    /* the present run is */
-    atomic_bool ended; /* it has */
+    atomic_bool ended; /* the present run */
 };
 
 /* ---- how many ---- */
@@ -216,7 +215,7 @@ void klr_pool_watch(struct klr_pool *pool, klr_pool_ends *ends, void *context)
 
 bool klr_pool_asks(struct klr_pool *pool, size_t thread)
 {
-    if (!pool || !pool->ends || pool->unwatched)
+    if (!pool || !pool->ends)
         return false;
     if (thread == 0 && pool->ends(pool->watch))
         atomic_store(&pool->ended, true);
@@ -275,11 +274,12 @@ bool klr_pool_run(struct klr_pool *pool, size_t count, klr_pool_task *task,
 void klr_pool_run_all(struct klr_pool *pool, size_t count, klr_pool_task *task,
                       void *context)
 {
+    klr_pool_ends *ends = pool ? pool->ends : NULL;
     if (pool)
-        pool->unwatched = true;
+        pool->ends = NULL;
     klr_pool_run(pool, count, task, context);
     if (pool)
-        pool->unwatched = false;
+        pool->ends = ends;
 }
 
 /* ---- memory ---- */

@@ -534,8 +534,8 @@ static TARGET void NAME(dense)(const struct tile *t)
     size_t blocks = NAME(in_blocks)(t->count);
     if (blocks)
         NAME(sweep)(t, 0, blocks, ROWS);
-    for (size_t i = blocks; i < t->count; i++)
-        NAME(sweep)(t, i, i + 1, 1);
+    if (blocks < t->count)
+        NAME(sweep)(t, blocks, t->count, 1);
 }
 
 /* ---- sparse ---- */

@@ -47,8 +47,10 @@ static void tell_rows(unsigned long long rows, void *context)
 /* Packed rows keep all values, others those that are not 0. */
 static size_t values_kept(const struct klr_problem *problem)
 {
-    size_t columns = (size_t)problem->dimension + problem->has_zero;
-    return problem->packed ? problem->n * columns : problem->start[problem->n];
+    struct klr_features x = {.n = problem->n,
+                             .start = problem->start,
+                             .packed = problem->packed};
+    return klr_features_count(&x);
 }
 
 /* A search scales what is left to it. Zeros that become other values are told

@@ -35,6 +35,7 @@ static double conjugate_curvature(const struct loss *loss, double alpha,
  * for an alpha that psi is infinite for. */
 static double loss_excess(const struct loss *loss, double alpha, double margin,
                           double cost);
+
 /* ---- sums over examples, and losses of all of them: see losses.c ---- */
 
 /* Adds to sum (PART_SUMS) what the examples begin <= i < end are worth. */
@@ -75,11 +76,12 @@ static double best_rho(const struct losses *all, const double *u, double start);
  * the other examples leave open, or `start` where beta is 0. */
 static double hinge_rho(const struct losses *all, const double *beta,
                         const double *u, double start);
-/* The losses at u and rho over their conjugates at the point g of the dual. */
+/* The losses at u and rho against their conjugates at g: the part of the gap
+ * without K, and what it loses if each u_i is off by up to `error`. */
 struct losses_gap {
-    double excess; /* the sum, 0 or more; with |rho sum g|, 0 where g is one */
-    double effect; /* how much of it an error of all u may hide */
-    double blur;   /* how far such errors, independent ones, move the losses */
+    double excess; /* sum of the loss_excess, and |rho sum g|: 0 or more */
+    double effect; /* how much more that may be */
+    double blur;   /* deviation of losses_sum, for independent errors */
 };
 /* g NULL: blur alone. */
 static struct losses_gap losses_gap(const struct losses *all, const double *u,

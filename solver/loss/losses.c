@@ -20,7 +20,7 @@ struct part_run {
     part_fn *part;
     const void *context;
     size_t n, rows; /* all; of a part */
-    double sum[SUM_PARTS][PART_SUMS];
+    double (*sum)[PART_SUMS];
 };
 
 static void part_task(void *context, size_t task, size_t thread)
@@ -36,7 +36,9 @@ static void part_task(void *context, size_t task, size_t thread)
 static void sum_parts(struct klr_pool *pool, size_t n, part_fn *part,
                       const void *context, double *sum)
 {
-    struct part_run run = {.part = part, .context = context, .n = n};
+    double sums[SUM_PARTS][PART_SUMS];
+    struct part_run run = {
+        .part = part, .context = context, .n = n, .sum = sums};
     size_t rows = (n + SUM_PARTS - 1) / SUM_PARTS;
     rows = (rows + LOGISTIC_BLOCK - 1) / LOGISTIC_BLOCK * LOGISTIC_BLOCK;
     run.rows = rows > SUM_ROWS ? rows : SUM_ROWS;

@@ -153,7 +153,7 @@ static void smo_subtract(const struct smo *smo, double t, const void *row_i,
 /* The partner that promises most to i; n if none violates by more than eps. By
  * the row of i, or, if that is NULL, to first order: the smallest s. For i = n,
  * against 0 and half of eps. *least is the smallest s that can fall. */
-static size_t smo_second(struct smo *smo, size_t i, const void *row,
+static size_t smo_second(const struct smo *smo, size_t i, const void *row,
                          double *least);
 /* The first example from `begin` on whose s is beyond one of the bounds; end if
  * there is none. *sides, of enum smo_side, tells which. */

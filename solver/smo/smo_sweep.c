@@ -127,7 +127,7 @@ struct smo_found {
 };
 
 struct smo_scan {
-    struct smo *smo;
+    const struct smo *smo;
     struct smo_sweep sweep;
     double t;                    /* of the update */
     const struct smo_pick *pick; /* of the choice; NULL: it is the update */
@@ -218,7 +218,7 @@ static void smo_subtract(const struct smo *smo, double t, const void *row_i,
                            smo->side);
 }
 
-static size_t smo_second(struct smo *smo, size_t i, const void *row,
+static size_t smo_second(const struct smo *smo, size_t i, const void *row,
                          double *least)
 {
     struct smo_pick pick = {0, 0, 0.5 * smo->eps};

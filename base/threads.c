@@ -205,6 +205,23 @@ size_t klr_pool_size(const struct klr_pool *pool)
     return pool ? pool->size : 1;
 }
 
+/* ---- shares ---- */
+
+struct klr_shares klr_shares_of(size_t n, size_t least, size_t most)
+{
+    size_t size = n / most + (n % most > 0);
+    size = size > least ? size : least;
+    size = (size + KLR_SHARE_UNIT - 1) / KLR_SHARE_UNIT * KLR_SHARE_UNIT;
+    return (struct klr_shares){n, size, (n + size - 1) / size};
+}
+
+size_t klr_share(struct klr_shares shares, size_t index, size_t *begin)
+{
+    *begin = index * shares.size;
+    size_t left = shares.n - *begin;
+    return *begin + (left < shares.size ? left : shares.size);
+}
+
 /* ---- runs ---- */
 
 void klr_pool_watch(struct klr_pool *pool, klr_pool_ends *ends, void *context)

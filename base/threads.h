@@ -48,6 +48,17 @@ bool klr_pool_run(struct klr_pool *pool, size_t count, klr_pool_task *task,
 void klr_pool_run_all(struct klr_pool *pool, size_t count, klr_pool_task *task,
                       void *context);
 
+/* n items in `count` equal shares but for the last one, each of a multiple of
+ * KLR_SHARE_UNIT. */
+enum { KLR_SHARE_UNIT = 256 };
+struct klr_shares {
+    size_t n, size, count;
+};
+/* At most `most` shares, of `least` items or more. */
+struct klr_shares klr_shares_of(size_t n, size_t least, size_t most);
+/* The items of a share are *begin <= i < the value. */
+size_t klr_share(struct klr_shares shares, size_t index, size_t *begin);
+
 /* A watch over all later runs: before each of its tasks the caller's thread
  * asks ends(context), and once that is true no thread begins another one. NULL:
  * no watch. */

@@ -87,14 +87,15 @@ static double larger(double a, double b)
     return b > a ? b : a;
 }
 
-/* Rows are looked at in parts, CENTRED features at once: what a panel of rows
- * has of them is read where it is near. */
-enum { CENTRE_PARTS = 16, CENTRED = 64 };
+/* Shares of the rows are looked at, CENTRED features at once: what a panel of
+ * rows has of them is read where it is near. */
+enum { CENTRED = 64 };
 struct centring {
     const struct klr_points *points;
+    struct klr_shares shares;
     bool sums;    /* are to be formed, of `unit`; else what is largest is */
     double *unit; /* (width) of centres: eight bits below the largest value */
-    double *part; /* (CENTRE_PARTS, width) of zeros at first */
+    double *part; /* (shares, width) of zeros at first */
 };
 
 static const double centre_share = 0x1p-12; /* of a unit */
@@ -102,12 +103,12 @@ static const double centre_share = 0x1p-12; /* of a unit */
 static void centre_task(void *context, size_t index, size_t thread)
 {
     const struct centring *c = context;
-    size_t n = c->points->n, width = c->points->width;
-    size_t rows = (n + CENTRE_PARTS - 1) / CENTRE_PARTS, begin = index * rows;
+    size_t width = c->points->width, begin;
+    size_t end = klr_share(c->shares, index, &begin);
     for (size_t first = 0; first < width; first += CENTRED) {
         size_t count = width - first < CENTRED ? width - first : CENTRED;
         double *part = c->part + index * width + first;
-        for (size_t p = begin; p < n && p < begin + rows; p++) {
+        for (size_t p = begin; p < end; p++) {
             struct row row = points_row(c->points, p);
             for (size_t k = 0; k < count && c->sums; k++)
                 part[k] += nearbyint(row_value(row, first + k) /
@@ -124,18 +125,19 @@ static void centre_task(void *context, size_t index, size_t thread)
  * integers, so that the order of the examples has no influence. */
 static int centre_features(struct klr_points *points, struct klr_error *err)
 {
-    size_t width = points->width;
     double *centre = points->narrow.centre;
-    struct centring c = {.points = points};
-    c.unit = klr_zalloc((1 + CENTRE_PARTS) * width, sizeof *c.unit, err);
+    struct centring c = {.points = points,
+                         .shares = klr_shares_of(points->n, 1, ROW_SHARES)};
+    size_t width = points->width, parts = c.shares.count * width;
+    c.unit = klr_zalloc(width + parts, sizeof *c.unit, err);
     if (!c.unit)
         return KLR_E_MEMORY;
     c.part = c.unit + width;
-    klr_pool_run(points->pool, CENTRE_PARTS, centre_task, &c);
+    klr_pool_run_all(points->pool, c.shares.count, centre_task, &c);
     for (size_t k = 0; k < width; k++) {
         int exponent;
         double most = 0;
-        for (size_t q = k; q < CENTRE_PARTS * width; q += width) {
+        for (size_t q = k; q < parts; q += width) {
             most = larger(most, c.part[q]);
             c.part[q] = 0;
         }
@@ -143,10 +145,10 @@ static int centre_features(struct klr_points *points, struct klr_error *err)
         c.unit[k] = ldexp(1, exponent - 8);
     }
     c.sums = true;
-    klr_pool_run(points->pool, CENTRE_PARTS, centre_task, &c);
+    klr_pool_run_all(points->pool, c.shares.count, centre_task, &c);
     for (size_t k = 0; k < width; k++) {
         double sum = 0;
-        for (size_t q = k; q < CENTRE_PARTS * width; q += width)
+        for (size_t q = k; q < parts; q += width)
             sum += c.part[q];
         double mean = sum * centre_share / (double)points->n;
         centre[k] = isfinite(mean) ? c.unit[k] * nearbyint(mean) : 0;

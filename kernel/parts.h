@@ -83,6 +83,7 @@ enum {
     FLOAT_PANEL = 16,  /* and as floats */
     SPAN = 32,         /* a multiple of both; columns are stored up to one */
     RUN = 24,          /* dense floats summed up before they are added on */
+    ROW_SHARES = 16,   /* of all rows, at most: what is summed up by each */
     TURN_ROWS = 256,   /* a multiple of SPAN: made by one thread at once */
     SPREAD = 16,       /* left rows side by side in sparse form, as doubles, */
     FLOAT_SPREAD = 32, /* and as floats; or half or a quarter of it */

@@ -95,23 +95,23 @@ static bool term_is_difference(enum term term)
     return term == SQUARE || term == ABSOLUTE;
 }
 
-/* Sizes of rows, in parts of all. */
-enum { MEASURE_PARTS = 64 };
+/* Sizes of rows, by shares of all. */
 struct measuring {
     const struct klr_features *x;
     enum term term;
+    struct klr_shares shares;
     struct {
         double largest;         /* size of a row; all features count */
         size_t terms, nonzeros; /* the most of a row; of all */
-    } part[MEASURE_PARTS];
+    } part[ROW_SHARES];
 };
 
 static void measure_task(void *context, size_t part, size_t thread)
 {
     struct measuring *m = context;
     const struct klr_features *x = m->x;
-    size_t rows = (x->n + MEASURE_PARTS - 1) / MEASURE_PARTS;
-    for (size_t i = part * rows; i < x->n && i < (part + 1) * rows; i++) {
+    size_t i, end = klr_share(m->shares, part, &i);
+    for (; i < end; i++) {
         double size = 0, space[KLR_PACKED_COLUMNS];
         size_t terms = 0;
         struct klr_feature_row row = klr_features_row(x, i, space);
@@ -132,11 +132,13 @@ static void measure_task(void *context, size_t part, size_t thread)
 static double points_measure(struct klr_points *points,
                              const struct klr_features *x, size_t *nonzeros)
 {
-    struct measuring m = {.x = x, .term = points->term};
+    struct measuring m = {.x = x,
+                          .term = points->term,
+                          .shares = klr_shares_of(x->n, 1, ROW_SHARES)};
     double largest = 0;
-    klr_pool_run(points->pool, MEASURE_PARTS, measure_task, &m);
+    klr_pool_run_all(points->pool, m.shares.count, measure_task, &m);
     *nonzeros = 0;
-    for (size_t part = 0; part < MEASURE_PARTS; part++) {
+    for (size_t part = 0; part < m.shares.count; part++) {
         *nonzeros += m.part[part].nonzeros;
         if (points->terms < m.part[part].terms)
             points->terms = m.part[part].terms;

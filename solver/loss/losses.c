@@ -19,17 +19,16 @@ enum {
 struct part_run {
     part_fn *part;
     const void *context;
-    size_t n, rows; /* all; of a part */
+    struct klr_shares parts;
     double (*sum)[PART_SUMS];
 };
 
 static void part_task(void *context, size_t task, size_t thread)
 {
     struct part_run *run = context;
-    size_t begin = task * run->rows, left = run->n - begin;
+    size_t begin, end = klr_share(run->parts, task, &begin);
     memset(run->sum[task], 0, sizeof run->sum[task]);
-    run->part(run->context, begin,
-              begin + (left < run->rows ? left : run->rows), run->sum[task]);
+    run->part(run->context, begin, end, run->sum[task]);
     (void)thread;
 }
 
@@ -37,17 +36,14 @@ static void sum_parts(struct klr_pool *pool, size_t n, part_fn *part,
                       const void *context, double *sum)
 {
     double sums[SUM_PARTS][PART_SUMS];
-    struct part_run run = {
-        .part = part, .context = context, .n = n, .sum = sums};
-    size_t rows = (n + SUM_PARTS - 1) / SUM_PARTS;
-    rows = (rows + LOGISTIC_BLOCK - 1) / LOGISTIC_BLOCK * LOGISTIC_BLOCK;
-    run.rows = rows > SUM_ROWS ? rows : SUM_ROWS;
-    size_t parts = (n + run.rows - 1) / run.rows;
+    struct part_run run = {part, context, klr_shares_of(n, SUM_ROWS, SUM_PARTS),
+                           sums};
+    size_t parts = run.parts.count;
     klr_pool_run_all(parts < SUM_SHARED ? NULL : pool, parts, part_task, &run);
     memset(sum, 0, PART_SUMS * sizeof *sum);
     for (size_t t = 0; t < parts; t++)
         for (size_t k = 0; k < PART_SUMS; k++)
-            sum[k] += run.sum[t][k];
+            sum[k] += sums[t][k];
 }
 
 /* ---- losses at u and rho ---- */

@@ -97,6 +97,7 @@ static bool smo_has_changed(const struct smo *smo, const struct smo_example *e)
 /* The rows of some alphas that have changed. */
 struct smo_changes {
     struct smo *smo;
+    struct klr_shares aside; /* the examples that are */
     size_t count, index[SMO_FETCH];
     const void *row[SMO_FETCH];
 };
@@ -122,10 +123,8 @@ static void smo_make_up(struct smo *smo, size_t i, const void *row,
 static void make_up_task(void *context, size_t task, size_t thread)
 {
     const struct smo_changes *c = context;
-    size_t begin = c->smo->active + task * SMO_SHARE;
-    size_t left = c->smo->n - begin;
-    struct klr_range some = {begin,
-                             begin + (left < SMO_SHARE ? left : SMO_SHARE)};
+    size_t begin, end = klr_share(c->aside, task, &begin);
+    struct klr_range some = {c->smo->active + begin, c->smo->active + end};
     for (size_t q = 0; q < c->count; q++)
         smo_make_up(c->smo, c->index[q], c->row[q], some);
     (void)thread;
@@ -135,8 +134,9 @@ static void make_up_task(void *context, size_t task, size_t thread)
  * clock ended that. */
 static bool smo_make_up_all(struct smo *smo)
 {
-    struct smo_changes c = {.smo = smo};
-    size_t shares = (smo->n - smo->active + SMO_SHARE - 1) / SMO_SHARE;
+    struct smo_changes c = {
+        .smo = smo,
+        .aside = klr_shares_of(smo->n - smo->active, SMO_SHARE, SIZE_MAX)};
     size_t room = klr_cache_room(smo->cache);
     size_t most = room < SMO_FETCH ? room : SMO_FETCH;
     for (size_t i = 0; i < smo->n; i++) {
@@ -148,7 +148,8 @@ static bool smo_make_up_all(struct smo *smo)
             return false;
         for (size_t q = 0; q < c.count; q++)
             c.row[q] = smo_whole_row(smo, c.index[q]);
-        if (!klr_pool_run(smo->problem->op->pool, shares, make_up_task, &c))
+        if (!klr_pool_run(smo->problem->op->pool, c.aside.count, make_up_task,
+                          &c))
             return false;
         c.count = 0;
     }

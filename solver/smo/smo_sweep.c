@@ -8,7 +8,7 @@
 #include "solver/smo/smo_parts.h"
 
 enum {
-    SMO_PART = 256,
+    SMO_PART = KLR_SHARE_UNIT,
     SMO_SHARED = 4 * SMO_SHARE, /* from so many on they are divided, ... */
     SMO_SHARES = 64             /* ... in so many, at most */
 };
@@ -132,7 +132,7 @@ struct smo_scan {
     double t;                    /* of the update */
     const struct smo_pick *pick; /* of the choice; NULL: it is the update */
     const char *row_i, *row_j;
-    size_t share;            /* examples of one */
+    struct klr_shares shares;
     struct smo_found *found; /* (shares) */
 };
 
@@ -159,8 +159,7 @@ static double scan_part(const struct smo_scan *scan, size_t k, size_t count,
 static void share_task(void *context, size_t task, size_t thread)
 {
     struct smo_scan *scan = context;
-    size_t n = scan->smo->active, begin = task * scan->share;
-    size_t end = n - begin < scan->share ? n : begin + scan->share;
+    size_t begin, end = klr_share(scan->shares, task, &begin);
     struct smo_found found = scan_none(scan);
     for (size_t k = begin; k < end; k += SMO_PART) {
         size_t count = end - k < SMO_PART ? end - k : SMO_PART;
@@ -177,12 +176,11 @@ static void share_task(void *context, size_t task, size_t thread)
 /* All shares. Of equal ones the first is found. */
 static struct smo_found scan_run(struct smo_scan *scan)
 {
-    size_t n = scan->smo->active, parts = (n + SMO_PART - 1) / SMO_PART;
-    size_t share = (parts + SMO_SHARES - 1) / SMO_SHARES * SMO_PART;
+    size_t n = scan->smo->active;
     struct smo_found found[SMO_SHARES];
     scan->found = found;
-    scan->share = share > SMO_SHARE ? share : SMO_SHARE;
-    size_t shares = (n + scan->share - 1) / scan->share;
+    scan->shares = klr_shares_of(n, SMO_SHARE, SMO_SHARES);
+    size_t shares = scan->shares.count;
     struct klr_pool *pool = scan->smo->problem->op->pool;
     klr_pool_run_all(n < SMO_SHARED ? NULL : pool, shares, share_task, scan);
     struct smo_found all = scan_none(scan);

@@ -101,6 +101,32 @@ static void test_order(void)
     ok(!klr_pool_free(NULL), "free accepts NULL");
 }
 
+/* Shares are whole units, in their order, and have each item once. */
+static void test_shares(void)
+{
+    static const size_t sizes[] = {0, 1, 255, 256, 257, 4096, 70000, 1000003};
+    static const size_t most[] = {1, 3, 64, SIZE_MAX};
+    for (size_t m = 0; m < sizeof most / sizeof *most; m++)
+        for (size_t least = 1; least < 10000; least += 4999) {
+            bool right = true;
+            for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+                struct klr_shares shares =
+                    klr_shares_of(sizes[s], least, most[m]);
+                size_t end = 0, begin;
+                for (size_t k = 0; k < shares.count && right; k++) {
+                    size_t last = end;
+                    end = klr_share(shares, k, &begin);
+                    right = begin == last && end > begin &&
+                            (end - begin == shares.size || end == sizes[s]);
+                }
+                right = right && end == sizes[s] && shares.count <= most[m] &&
+                        shares.size >= least &&
+                        shares.size % KLR_SHARE_UNIT == 0;
+            }
+            ok(right, "at most %zu shares, of at least %zu", most[m], least);
+        }
+}
+
 static bool always(void *context)
 {
     (void)context;
@@ -225,6 +251,7 @@ int main(void)
     test_all_taken();
     test_order();
     test_watch();
+    test_shares();
     test_number();
     test_release();
     return done_testing();

@@ -286,6 +286,34 @@ static void test_sweeps(void)
     klr_pool_free(sweep_operator.pool);
 }
 
+/* ---- rows ahead ---- */
+
+/* How often rows come ahead in so many misses, if so many tenths of them are
+ * asked for later. */
+static size_t times_ahead(size_t misses, size_t tenths)
+{
+    struct smo smo = {0};
+    size_t times = 0;
+    klr_cache_create(&smo.cache, LONG, LONG, sizeof(float), 8 << 20, NULL);
+    for (size_t k = 0; k < misses; k++)
+        if (smo_looks_ahead(&smo)) {
+            times++;
+            smo.ahead.fetched += 10;
+            smo.ahead.used += tenths;
+        }
+    klr_cache_free(smo.cache);
+    return times;
+}
+
+/* Where most are asked for, always; where few are, ever more rarely. */
+static void test_ahead(void)
+{
+    ok(times_ahead(1000, 6) == 1000, "rows of use come ahead each time");
+    size_t few = times_ahead(1000, 5), more = times_ahead(100000, 0);
+    ok(few >= 6 && few <= 10, "others %zu times in 1000", few);
+    ok(more >= 190 && more <= 210, "and once in 512 at last: %zu times", more);
+}
+
 /* ---- whole solutions ---- */
 
 static void test_solution(struct sample *s, int model, double cost, double eps,
@@ -733,6 +761,7 @@ int main(void)
     test_stretch(100, 0.5, 0, 20);
     test_stretch(1, 0.1, 5, 1e-5);
     test_sweeps();
+    test_ahead();
     test_best_rho();
     return done_testing();
 }

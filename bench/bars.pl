@@ -150,17 +150,19 @@ sub path
     return;
 }
 
-# MB of the most resident memory that a process had while it ran.
+# MB of the most resident memory that a process had while it ran; `look`, if it
+# is given, is called all the while with its folder in /proc.
 sub peak
 {
-    my ($run) = @_;
-    my $most = 0;
+    my ($run, $look) = @_;
+    my ($folder, $most) = ("/proc/$run->{pid}", 0);
     while (waitpid($run->{pid}, WNOHANG) == 0) {
-        if (open my $status, '<', "/proc/$run->{pid}/status") {
+        if (open my $status, '<', "$folder/status") {
             local $/;
             $most = $1 if <$status> =~ /^VmHWM:\s*(\d+) kB/m;
         }
-        sleep 0.02;
+        $look->($folder) if $look;
+        sleep 0.005;
     }
     die "klr-train: exit $?: " . get($run->{err_file}) if $?;
     return $most / 1024;
@@ -265,15 +267,14 @@ sub large
 
 sub threads
 {
-    my %gamma = (magic => 0.5, usps => 0.0078125);
-    my %cost = (magic => 1, usps => 8);
-    for my $set (qw(magic usps)) {
+    for my $row (grep { $_->[0] =~ /magic|usps/ } tuned()) {
+        my ($set, $gamma, $cost) = @$row;
         my %seconds;
         prepared($set);
         for (1 .. 5) {
             for my $threads (1, 2) {
                 my $begin = time;
-                train($set, 'model', '-g', $gamma{$set}, '-c', $cost{$set},
+                train($set, 'model', '-g', $gamma, '-c', $cost,
                     '-m', 4000, '-j', $threads);
                 push @{ $seconds{$threads} }, time - $begin;
             }
@@ -388,20 +389,14 @@ sub shrinking
 sub threads_of
 {
     my $run = start([@_]);
-    my ($peak, %spent) = 0;
-    while (waitpid($run->{pid}, WNOHANG) == 0) {
-        for my $file (glob "/proc/$run->{pid}/task/*/schedstat") {
+    my %spent;
+    my $peak = peak($run, sub {
+        for my $file (glob "$_[0]/task/*/schedstat") {
             open my $in, '<', $file or next; # it has ended
             my ($spent) = split ' ', <$in> // 0;
             $spent{$file} = $spent / 1e9;
         }
-        if (open my $status, '<', "/proc/$run->{pid}/status") {
-            local $/;
-            $peak = $1 / 1024 if <$status> =~ /^VmHWM:\s*(\d+) kB/m;
-        }
-        sleep 0.005;
-    }
-    die "@_: exit $?: " . get($run->{err_file}) if $?;
+    });
     return ([ sort { $b <=> $a } values %spent ], $peak,
         JSON::PP::decode_json(get($run->{out_file})));
 }

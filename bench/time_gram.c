@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Nanoseconds for an entry of the Gram matrix of a data file: one row against
- * all, as SMO asks for them, and blocks of 64 rows by 256 columns, as products
- * and prediction do. Medians of seven runs, in time of the processor.
+ * all, or four or twelve together, as SMO asks for them, and blocks of 64 rows by
+ * 256 columns, as products and prediction do. Medians of seven runs, in time of
+ * the processor.
  *
  *   make build/klr.a
  *   cc -O2 -D_GNU_SOURCE -I. bench/time_gram.c build/klr.a -lm -o build/gram
@@ -18,11 +19,11 @@
 #include "kernel.h"
 #include "solver.h"
 
-enum { RUNS = 7, ROWS = 64, COLS = 256 };
+enum { RUNS = 7, ROWS = 64, COLS = 256, TOGETHER = 12, SOME = 240 };
 
 struct bench {
     struct klr_points *points;
-    size_t n;
+    size_t n, together; /* rows of a call */
     void *out, *workspace;
 };
 
@@ -33,11 +34,12 @@ static double by_rows(struct bench *bench, enum klr_precision precision)
 {
     struct klr_range all = {0, bench->n};
     struct klr_set cols = {&all, 1, bench->n};
-    size_t rows = 0;
-    for (size_t i = 0; rows < 200 && rows < bench->n; rows++) {
-        i = (i + 7919) % bench->n; /* neighbours may be alike */
-        klr_gram(bench->points, (struct klr_range){i, i + 1}, bench->points,
-                 cols, precision, bench->out, bench->n, bench->workspace);
+    size_t rows = 0, row[TOGETHER];
+    for (size_t i = 0; rows < SOME; rows += bench->together) {
+        for (size_t r = 0; r < bench->together; r++)
+            row[r] = i = (i + 7919) % bench->n; /* neighbours may be alike */
+        klr_gram_rows(bench->points, row, bench->together, bench->points, cols,
+                      precision, bench->out, bench->n, bench->workspace);
     }
     return (double)rows * (double)bench->n;
 }
@@ -67,11 +69,20 @@ static double measure(struct bench *bench, bench_fn *run,
     return median(ns, RUNS);
 }
 
+/* So many rows a call. */
+static double rows_of(struct bench *bench, size_t together,
+                      enum klr_precision precision)
+{
+    bench->together = together;
+    return measure(bench, by_rows, precision);
+}
+
 static int bench_kernel(const struct klr_kernel *kernel,
                         const struct klr_features *x, struct klr_error *err)
 {
-    struct bench bench = {NULL, x->n, NULL, NULL};
-    size_t room = x->n > ROWS * COLS ? x->n : ROWS * COLS;
+    struct bench bench = {.n = x->n};
+    size_t least = ROWS * COLS, rows = TOGETHER * x->n;
+    size_t room = rows > least ? rows : least;
     double begin = cpu_seconds();
     int code = klr_points_create(&bench.points, kernel, x, NULL, NULL, err);
     double seconds = cpu_seconds() - begin;
@@ -79,10 +90,11 @@ static int bench_kernel(const struct klr_kernel *kernel,
     bench.workspace =
         code ? NULL : klr_zalloc(1, klr_gram_workspace(bench.points), err);
     if (bench.workspace && bench.out)
-        printf("%-11s %9.3f %10.2f %10.2f %10.2f %10.2f\n",
+        printf("%-11s %9.3f %8.2f %8.2f %8.2f %8.2f %10.2f %10.2f\n",
                klr_kernel_names[kernel->type], seconds,
-               measure(&bench, by_rows, KLR_FLOAT),
-               measure(&bench, by_rows, KLR_DOUBLE),
+               rows_of(&bench, 1, KLR_FLOAT), rows_of(&bench, 4, KLR_FLOAT),
+               rows_of(&bench, TOGETHER, KLR_FLOAT),
+               rows_of(&bench, 1, KLR_DOUBLE),
                measure(&bench, by_blocks, KLR_FLOAT),
                measure(&bench, by_blocks, KLR_DOUBLE));
     klr_points_free(bench.points);
@@ -112,9 +124,9 @@ int main(int argc, char **argv)
                              data.index, data.value,     NULL};
     printf("%s: %zu x %d, %.1f features a row\n", argv[1], data.n,
            data.dimension, (double)data.start[data.n] / (double)data.n);
-    printf("%-11s %9s %21s %21s\n%-11s %9s %10s %10s %10s %10s\n", "",
+    printf("%-11s %9s %35s %21s\n%-11s %9s %8s %8s %8s %8s %10s %10s\n", "",
            "prepare", "rows, ns an entry", "blocks, ns an entry", "kernel", "s",
-           "float", "double", "float", "double");
+           "1 float", "4", "12", "1 double", "float", "double");
     int code = 0;
     for (int type = 0; type < KLR_KERNEL_TYPES && !code; type++) {
         kernel.type = (enum klr_kernel_type)type;

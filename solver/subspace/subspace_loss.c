@@ -160,20 +160,38 @@ static double two_excess(const struct subspace *s)
     return losses_gap(&all, s->all.u, *s->all.rho, s->dual, 0).excess;
 }
 
+/* A place between `base`, at t = 0, and the dual point. */
+struct two_way {
+    const struct subspace *s;
+    const double *base;
+    double t;
+};
+
+/* sum: of the conjugates, and minus their slope along t. */
+static void conjugate_part(const void *context, size_t begin, size_t end,
+                           double *sum)
+{
+    const struct two_way *way = context;
+    const struct subspace *s = way->s;
+    for (size_t i = begin; i < end; i++) {
+        double cost = s->all.cost[i];
+        double from = cost > 0 ? way->base[s->all.y[i] > 0] : 0;
+        double change = fabs(s->dual[i]) - from;
+        double alpha = from + way->t * change;
+        sum[0] += conjugate_value(&s->loss, alpha, cost);
+        if (alpha > 0 && alpha < cost)
+            sum[1] -= change * conjugate_slope(&s->loss, alpha, cost);
+    }
+}
+
 static double two_conjugate(const struct subspace *s, const double *base,
                             double t, double *slope)
 {
-    double sum = 0;
-    *slope = 0;
-    for (size_t i = 0; i < s->n; i++) {
-        double cost = s->all.cost[i];
-        double from = cost > 0 ? base[s->all.y[i] > 0] : 0;
-        double change = fabs(s->dual[i]) - from, alpha = from + t * change;
-        sum += conjugate_value(&s->loss, alpha, cost);
-        if (alpha > 0 && alpha < cost)
-            *slope -= change * conjugate_slope(&s->loss, alpha, cost);
-    }
-    return sum;
+    struct two_way way = {s, base, t};
+    double sum[PART_SUMS];
+    sum_parts(s->problem->op->pool, s->n, conjugate_part, &way, sum);
+    *slope = sum[1];
+    return sum[0];
 }
 
 /* By the log-odds that the loss estimates, log sigma(lambda + f) - log

@@ -47,9 +47,8 @@ static void tell_rows(unsigned long long rows, void *context)
 /* Packed rows keep all values, others those that are not 0. */
 static size_t values_kept(const struct klr_problem *problem)
 {
-    struct klr_features x = {.n = problem->n,
-                             .start = problem->start,
-                             .packed = problem->packed};
+    struct klr_features x = {
+        .n = problem->n, .start = problem->start, .packed = problem->packed};
     return klr_features_count(&x);
 }
 

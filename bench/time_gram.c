@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Nanoseconds for an entry of the Gram matrix of a data file: one row against
- * all, or four or twelve together, as SMO asks for them, and blocks of 64 rows by
- * 256 columns, as products and prediction do. Medians of seven runs, in time of
- * the processor.
+ * all, or four or twelve together, as SMO asks for them, and blocks of 64 rows
+ * by 256 columns, as products and prediction do. Medians of seven runs, in time
+ * of the processor.
  *
  *   make build/klr.a
  *   cc -O2 -D_GNU_SOURCE -I. bench/time_gram.c build/klr.a -lm -o build/gram

@@ -48,8 +48,8 @@ bool klr_pool_run(struct klr_pool *pool, size_t count, klr_pool_task *task,
 void klr_pool_run_all(struct klr_pool *pool, size_t count, klr_pool_task *task,
                       void *context);
 
-/* n items in `count` equal shares but for the last one, each of a multiple of
- * KLR_SHARE_UNIT. */
+/* n items, divided into `count` shares of `size`, a multiple of KLR_SHARE_UNIT;
+ * the last one may have less. */
 enum { KLR_SHARE_UNIT = 256 };
 struct klr_shares {
     size_t n, size, count;

@@ -2,8 +2,8 @@
  *
  * Losses of all examples: their sum, gradient and best rho. Sums are made of
  * parts, whose examples depend on n alone, and which are added in their order:
- * no bit depends on threads. So many examples that waking threads costs little
- * beside them have their parts divided among the pool.
+ * no bit depends on threads. These divide the parts of many examples; of fewer
+ * one thread is done before another one is awake.
  */
 #include "solver/loss/loss.h"
 

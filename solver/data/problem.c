@@ -5,8 +5,8 @@
  * the reader's arrays that are surely large enough; then rows, labels and lines
  * are added to the problem, in order. What is wrong with a line is told when
  * its turn comes there. So neither the rows nor the error depend on the number
- * of threads. Where packed rows are asked for, turns pack them, too, until a row
- * comes that cannot be packed.
+ * of threads. Where packed rows are asked for, turns pack them, too, until a
+ * row comes that cannot be packed.
  */
 #include "solver/data/data.h"
 

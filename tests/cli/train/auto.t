@@ -140,6 +140,24 @@ sub stages
         'no sample where examples have weights');
 }
 
+# The last stage goes on from the best point of its first turn, which is the
+# first one that was tried here.
+{
+    my $random = uniform(16);
+    my $normal = sub { my $sum = 0; $sum += $random->() for 1 .. 6; $sum };
+    put("$dir/near", join '', map {
+        my $y = $_ % 2;
+        join(' ', $y, map { sprintf "$_:%.4f", $normal->() + $y / 2 } 1 .. 8)
+            . "\n"
+    } 1 .. 500);
+    my @fine = grep { $_->{rows} == 500 }
+        @{report('--auto near m')->{auto}{points}};
+    my ($first) = sort { badness($a, 'logloss') <=> badness($b, 'logloss') }
+        @fine[ 0 .. 6 ];
+    is($first, $fine[0], 'of a turn the first point is the best');
+    cmp_ok(scalar @fine, '>', 7, 'the search goes on from there');
+}
+
 # Very many rows: the model is on a basis, and so it is said.
 {
     my $random = uniform(5);

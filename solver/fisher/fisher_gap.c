@@ -106,6 +106,7 @@ static void fisher_certify(const struct binary_problem *problem, double c,
     const double *a = solution->beta;
     double error = decision_rounding(problem, a, size, KLR_DOUBLE);
     double total = 0, errors = 0, form = 0, slope = 0;
+    double own = coef ? 0 : error * sqrt(dot(problem->n, a, a)); /* of a'f */
     error = fmax(error, fisher_offset(problem, f, solution->rho));
     for (size_t i = 0; i < problem->n; i++) {
         double w = problem->weight[i];
@@ -117,13 +118,13 @@ static void fisher_certify(const struct binary_problem *problem, double c,
     }
     double primal = 0.5 * (errors + form / c);
     solution->size = size;
-    certify(solution,
-            &(struct certificate){
-                .primal = primal,
-                .gap = primal - dual,
-                .target = target > 0 ? target * primal : INFINITY,
-                .blur = sqrt(slope) * error + 0.5 * total * error * error,
-                .constant = INFINITY,
-                .asked = target > 0,
-            });
+    certify(solution, &(struct certificate){
+                          .primal = primal,
+                          .gap = primal - dual,
+                          .target = target > 0 ? target * primal : INFINITY,
+                          .blur = sqrt(slope) * error +
+                                  0.5 * total * error * error + 0.5 * own / c,
+                          .constant = INFINITY,
+                          .asked = target > 0,
+                      });
 }

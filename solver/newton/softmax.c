@@ -59,25 +59,34 @@ static void softmax_gradient(struct newton *nt)
 /* ---- the answer ---- */
 
 /* The loss of i changes by C_i d^2 / 2 at most where it was least, if all of
- * its decision values err by d. */
+ * its decision values err by d. Sums of K G, `error_g` off, are in the gap by
+ * themselves if the answer is not G. */
 static struct certificate softmax_certificate(const struct newton *nt,
-                                              double error)
+                                              double error, double error_g)
 {
     bool dual = newton_answer_is_dual(nt);
     const double *beta = dual ? nt->g : nt->beta;
     double primal = dual ? nt->primal_g : nt->primal, total = 0;
+    double apart = dual ? 0 : error_g * sqrt(dot(nt->size, nt->g, nt->g));
     for (size_t i = 0; i < nt->n; i++)
         total += nt->cost[i];
     return (struct certificate){
         .primal = primal,
         .gap = primal - nt->dual,
         .target = nt->eps * fabs(primal),
-        .effect = 0.5 * total * error * error,
+        .effect = 0.5 * total * error * error + apart,
         .blur =
             nt->problem->whole ? error * sqrt(dot(nt->size, beta, beta)) : 0,
         .constant = softmax_constant(nt->softmax, nt->bias),
         .asked = true,
     };
+}
+
+static void softmax_column(const struct newton *nt, const double *from,
+                           size_t c, double *out)
+{
+    for (size_t i = 0; i < nt->n; i++)
+        out[i] = from[i * nt->columns + c];
 }
 
 static int softmax_finish(const struct newton *nt, size_t t,
@@ -87,12 +96,14 @@ static int softmax_finish(const struct newton *nt, size_t t,
 {
     bool dual = newton_answer_is_dual(nt);
     const double *from = dual ? nt->g : nt->beta;
-    double size = kernel_size(nt->problem, nt->x), error = 0;
+    double size = kernel_size(nt->problem, nt->x), error = 0, error_g = 0;
     (void)err;
     for (size_t c = 0; c < nt->columns; c++) {
         struct solution *s = &solution[c][t];
-        for (size_t i = 0; i < nt->n; i++)
-            s->beta[i] = from[i * nt->columns + c];
+        softmax_column(nt, nt->g, c, s->beta);
+        error_g = fmax(
+            error_g, decision_rounding(nt->problem, s->beta, size, KLR_DOUBLE));
+        softmax_column(nt, from, c, s->beta);
         *s = (struct solution){
             .beta = s->beta,
             .rho = dual ? nt->rho_g[c] : nt->rho[c],
@@ -103,7 +114,7 @@ static int softmax_finish(const struct newton *nt, size_t t,
         error = fmax(error, decision_rounding(nt->problem, s->beta, size,
                                               nt->coarsest_reliable));
     }
-    struct certificate certificate = softmax_certificate(nt, error);
+    struct certificate certificate = softmax_certificate(nt, error, error_g);
     struct solution *first = &solution[0][t];
     first->iterations = nt->progress.iterations;
     first->fall = nt->fall / nt->primal;

@@ -298,8 +298,6 @@ static int appraisal_create(struct appraisal *a,
         a->own[v] = a->room + (v + 1) * n;
     for (size_t i = 0; i < n; i++)
         a->cost[i] = point->c * problem->weight[i];
-    if (problem->op->groups) /* sums over features, in double */
-        a->precision = KLR_DOUBLE;
     a->psd = !appraisal_has_kernel(a) ||
              (klr_kernel_is_psd(&problem->op->kernel) &&
               problem->op->kernel.type != KLR_PRECOMPUTED);
@@ -442,11 +440,15 @@ static double appraisal_distance(const struct appraisal *a, double error,
     return 0.5 * sum;
 }
 
-/* How far off decision values may be. */
+/* How far off decision values may be: u_i by its terms, and by as much as u_i
+ * and rho are rounded themselves. */
 static double appraisal_error(const struct appraisal *a)
 {
+    double most = 0;
+    for (size_t i = 0; i < a->n; i++)
+        most = fmax(most, fabs(a->u[i]));
     return decision_rounding(a->problem, a->beta, a->size, a->precision) +
-           (a->anew ? 0 : a->point->drift);
+           ldexp(most + fabs(a->rho), -53) + (a->anew ? 0 : a->point->drift);
 }
 
 static void appraisal_gap(struct appraisal *a)

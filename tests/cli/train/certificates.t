@@ -112,6 +112,22 @@ for my $solver (qw(smo newton)) {
     cmp_ok($judged->{model_gap}, '<=', 1e-6, "$solver at 1e6: the gap");
 }
 
+# Rows of SMO are of floats, products by features are not.
+my $away = put("$dir/away", join '', map {"$_\n"} '0 1:30.08031084',
+    '1 1:30.46033226', '0 1:29.08018668', '1 1:29.37348568', '0 1:28.70355963');
+my ($rows) = told(qw(-t 0 -a smo1 -c 1 -w1 1.082), $away);
+my ($away_judged) = evaluate('klr', $away, "$dir/model", 1, '1=1.082');
+cmp_ok(abs($rows->{objective} / $away_judged->{primal} - 1), '<', 1e-9,
+    'rows of floats: the objective of the file');
+
+# f = K beta - rho is no better than u and rho are rounded: the dual point that
+# is formed of it errs by C times as much, and again by K.
+my $slope = uniform(1);
+my $steep = put("$dir/steep", join '', map {
+    sprintf "%d 1:%.7f\n", $_ % 2, 625 + 0.6 * ($_ % 2) + 2 * $slope->()
+} 1 .. 40);
+doubts($lost, qw(-a cg --regularizer coef -t 0 -c 3e7), $steep);
+
 # ---- coef0 ----
 
 my $plain = put("$dir/plain", offset_rows(1, 60));
@@ -131,6 +147,23 @@ for my $coef0 (1e20, 1e60, 1e100) {
     }
 }
 
+# A constant that leaves nothing of the features: the optimum of what is left
+# need not be that of the kernel.
+my $three = put("$dir/three", <<'END');
+0 1:722804.3346 2:-0.4706209244 3:-0.7933164005
+1 1:722806.7707 2:1.59440273 3:722806.8963
+2 1:722806.0555 2:722806.8188 3:1.320822761
+0 1:722805.1076 2:722804.2736 3:-0.9970597522
+1 1:722806.4562 2:1.055452614 3:722806.7673
+2 1:722807.4825 2:722806.6296 3:722806.0333
+2 1:722806.4145 2:722806.778 3:0.6005441234
+1 1:722806.4187 2:0.6445520228 3:722805.9728
+2 1:722806.5457 2:1.510135273 3:722807.7925
+2 1:722807.2123 2:1.157111364 3:1.899794981
+END
+doubts($lost, qw(--multiclass softmax -t 1 -g 1 -d 1 -w1 0.446),
+    qw(-r 1.08082610335528e+94 -c 0.096503574071566), $three);
+
 # ---- Solvers that choose kernels ----
 
 my $ranked = put("$dir/ranked", offset_rows(1e6, 40));
@@ -145,6 +178,13 @@ for my $options ('-s kfd -a greedy --regularizer kernel', '-s ivm -e 1e-9') {
     my ($json) = told(qw(-t 0), split(/ /, $options), $plain);
     is($json->{status}, 'converged', "$options: rank 3, converged");
 }
+
+# Coefficients of 1e9 and more, whose norm is lost.
+my $ones = put("$dir/ones", join '', map {
+    sprintf "%d 1:%.8f\n", $_ % 2, 30 + ($_ % 2) + 2 * $random->()
+} 1 .. 12);
+doubts($lost, qw(-s kfd -a greedy --regularizer kernel -c 10),
+    qw(-t 1 -g 1e-10 -d 2 -r 1), $ones);
 
 # Rounds of ivm end by the losses of examples that are held out, not by one
 # small step: on rings that many points tell apart.

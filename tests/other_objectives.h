@@ -12,8 +12,8 @@
  *
  * Softmax: P = 1/2 sum_c b_c'K b_c - sum_i C_i log p_i,y(i), and with g_ic =
  * C_i ([c = y(i)] - p_ic) D = -1/2 sum_c g_c'K g_c - sum_i C_i sum_c p_ic log
- * p_ic, where sum_i g_ic = 0; of that point, and of beta where it is g of other
- * probabilities, each with its sums made 0, the larger D counts.
+ * p_ic, where sum_i g_ic = 0. beta is nearly such a point, too: the largest D
+ * between the two counts, each with its sums made 0.
  */
 #ifndef KLR_TESTS_OTHER_OBJECTIVES_H
 #define KLR_TESTS_OTHER_OBJECTIVES_H
@@ -140,55 +140,144 @@ static real together_share(const struct together *t, const real *g, size_t i,
     return (c == t->class[i]) - g[i * t->k + c] / t->cost[i];
 }
 
-/* C_i times the least p_ic, at least 0: row i can give that to each class. */
-static real together_reserve(const struct together *t, const real *g, size_t i)
+/* C_i times the lesser p_i of two classes, at least 0: row i can give that to
+ * either. */
+static real together_reserve(const struct together *t, const real *g, size_t i,
+                             size_t a, size_t b)
 {
-    real least = 1;
-    for (size_t c = 0; c < t->k; c++)
-        least = fminl(least, together_share(t, g, i, c));
+    real least = fminl(together_share(t, g, i, a), together_share(t, g, i, b));
     return t->cost[i] * fmaxl(least, 0);
 }
 
-/* Make the sums of g over the rows of each class 0. Rows give in proportion
- * to what they have, so that p is no less than 0 for it, and sums over classes
- * stay as they are. */
-static void together_balance(const struct together *t, real *g)
+/* Move as much from the sum of class a to that of class b as makes one of them
+ * 0, or half of what there is. Rows give in proportion to what they have, so
+ * that p is no less than 0 for it, and sums over classes stay as they are. */
+static void together_move(const struct together *t, real *g, size_t a, size_t b)
 {
-    real *reserve = take(t->n, sizeof *reserve), total = 0;
+    real sum[2] = {0, 0}, total = 0, *reserve = take(t->n, sizeof *reserve);
 
-    for (size_t i = 0; i < t->n; i++)
-        total += reserve[i] = together_reserve(t, g, i);
-    for (size_t c = 0; c < t->k && total > 0; c++) {
-        real sum = 0;
-        for (size_t i = 0; i < t->n; i++)
-            sum += g[i * t->k + c];
-        for (size_t i = 0; i < t->n; i++)
-            g[i * t->k + c] -= sum * (reserve[i] / total);
+    for (size_t i = 0; i < t->n; i++) {
+        sum[0] += g[i * t->k + a];
+        sum[1] += g[i * t->k + b];
+        total += reserve[i] = together_reserve(t, g, i, a, b);
+    }
+    real amount = fminl(fminl(sum[0], -sum[1]), total / 2);
+    for (size_t i = 0; i < t->n && amount > 0; i++) {
+        g[i * t->k + a] -= amount * (reserve[i] / total);
+        g[i * t->k + b] += amount * (reserve[i] / total);
     }
     free(reserve);
 }
 
-/* D of a point once its sums are 0; -infinite if that is none. `room` has n k
- * numbers. */
-static real together_dual(const struct together *t, real *g, real *room)
+/* Make the sums of g over the rows of each class 0. */
+static void together_balance(const struct together *t, real *g)
 {
-    real entropies = 0;
+    for (size_t a = 0; a < t->k; a++)
+        for (size_t b = 0; b < t->k; b++)
+            if (a != b)
+                together_move(t, g, a, b);
+}
 
-    together_balance(t, g);
+/* What D is at most too large by for sums that are not quite 0, at an optimum
+ * whose rho is no more than twice the model's; infinite if they are far off. */
+static real together_unbalanced(const struct together *t, const real *g)
+{
+    real error = 0;
+
     for (size_t c = 0; c < t->k; c++) {
         real sum = 0, size = 0;
         for (size_t i = 0; i < t->n; i++) {
-            real p = together_share(t, g, i, c);
-            if (p < 0 || p > 1)
-                return -INFINITY;
-            entropies -= p > 0 ? t->cost[i] * p * logl(p) : 0;
             sum += g[i * t->k + c];
             size += fabsl(g[i * t->k + c]);
         }
-        if (fabsl(sum) > 1e-12L * size)
-            return -INFINITY;
+        error +=
+            fabsl(sum) > 1e-10L * size ? INFINITY : 2 * fabsl(sum * t->rho[c]);
     }
-    return entropies - together_product(t, g, room) / 2;
+    return error;
+}
+
+/* sum_c a_c'K b_c for columns whose sums are 0, of entries less those of row
+ * and column 0: a large constant of the kernel is gone. */
+static real together_form(const struct together *t, const real *a,
+                          const real *b)
+{
+    const real *entry = t->entry;
+    real sum = 0;
+
+    for (size_t i = 0; i < t->n; i++)
+        for (size_t j = 0; j < t->n; j++) {
+            real dot = 0;
+            for (size_t c = 0; c < t->k; c++)
+                dot += a[i * t->k + c] * b[j * t->k + c];
+            sum += dot * ((entry[i * t->n + j] - entry[j]) -
+                          (entry[i * t->n] - entry[0]));
+        }
+    return sum;
+}
+
+/* -sum_i C_i sum_c p_ic log p_ic of g + s d; -infinite if that has no p. */
+static real together_entropy(const struct together *t, const real *g, real s,
+                             const real *d)
+{
+    real sum = 0;
+
+    for (size_t i = 0; i < t->n; i++)
+        for (size_t c = 0; c < t->k; c++) {
+            size_t at = i * t->k + c;
+            real q = (g[at] + s * d[at]) / t->cost[i];
+            real p = (c == t->class[i]) - q;
+            if (p < 0 || p > 1)
+                return -INFINITY;
+            if (p > 0)
+                sum -=
+                    t->cost[i] * p * (c == t->class[i] ? log1pl(-q) : logl(-q));
+        }
+    return sum;
+}
+
+/* No p_ic is less than 0, and sums over classes are 0. */
+static void together_clip(const struct together *t, real *g)
+{
+    for (size_t i = 0; i < t->n; i++) {
+        real *row = g + i * t->k, *own = row + t->class[i];
+        *own = 0;
+        for (size_t c = 0; c < t->k; c++)
+            if (row + c != own) {
+                row[c] = fminl(row[c], 0);
+                *own -= row[c];
+            }
+    }
+}
+
+/* The largest D on the way from g to the other point, each once its sums are 0,
+ * or of one of them; -infinite if neither is a point of the dual. */
+static real together_dual(const struct together *t, real *g, real *other)
+{
+    real low = 0, high = 1, d[2], off, more;
+
+    together_clip(t, other);
+    together_balance(t, g);
+    together_balance(t, other);
+    off = together_unbalanced(t, g);
+    more = together_unbalanced(t, other);
+    for (size_t at = 0; at < t->n * t->k; at++) {
+        g[at] = isfinite(off) ? g[at] : other[at];
+        other[at] = isfinite(more) ? other[at] - g[at] : 0;
+    }
+    off = isfinite(off) && isfinite(more) ? off + more : fminl(off, more);
+    real gg = together_form(t, g, g), gd = together_form(t, g, other);
+    real dd = together_form(t, other, other);
+    for (int step = 0; step < 200; step++) {
+        real s[2] = {low + (high - low) / 3, high - (high - low) / 3};
+        for (int e = 0; e < 2; e++)
+            d[e] = together_entropy(t, g, s[e], other) - gg / 2 - s[e] * gd -
+                   s[e] * s[e] * dd / 2;
+        if (d[0] < d[1])
+            low = s[0];
+        else
+            high = s[1];
+    }
+    return fmaxl(together_entropy(t, g, 0, other) - gg / 2, d[0]) - off;
 }
 
 static void together_report(const struct together *t)
@@ -199,20 +288,29 @@ static void together_report(const struct together *t)
     real zero = 0;
 
     for (size_t i = 0; i < t->n; i++) {
-        real *f = u + i * k, most = -INFINITY, sum = 0;
+        real *f = u + i * k, most, others = 0;
+        size_t y = t->class[i];
         for (size_t c = 0; c < k; c++)
-            most = fmaxl(most, f[c] -= t->rho[c]);
+            f[c] -= t->rho[c];
+        most = f[y];
         for (size_t c = 0; c < k; c++)
-            sum += expl(f[c] - most);
-        sum = most + logl(sum);
-        primal += t->cost[i] * (sum - f[t->class[i]]);
+            most = fmaxl(most, f[c]);
+        for (size_t c = 0; c < k; c++)
+            others += c == y ? 0 : expl(f[c] - most);
+        real mine = expl(f[y] - most);
+        g[i * k + y] = 0;
+        for (size_t c = 0; c < k; c++)
+            if (c != y) {
+                g[i * k + c] =
+                    -t->cost[i] * expl(f[c] - most) / (mine + others);
+                g[i * k + y] -= g[i * k + c];
+            }
+        primal +=
+            t->cost[i] *
+            (most == f[y] ? log1pl(others) : most + logl(mine + others) - f[y]);
         zero += t->cost[i] * logl((real)k);
-        for (size_t c = 0; c < k; c++) {
-            real p = expl(f[c] - sum);
-            g[i * k + c] = t->cost[i] * ((c == t->class[i]) - p);
-        }
     }
-    real lower = fmaxl(together_dual(t, g, u), together_dual(t, t->beta, u));
+    real lower = together_dual(t, g, t->beta);
     printf("{\"n\":%zu", t->n);
     print_objectives(primal, lower, zero, 0);
     free(u);

@@ -92,7 +92,7 @@ sub faults
     }
     my $costs = $zero / ($solver->{kind} eq 'svm' ? 1 : log 2);
     my $asked = $solver->{costs} ? $solver->{costs} * $costs
-        : ($solver->{asked} // 9**9**9) * $primal;
+        : ($solver->{asked} // 9**9**9) * abs $primal;
     my $near = 1e-6 * abs $primal;
     push @faults, 'objective'
         unless abs($primal - $report->{objective}) <= $near;
@@ -123,7 +123,7 @@ sub certify
     }
     my $report = JSON::PP::decode_json($run->{out});
     return $report->{status} if $report->{status} ne 'converged';
-    return 'shares' if $solver->{kind} =~ /^kfd/ && !$report->{n_sv};
+    return 'shares' if grep {/answered by .* shares/} @{ $report->{warnings} };
     my @free = grep { $_ eq '--no-bias' } @options;
     my @judged = evaluate($solver->{kind}, $data, "$dir/model", $cost, @sparse,
         @free, "1=$weight");

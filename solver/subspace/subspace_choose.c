@@ -6,29 +6,47 @@
  */
 #include "solver/subspace/subspace_parts.h"
 
-/* K_MM into the upper triangle of R; row (m) is workspace. */
-static void span_fill(struct subspace *s, size_t *order,
-                      struct klr_range *range, double *row)
+/* K_MM, being formed. */
+struct point_span {
+    struct subspace *s;
+    size_t *order; /* (n) the points' numbers, (m) in the set's order */
+    struct klr_range *range; /* (m) */
+    struct klr_set set;      /* the points */
+    double *row;             /* (threads, KLR_BAND, m) */
+    bool *drop;              /* (m) */
+};
+
+/* The points as a set. */
+static void span_sort(struct point_span *span)
 {
-    struct klr_operator *op = s->problem->op;
-    size_t ranges = 0, m = s->m;
-    for (size_t k = 0; k < m; k++)
-        order[s->member[k]] = k + 1;
+    const struct subspace *s = span->s;
+    size_t ranges = 0;
+    memset(span->order, 0, s->n * sizeof *span->order);
+    for (size_t k = 0; k < s->m; k++)
+        span->order[s->member[k]] = k + 1;
     for (size_t i = 0, k = 0; i < s->n; i++) {
-        if (order[i] == 0)
+        if (span->order[i] == 0)
             continue;
         size_t at = subspace_place(s, i);
-        range[ranges++] = (struct klr_range){at, at + 1};
-        order[k++] = order[i] - 1; /* k <= i */
+        span->range[ranges++] = (struct klr_range){at, at + 1};
+        span->order[k++] = span->order[i] - 1; /* k <= i */
     }
-    for (size_t r = 0; r < m; r++) {
-        operator_block(op, 0, s->position + r, 1,
-                       (struct klr_set){range, ranges, m}, KLR_DOUBLE, row, m);
+    span->set = (struct klr_set){span->range, ranges, s->m};
+}
+
+/* Some rows of K_MM into the upper triangle of R. */
+static void span_task(void *context, size_t task, size_t thread)
+{
+    const struct point_span *span = context;
+    struct subspace *s = span->s;
+    const size_t m = s->m, first = task * KLR_BAND, rows = band_rows(m, first);
+    double *row = span->row + thread * KLR_BAND * m;
+    operator_block(s->problem->op, thread, s->position + first, rows, span->set,
+                   KLR_DOUBLE, row, m);
+    for (size_t r = 0; r < rows; r++)
         for (size_t k = 0; k < m; k++)
-            if (order[k] >= r)
-                *panels_at(&s->r, r, order[k]) = row[k];
-    }
-    operator_count(op, 0, 0);
+            if (span->order[k] >= first + r)
+                *panels_at(&s->r, first + r, span->order[k]) = row[r * m + k];
 }
 
 /* Points that are dropped leave the list. */
@@ -44,11 +62,10 @@ static void span_drop(struct subspace *s, const bool *drop)
 }
 
 /* R of the first m points, without those that it drops; false: it was ended. */
-static bool span_factor(struct subspace *s, struct klr_pool *pool,
-                        size_t *order, struct klr_range *range, bool *drop)
+static bool span_factor(struct point_span *span, struct klr_pool *pool)
 {
-    memset(order, 0, s->n * sizeof *order);
-    memset(drop, 0, s->m * sizeof *drop);
+    struct subspace *s = span->s;
+    memset(span->drop, 0, s->m * sizeof *span->drop);
     memset(s->r.value, 0, panels_size(s->m) * sizeof(double));
     for (size_t k = 0; k < s->m; k++) {
         s->position[k] = subspace_place(s, s->member[k]);
@@ -56,10 +73,12 @@ static bool span_factor(struct subspace *s, struct klr_pool *pool,
     }
     s->r.n = s->m;
     s->r.pool = pool;
-    span_fill(s, order, range, s->v);
-    bool whole = panels_factor(&s->r, s->least, drop);
+    span_sort(span);
+    bool whole = klr_pool_run(pool, panels_bands(s->m), span_task, span);
+    operator_count(s->problem->op, 0, 0);
+    whole = whole && panels_factor(&s->r, s->least, span->drop);
     if (whole)
-        span_drop(s, drop);
+        span_drop(s, span->drop);
     return whole;
 }
 
@@ -67,20 +86,25 @@ static int subspace_span(struct subspace *s, size_t before,
                          struct klr_error *err)
 {
     struct klr_pool *pool = s->problem->op->pool;
-    size_t *order = klr_alloc(s->n, sizeof *order, err);
-    struct klr_range *range = klr_alloc(s->m, sizeof *range, err);
-    bool *drop = klr_alloc(s->m, sizeof *drop, err);
-    int code = order && range && drop ? 0 : KLR_E_MEMORY;
-    if (!code && !span_factor(s, pool, order, range, drop)) {
+    size_t rows = klr_pool_size(pool) * KLR_BAND;
+    struct point_span span = {.s = s,
+                              .order = klr_alloc(s->n, sizeof *span.order, err),
+                              .range = klr_alloc(s->m, sizeof *span.range, err),
+                              .row =
+                                  klr_alloc(rows, s->m * sizeof *span.row, err),
+                              .drop = klr_alloc(s->m, sizeof *span.drop, err)};
+    bool failed = !span.order || !span.range || !span.row || !span.drop;
+    if (!failed && !span_factor(&span, pool)) {
         s->m = before;
-        span_factor(s, NULL, order, range, drop); /* which nothing ends */
+        span_factor(&span, NULL); /* which nothing ends */
     }
     s->sweep.count = s->m;
     s->have_h = false;
-    klr_free(order);
-    klr_free(range);
-    klr_free(drop);
-    return code;
+    klr_free(span.order);
+    klr_free(span.range);
+    klr_free(span.row);
+    klr_free(span.drop);
+    return failed ? KLR_E_MEMORY : 0;
 }
 
 /* ---- choices ---- */

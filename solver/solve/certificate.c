@@ -13,10 +13,11 @@
  * With the regularizer beta'beta the first term is 1/2 |beta - K g|^2.
  *
  * Sums of products with entries of K round f_i by some d = 2^-53 max|K| |beta|
- * times a few, or more where entries of distances have lost digits. Each excess
- * is convex in z, so that with z - d and z + d it bounds what rounding can hide
- * of the gap. A g that was formed of f errs with it. Errors of f that are
- * independent blur the objective.
+ * times a few, or more where entries of distances have lost digits, and by as
+ * much as u_i and rho are rounded. Each excess is convex in z, so that with
+ * z - d and z + d it bounds what rounding can hide of the gap. A g that was
+ * formed of f errs with it. Errors of f that are independent blur the
+ * objective.
  *
  * Nothing is called converged whose objective is not a number, below 0 or
  * blurred by rounding, or whose gap, or what rounding hides of it, is above

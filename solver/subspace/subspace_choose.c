@@ -12,7 +12,6 @@ struct point_span {
     size_t *order; /* (n) the points' numbers, (m) in the set's order */
     struct klr_range *range; /* (m) */
     struct klr_set set;      /* the points */
-    double *row;             /* (threads, KLR_BAND, m) */
     bool *drop;              /* (m) */
 };
 
@@ -34,13 +33,14 @@ static void span_sort(struct point_span *span)
     span->set = (struct klr_set){span->range, ranges, s->m};
 }
 
-/* Some rows of K_MM into the upper triangle of R. */
+/* Some rows of K_MM into the upper triangle of R; sheets of sweeps are at rest.
+ */
 static void span_task(void *context, size_t task, size_t thread)
 {
     const struct point_span *span = context;
     struct subspace *s = span->s;
     const size_t m = s->m, first = task * KLR_BAND, rows = band_rows(m, first);
-    double *row = span->row + thread * KLR_BAND * m;
+    double *row = (double *)(s->sweep.work + thread * s->sweep.pitch);
     operator_block(s->problem->op, thread, s->position + first, rows, span->set,
                    KLR_DOUBLE, row, m);
     for (size_t r = 0; r < rows; r++)
@@ -86,14 +86,11 @@ static int subspace_span(struct subspace *s, size_t before,
                          struct klr_error *err)
 {
     struct klr_pool *pool = s->problem->op->pool;
-    size_t rows = klr_pool_size(pool) * KLR_BAND;
     struct point_span span = {.s = s,
                               .order = klr_alloc(s->n, sizeof *span.order, err),
                               .range = klr_alloc(s->m, sizeof *span.range, err),
-                              .row =
-                                  klr_alloc(rows, s->m * sizeof *span.row, err),
                               .drop = klr_alloc(s->m, sizeof *span.drop, err)};
-    bool failed = !span.order || !span.range || !span.row || !span.drop;
+    bool failed = !span.order || !span.range || !span.drop;
     if (!failed && !span_factor(&span, pool)) {
         s->m = before;
         span_factor(&span, NULL); /* which nothing ends */
@@ -102,7 +99,6 @@ static int subspace_span(struct subspace *s, size_t before,
     s->have_h = false;
     klr_free(span.order);
     klr_free(span.range);
-    klr_free(span.row);
     klr_free(span.drop);
     return failed ? KLR_E_MEMORY : 0;
 }

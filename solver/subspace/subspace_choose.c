@@ -61,7 +61,8 @@ static void span_drop(struct subspace *s, const bool *drop)
     s->m = kept;
 }
 
-/* R of the first m points, without those that it drops; false: it was ended. */
+/* R of the first m points, without those that it drops; false: it was ended,
+ * which nothing does without a pool. */
 static bool span_factor(struct point_span *span, struct klr_pool *pool)
 {
     struct subspace *s = span->s;
@@ -85,7 +86,7 @@ static bool span_factor(struct point_span *span, struct klr_pool *pool)
 static int subspace_span(struct subspace *s, size_t before,
                          struct klr_error *err)
 {
-    struct klr_pool *pool = s->problem->op->pool;
+    struct klr_pool *pool = s->m > KLR_BAND ? s->problem->op->pool : NULL;
     struct point_span span = {.s = s,
                               .order = klr_alloc(s->n, sizeof *span.order, err),
                               .range = klr_alloc(s->m, sizeof *span.range, err),
@@ -93,7 +94,7 @@ static int subspace_span(struct subspace *s, size_t before,
     bool failed = !span.order || !span.range || !span.drop;
     if (!failed && !span_factor(&span, pool)) {
         s->m = before;
-        span_factor(&span, NULL); /* which nothing ends */
+        span_factor(&span, NULL);
     }
     s->sweep.count = s->m;
     s->have_h = false;

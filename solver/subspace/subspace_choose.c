@@ -40,7 +40,8 @@ static void span_task(void *context, size_t task, size_t thread)
     const struct point_span *span = context;
     struct subspace *s = span->s;
     const size_t m = s->m, first = task * KLR_BAND, rows = band_rows(m, first);
-    double *row = (double *)(s->sweep.work + thread * s->sweep.pitch);
+    void *sheet = s->sweep.work + thread * s->sweep.pitch;
+    double *row = sheet;
     operator_block(s->problem->op, thread, s->position + first, rows, span->set,
                    KLR_DOUBLE, row, m);
     for (size_t r = 0; r < rows; r++)

@@ -178,7 +178,7 @@ static void together_balance(const struct together *t, real *g)
                 together_move(t, g, a, b);
 }
 
-/* What D is at most too large by for sums that are not quite 0, at an optimum
+/* For sums that are not quite 0 D is too large by that at most, at an optimum
  * whose rho is no more than twice the model's; infinite if they are far off. */
 static real together_unbalanced(const struct together *t, const real *g)
 {

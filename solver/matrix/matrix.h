@@ -17,7 +17,7 @@ static bool triangle_factor(const struct klr_dense *dense, size_t n,
 /* inverse (n, n; pitch), zeros at first, = R^-T, a lower triangle. */
 static void triangle_invert(const struct klr_dense *dense, size_t n,
                             size_t pitch, const double *r, double *inverse);
-/* The same for few rows, without products of bands. */
+/* Likewise for few rows, without products of bands. */
 static bool band_factor(size_t rows, size_t pitch, double *a, double least);
 /* x (n) = R^-1 R^-T x. */
 static void triangle_solve(size_t n, size_t pitch, const double *r, double *x);
@@ -56,7 +56,7 @@ static bool panels_factor(struct panels *p, const double *least, bool *drop);
 /* x (n) = R^-T x, and R^-1 x. */
 static void panels_forward(const struct panels *p, double *x);
 static void panels_backward(const struct panels *p, double *x);
-/* The same as panels_forward for x (panels_bands(n) KLR_BAND, KLR_BAND), of
+/* As panels_forward, for x (panels_bands(n) KLR_BAND, KLR_BAND), of
  * which n rows count. */
 static void panels_divide(const struct panels *p, double *x);
 /* Likewise for x that is 0 above row `from`, a multiple of KLR_BAND, and has

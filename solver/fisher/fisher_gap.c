@@ -104,7 +104,8 @@ static void fisher_certify(const struct binary_problem *problem, double c,
 {
     const bool coef = problem->params->regularizer == KLR_REGULARIZER_COEF;
     const double *a = solution->beta;
-    double error = decision_rounding(problem, a, size, KLR_DOUBLE);
+    double error = decision_rounding(problem, a, size, KLR_DOUBLE) +
+                   value_rounding(problem->n, f, solution->rho);
     double total = 0, errors = 0, form = 0, slope = 0;
     double own = coef ? 0 : error * sqrt(dot(problem->n, a, a)); /* of a'f */
     error = fmax(error, fisher_offset(problem, f, solution->rho));

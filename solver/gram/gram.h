@@ -67,6 +67,10 @@ static void operator_free(struct klr_operator *op);
 static int operator_refuse(const struct klr_operator *op, const char *instead,
                            struct klr_error *err);
 
+/* The precision that a product has where this one is asked for. */
+static enum klr_precision operator_precision(const struct klr_operator *op,
+                                             enum klr_precision asked);
+
 /* The functions below that return bool end early, between two tiles, where the
  * pool's watch says so. Then they return false, and their output is of no use.
  *

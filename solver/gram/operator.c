@@ -180,6 +180,12 @@ static bool product_form(struct product *p)
     return whole;
 }
 
+static enum klr_precision operator_precision(const struct klr_operator *op,
+                                             enum klr_precision asked)
+{
+    return op->groups ? KLR_DOUBLE : asked;
+}
+
 static bool operator_apply(struct klr_operator *op, struct klr_set rows,
                            struct klr_set cols, const double *v, size_t m,
                            enum klr_precision precision, double *out)

@@ -96,6 +96,9 @@ static int softmax_finish(const struct newton *nt, size_t t,
 {
     bool dual = newton_answer_is_dual(nt);
     const double *from = dual ? nt->g : nt->beta;
+    const double *u = dual ? nt->kg : nt->u;
+    enum klr_precision precision =
+        operator_precision(nt->problem->op, nt->coarsest_reliable);
     double size = kernel_size(nt->problem, nt->x), error = 0, error_g = 0;
     (void)err;
     for (size_t c = 0; c < nt->columns; c++) {
@@ -108,11 +111,12 @@ static int softmax_finish(const struct newton *nt, size_t t,
             .beta = s->beta,
             .rho = dual ? nt->rho_g[c] : nt->rho[c],
             .fall = NAN,
-            .precision = nt->coarsest_reliable,
+            .precision = precision,
             .status = status,
         };
-        error = fmax(error, decision_rounding(nt->problem, s->beta, size,
-                                              nt->coarsest_reliable));
+        error = fmax(error,
+                     decision_rounding(nt->problem, s->beta, size, precision) +
+                         value_rounding(nt->size, u, s->rho));
     }
     struct certificate certificate = softmax_certificate(nt, error, error_g);
     struct solution *first = &solution[0][t];

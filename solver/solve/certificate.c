@@ -88,6 +88,14 @@ static double decision_rounding(const struct binary_problem *problem,
            sqrt(dot(problem->n, beta, beta));
 }
 
+static double value_rounding(size_t n, const double *u, double rho)
+{
+    double most = 0;
+    for (size_t i = 0; i < n; i++)
+        most = fmax(most, fabs(u[i]));
+    return ldexp(most + fabs(rho), -53);
+}
+
 /* On the diagonal where K is positive semidefinite; else it may even be 0
  * there, and a few rows are looked at. */
 static double kernel_size(const struct binary_problem *problem, double *row)
@@ -441,15 +449,11 @@ static double appraisal_distance(const struct appraisal *a, double error,
     return 0.5 * sum;
 }
 
-/* How far off decision values may be: u_i by its terms, and by as much as u_i
- * and rho are rounded themselves. */
+/* How far off decision values may be. */
 static double appraisal_error(const struct appraisal *a)
 {
-    double most = 0;
-    for (size_t i = 0; i < a->n; i++)
-        most = fmax(most, fabs(a->u[i]));
     return decision_rounding(a->problem, a->beta, a->size, a->precision) +
-           ldexp(most + fabs(a->rho), -53) + (a->anew ? 0 : a->point->drift);
+           value_rounding(a->n, a->u, a->rho) + (a->anew ? 0 : a->point->drift);
 }
 
 static void appraisal_gap(struct appraisal *a)

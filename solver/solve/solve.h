@@ -164,6 +164,8 @@ static void certify(struct solution *s, const struct certificate *c);
 static double decision_rounding(const struct binary_problem *problem,
                                 const double *beta, double size,
                                 enum klr_precision precision);
+/* By how much these are rounded themselves: u (n), K beta, and rho. */
+static double value_rounding(size_t n, const double *u, double rho);
 /* The largest |K_ij| of the examples, or nearly; row (n) is workspace. */
 static double kernel_size(const struct binary_problem *problem, double *row);
 /* out (n) = K beta, by the columns of its support where these are few; of no

@@ -324,7 +324,9 @@ static void subspace_finish(struct subspace *s, enum klr_status status,
     for (size_t c = 0; c < s->columns; c++) {
         finish_column(s, c, status, &solution[c][t]);
         error = fmax(error, decision_rounding(problem, solution[c][t].beta,
-                                              s->size, KLR_DOUBLE));
+                                              s->size, KLR_DOUBLE) +
+                                value_rounding(s->n * s->columns, s->all.u,
+                                               solution[c][t].rho));
     }
     first->iterations = s->progress.iterations;
     first->flops = s->flops;

@@ -256,7 +256,7 @@ static int search_finely(struct search *s, struct klr_error *err)
     compare_with(s, middle.stage);
     middle.gamma = gamma_of(s, &middle);
     int turns = is_few(s) ? SEARCH_TURNS_OF_FEW : SEARCH_TURNS;
-    size_t best = (size_t)-1; /* none yet */
+    size_t best = SIZE_MAX; /* none yet */
     for (int i = 0; i < turns && !code && !is_over(s); i++) {
         code = cli_search_neighbours(s, middle.gamma, middle.cost, search_fine,
                                      err);

@@ -21,6 +21,7 @@
 
 enum {
     PRECOND_MOST = 1024,    /* columns of L */
+    PRECOND_NARROW = 128,   /* for which there is room at first */
     PRECOND_GROUPS = 16,    /* partial sums of L'x, at most, */
     PRECOND_GROUP = 1 << 15 /* of so many entries, at least */
 };
@@ -393,7 +394,8 @@ static bool precond_build(struct precond *m, const double *s)
         return precond_build_linear(m, s);
     m->stale = false;
     m->rank = 0;
-    m->stride = precond_stride(m->limit);
+    m->stride =
+        precond_stride(m->limit < PRECOND_NARROW ? m->limit : PRECOND_NARROW);
     for (size_t i = 0; i < m->n; i++)
         m->residual[i] = s[i] * s[i] * m->diagonal[i];
     m->built = precond_complete(m, s);

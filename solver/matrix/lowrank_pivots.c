@@ -269,6 +269,19 @@ static double precond_trace(const struct precond *m)
     return sum;
 }
 
+/* Room for so many columns in the rows of L. These are wider apart only once
+ * there are as many: memory between short rows would be new to the process, and
+ * for nothing. From the last row on, none is overwritten that has not moved. */
+static void precond_widen(struct precond *m, size_t columns)
+{
+    size_t old = m->stride, most = precond_stride(m->limit);
+    if (columns <= old)
+        return;
+    m->stride = 2 * old < most ? precond_stride(2 * old) : most;
+    for (size_t i = m->n; i-- > 1;)
+        memmove(m->l + i * m->stride, m->l + i * old, m->rank * sizeof *m->l);
+}
+
 /* Columns of L, block by block. */
 static bool precond_grow(struct precond *m)
 {
@@ -282,6 +295,7 @@ static bool precond_grow(struct precond *m)
         if (!pivots_block(m, &p))
             return false;
         pivots_factor(&p);
+        precond_widen(m, m->rank + p.count);
         if (!precond_columns(m, &p) || !precond_append(m, &p))
             return false;
         double left = precond_trace(m);

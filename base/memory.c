@@ -12,7 +12,11 @@
 #include <malloc.h>
 #endif
 
-enum { ALIGNMENT = 64, LARGE = 32 << 20 };
+enum {
+    ALIGNMENT = 64,
+    LARGE = 32 << 20,  /* bytes of a block that the system gives by itself */
+    SPACIOUS = 4 << 20 /* of one that large pages are asked for */
+};
 
 static void *out_of_memory(struct klr_error *err, size_t count, size_t size)
 {
@@ -43,6 +47,7 @@ static char *resize(char *block, size_t kept, size_t count, size_t size)
     char *base = realloc(was, count * size + ALIGNMENT);
     if (!base)
         return NULL;
+    klr_expect(base, count * size, true);
     block = base + ALIGNMENT - (uintptr_t)base % ALIGNMENT;
     if (block != base + offset)
         memmove(block, base + offset, kept);
@@ -152,6 +157,21 @@ void klr_make_ready(void *begin, size_t bytes)
 #else
     (void)begin;
     (void)bytes;
+#endif
+}
+
+void klr_expect(void *begin, size_t bytes, bool all)
+{
+#ifdef MADV_HUGEPAGE
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t before = (uintptr_t)begin % page;
+    if (bytes >= SPACIOUS)
+        madvise((char *)begin - before, before + bytes,
+                all ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+#else
+    (void)begin;
+    (void)bytes;
+    (void)all;
 #endif
 }
 

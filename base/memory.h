@@ -6,6 +6,7 @@
 #ifndef KLR_BASE_MEMORY_H
 #define KLR_BASE_MEMORY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/error.h"
@@ -45,6 +46,12 @@ void klr_keep_freed(void);
  * met. Changes nothing but the time that takes; does nothing where the system
  * has no way of it. */
 void klr_make_ready(void *begin, size_t bytes);
+
+/* Says whether a block is going to be written to all over, or from its begin on,
+ * as one that was just allocated is taken to be, or here and there. In the first
+ * case the system may give it larger pages, which cost less for each byte, but
+ * are resident as soon as any byte of them is. Nothing else changes. */
+void klr_expect(void *begin, size_t bytes, bool all);
 
 /* Blocks that are freed together. All zero at first; of copies one alone may
  * take and free. */

@@ -38,27 +38,36 @@ static bool tile_work_create(struct tile_work *work,
                                    sizeof *work->cols, err));
 }
 
+static size_t store_bytes(const struct tile_store *kept,
+                          enum klr_precision precision)
+{
+    return kept->stored * TILE_AREA * klr_precision_bytes(precision);
+}
+
 /* Allocate as many of `all` tiles as the budget has room for; the budget
- * becomes the rest. Tiles are resident only once they are filled. */
+ * becomes the rest. Tiles are resident only once they are filled; `at_once`:
+ * that is when they are first asked for. */
 static bool store_create(struct tile_store *kept, enum klr_precision precision,
-                         size_t all, size_t *budget, struct klr_error *err)
+                         size_t all, bool at_once, size_t *budget,
+                         struct klr_error *err)
 {
     const size_t bytes = TILE_AREA * klr_precision_bytes(precision);
     size_t room = *budget / bytes;
     kept->stored = room < all ? room : all;
     *budget -= kept->stored * bytes;
-    return !kept->stored ||
-           ((kept->tile = klr_alloc(kept->stored, bytes, err)) &&
-            (kept->state =
-                 klr_zalloc(kept->stored, sizeof *kept->state, err)) &&
-            (kept->asked = klr_zalloc(kept->stored, sizeof *kept->asked, err)));
+    if (!kept->stored)
+        return true;
+    if (!(kept->tile = klr_alloc(kept->stored, bytes, err)))
+        return false;
+    klr_expect(kept->tile, store_bytes(kept, precision), at_once);
+    return (kept->state = klr_zalloc(kept->stored, sizeof *kept->state, err)) &&
+           (kept->asked = klr_zalloc(kept->stored, sizeof *kept->asked, err));
 }
 
 static void store_forget(struct tile_store *kept, enum klr_precision precision,
                          struct klr_pool *pool)
 {
-    size_t bytes = TILE_AREA * klr_precision_bytes(precision);
-    klr_pool_release(pool, kept->tile, kept->stored * bytes);
+    klr_pool_release(pool, kept->tile, store_bytes(kept, precision));
     klr_free(kept->state);
     klr_free(kept->asked);
     *kept = (struct tile_store){0};
@@ -81,7 +90,8 @@ static int tiles_keep(struct gram_tiles *tiles, enum klr_precision first,
         /* beside 16-bit entries, floats are for a look or two */
         if (first == KLR_FIXED16 && p > KLR_FIXED16 && budget < bytes)
             break;
-        if (!store_create(&tiles->kept[p], precision, all, &budget, err))
+        if (!store_create(&tiles->kept[p], precision, all,
+                          tiles->patience[p] == 0, &budget, err))
             return KLR_E_MEMORY;
     }
     return 0;
@@ -98,7 +108,8 @@ static void tiles_keep_only(struct gram_tiles *tiles,
         if (kept->stored == (room < all ? room : all))
             continue;
         store_forget(kept, (enum klr_precision)p, NULL);
-        if (!store_create(kept, (enum klr_precision)p, all, &left, NULL))
+        if (!store_create(kept, (enum klr_precision)p, all,
+                          tiles->patience[p] == 0, &left, NULL))
             store_forget(kept, (enum klr_precision)p, NULL);
     }
 }
@@ -133,6 +144,9 @@ static void tiles_set_patience(struct gram_tiles *tiles)
 static void tiles_keep_at_once(struct gram_tiles *tiles)
 {
     memset(tiles->patience, 0, sizeof tiles->patience);
+    for (int p = KLR_FIXED16; p <= KLR_DOUBLE; p++)
+        klr_expect(tiles->kept[p].tile,
+                   store_bytes(&tiles->kept[p], (enum klr_precision)p), true);
 }
 
 static int tiles_create(struct gram_tiles *tiles,

@@ -90,6 +90,7 @@
 #include "solver/newton/newton_from_path.c"   /* a start between known points */
 #include "solver/newton/newton_from_subset.c" /* or a subset */
 #include "solver/newton/newton_gap.c"         /* objectives and gap */
+#include "solver/newton/newton_foresee.c"     /* what L foresees */
 #include "solver/newton/newton.c"  /* the method, for the logistic loss */
 #include "solver/newton/softmax.c" /* and for that of all classes at once */
 

@@ -115,6 +115,7 @@ static int precond_create(struct precond *m, struct submatrix matrix,
     m->most = most;
     m->limit = precond_first(n, most);
     m->weight_of_saved_products = 1;
+    m->least = precond_least;
     m->shared = shared;
     m->dense = klr_dense();
     m->pool = matrix.op->pool;
@@ -232,6 +233,58 @@ static void precond_solve(struct precond *m, const double *in, double *out)
         out[i] -= f * m->zs[i];
 }
 
+/* out = S^-1 L w */
+static void sweep_form(void *context, size_t group, size_t thread)
+{
+    const struct sweep *sweep = context;
+    const struct precond *m = sweep->m;
+    size_t begin = m->n * group / sweep->groups;
+    size_t end = m->n * (group + 1) / sweep->groups;
+    (void)thread;
+    m->dense->expand(end - begin, sweep->width, m->l + begin * m->stride,
+                     m->stride, sweep->in, sweep->out + begin);
+    for (size_t i = begin; i < end; i++)
+        sweep->out[i] = m->root[i] > 0 ? sweep->out[i] / m->root[i] : 0;
+}
+
+static void precond_expand(struct precond *m, const double *w, double *out)
+{
+    struct sweep sweep = {m, precond_groups(m), precond_width(m), w, out};
+    klr_pool_run_all(m->pool, sweep.groups, sweep_form, &sweep);
+    m->flops += 2.0 * (double)m->n * (double)m->rank;
+}
+
+static void precond_gather(struct precond *m, const double *x, double *w)
+{
+    struct sweep sweep = {m, precond_groups(m), precond_width(m), m->scaled,
+                          NULL};
+    for (size_t i = 0; i < m->n; i++)
+        m->scaled[i] = m->root[i] > 0 ? x[i] / m->root[i] : 0;
+    precond_project(m, &sweep);
+    memcpy(w, m->work, m->rank * sizeof *w);
+    m->flops += 2.0 * (double)m->n * (double)m->rank;
+}
+
+/* m->work = (I + L'L - L's s'L / s's)^-1 m->work; without a bias the last term
+ * is absent. */
+static void precond_reduce(const struct precond *m, bool bias)
+{
+    size_t r = m->rank;
+    double f = bias && m->szs > 0 ? dot(r, m->fs, m->work) / m->szs : 0;
+    precond_back(m);
+    for (size_t k = 0; k < r; k++)
+        m->work[k] += f * m->fs[k];
+}
+
+static void precond_solve_small(struct precond *m, bool bias, const double *in,
+                                double *out)
+{
+    memcpy(m->work, in, m->rank * sizeof *in);
+    precond_reduce(m, bias);
+    memcpy(out, m->work, m->rank * sizeof *out);
+    m->flops += 2.0 * (double)m->rank * (double)m->rank;
+}
+
 /* t (rank) = S_p T^-T t, with T the rows of L of the pivots, a lower triangle:
  * from coordinates in the span of their kernels to coefficients. */
 static void precond_coefficients(const struct precond *m, double *t)
@@ -253,12 +306,10 @@ static double precond_function(struct precond *m, bool bias, const double *x,
     double norm = 0;
     precond_project(m, &sweep);
     memcpy(t, m->work, r * sizeof *t);
-    precond_back(m);
-    double f = bias && m->szs > 0 ? dot(r, m->fs, t) / m->szs : 0;
+    precond_reduce(m, bias);
     for (size_t k = 0; k < r; k++) {
-        double solved = m->work[k] + f * m->fs[k];
-        norm += solved * t[k];
-        t[k] = solved - t[k];
+        norm += m->work[k] * t[k];
+        t[k] = m->work[k] - t[k];
     }
     precond_coefficients(m, t);
     for (size_t i = 0; i < m->n; i++)

@@ -36,7 +36,7 @@ static size_t precond_candidates(const struct precond *m, size_t most,
     size_t count = 0;
     for (size_t i = 0; i < m->n; i++) {
         double value = m->residual[i];
-        if (value <= precond_least ||
+        if (value <= m->least ||
             (count == most && value <= m->residual[candidate[count - 1]]))
             continue;
         size_t at = count < most ? count++ : count - 1;
@@ -115,7 +115,7 @@ static void pivots_swap(struct pivots *p, size_t a, size_t b)
 
 /* Pivoted Cholesky of the block, while a pivot keeps a fair part of what the
  * first one had. The factor is left in the lower triangle. */
-static void pivots_factor(struct pivots *p)
+static void pivots_factor(struct pivots *p, double least)
 {
     const double fair = 0.05;
     for (size_t k = 0; k < p->candidates; k++) {
@@ -126,7 +126,7 @@ static void pivots_factor(struct pivots *p)
         pivots_swap(p, k, best);
         double first = p->block[0][0] * p->block[0][0];
         double pivot = p->block[k][k];
-        if (!(pivot > precond_least) || (k > 0 && pivot < fair * first))
+        if (!(pivot > least) || (k > 0 && pivot < fair * first))
             return;
         p->block[k][k] = sqrt(pivot);
         for (size_t a = k + 1; a < p->candidates; a++)
@@ -277,7 +277,7 @@ static void precond_widen(struct precond *m, size_t columns)
     size_t old = m->stride, most = precond_stride(m->limit);
     if (columns <= old)
         return;
-    m->stride = 2 * old < most ? precond_stride(2 * old) : most;
+    m->stride = 4 * old < 3 * most ? precond_stride(old + old / 3) : most;
     for (size_t i = m->n; i-- > 1;)
         memmove(m->l + i * m->stride, m->l + i * old, m->rank * sizeof *m->l);
 }
@@ -294,7 +294,7 @@ static bool precond_grow(struct precond *m)
             precond_candidates(m, room < KLR_PANEL ? room : KLR_PANEL, p.row);
         if (!pivots_block(m, &p))
             return false;
-        pivots_factor(&p);
+        pivots_factor(&p, m->least);
         precond_widen(m, m->rank + p.count);
         if (!precond_columns(m, &p) || !precond_append(m, &p))
             return false;

@@ -70,6 +70,7 @@ struct precond {
     size_t n, rank;                  /* examples; columns of L */
     size_t limit, most;              /* of the rank: at present, and ever */
     double weight_of_saved_products; /* against that of the usual ones */
+    double least;      /* residual diagonal of a pivot: more than that */
     bool shared;       /* K is at hand, and serves several folds */
     size_t stride;     /* of the rows of L and of the factor */
     float *l;          /* (n, rank) row-major */
@@ -97,7 +98,7 @@ struct precond {
 };
 
 /* Diagonal elements of S K S - L L' that are less do not matter beside the 1 of
- * I, though a thousand examples may have them in common. */
+ * I, as a rule, though a thousand examples may have them in common. */
 static const double precond_least = 3e-4;
 
 /* The largest rank that an L of 32 MB may have; of up to 64 MB, where that is
@@ -129,6 +130,15 @@ static bool precond_is_dear(const struct precond *m);
 static void precond_solve(struct precond *m, const double *in, double *out);
 /* out = the inverse of M, applied to in. */
 static void precond_invert(struct precond *m, const double *in, double *out);
+/* K is nearly Q = F F' with F = S^-1 L, S the weights' roots that L was built
+ * for: out (n) = F w, w (rank) filled up with zeros to a multiple of 8, and w =
+ * F'x. Not for a linear kernel of sparse rows. */
+static void precond_expand(struct precond *m, const double *w, double *out);
+static void precond_gather(struct precond *m, const double *x, double *w);
+/* out = the inverse of I + F'(W - w w'/ s's)F, W = S^2, applied to in (rank);
+ * without a bias that of I + F'W F. */
+static void precond_solve_small(struct precond *m, bool bias, const double *in,
+                                double *out);
 /* Apply nearly the inverse of I + sum_i w_i k_i k_i' to a function, where k_i =
  * K(x_i, .) and W = S^2; with a bias W - w w'/ s's is in place of W. The
  * function h = sum_i s_i x_i k_i goes to h plus the combination of the pivots'

@@ -303,6 +303,8 @@ static enum klr_status newton_descend(struct newton *nt)
     nt->coarsest_reliable = KLR_FIXED16;
     nt->fall = NAN;
     newton_keep_zero(nt);
+    if (newton_foresee(nt))
+        return KLR_CONVERGED;
     for (int step = 1;; step++) {
         if (!newton_look(nt, step == 1))
             return newton_end(nt, nt->problem->clock->status);
@@ -504,7 +506,7 @@ static int newton_create(struct newton *nt,
         code = direction_create(&nt->direction, problem, columns, nt->cost,
                                 &nt->arena, err);
     nt->precision = nt->direction.precision;
-    return code;
+    return code ? code : foresight_create(nt, err);
 }
 
 static void newton_free(struct newton *nt)

@@ -135,7 +135,7 @@ static bool foresight_move(struct newton *nt)
  * point many times over. */
 static void foresight_solve(struct newton *nt)
 {
-    const double part = 1e-3;
+    const double part = 1e-7;
     const double enough = part * nt->progress.target * fabs(nt->primal);
     struct foresight *f = &nt->foresight;
     struct direction *d = &nt->direction;
@@ -143,7 +143,7 @@ static void foresight_solve(struct newton *nt)
     memset(f->z, 0, rank * sizeof *f->z);
     memcpy(d->v, nt->u, nt->n * sizeof *d->v);
     f->rho = nt->rho[0];
-    f->value = foresight_value(nt, f->z, d->v, &f->rho);
+    f->first = f->value = foresight_value(nt, f->z, d->v, &f->rho);
     foresight_gradient(nt);
     for (int step = 0; step < FORESIGHT_STEPS; step++) {
         precond_gather(&d->precond, nt->e, f->slope);
@@ -172,7 +172,7 @@ static void foresight_direct(struct known *to, size_t n, const double *x,
     }
 }
 
-/* To where P is least along both directions; or to g, if its gap is small
+/* To where P is least along both directions; or to g, if its own gap is small
  * enough. The new point is evaluated, and so is its gradient. */
 static void foresight_descend(struct newton *nt)
 {
@@ -198,32 +198,52 @@ static void foresight_descend(struct newton *nt)
     f->moves = 1;
 }
 
-/* One product with K. False if that showed K not to be positive semidefinite,
- * or the clock ended it. */
+/* True if what L leaves of K, by its diagonal, takes little from what V fell by:
+ * 1/2 D'(K - Q)D beside the first value less the last. */
+static bool foresight_holds(const struct newton *nt)
+{
+    const double little = 0.05;
+    const struct precond *m = &nt->direction.precond;
+    double sum = 0;
+    for (size_t i = 0; i < nt->n; i++) {
+        double square = m->root[i] * m->root[i];
+        double left = square > 0 ? m->residual[i] / square : m->diagonal[i];
+        sum += left * (nt->e[i] * nt->e[i]);
+    }
+    return 0.5 * sum <= little * (nt->foresight.first - nt->foresight.value);
+}
+
+/* One product with K, if it will be of use. False if not, or if it shows K not
+ * to be positive semidefinite, or the clock ended it. */
 static bool foresight_round(struct newton *nt)
 {
     struct direction *d = &nt->direction;
     foresight_solve(nt);
+    if (!foresight_holds(nt)) {
+        direction_distrust(d);
+        return false;
+    }
     if (!newton_product(nt, nt->e, d->precision, nt->q) ||
         dot(nt->n, nt->e, nt->q) < 0)
         return false;
     for (size_t i = 0; i < nt->n; i++)
         nt->kg[i] = nt->u[i] - nt->q[i];
     nt->dual_is_evaluated = true;
+    nt->precision = nt->coarsest_reliable = d->precision;
     newton_judge(nt);
-    nt->bound = fmax(nt->bound, nt->dual);
+    nt->bound = nt->dual;
     foresight_descend(nt);
     return true;
 }
 
-/* Not where a step would leave out rows, where products take the features, nor
- * for what has several columns or a box. */
+/* Not where a step would leave out rows, nor for what has several columns or a
+ * box. */
 static bool foresight_serves(struct newton *nt)
 {
     struct direction *d = &nt->direction;
     d->accuracy = nt->plan.accuracy;
-    return nt->foresight.z && newton_is_plain(nt) &&
-           d->precision != KLR_DOUBLE && !direction_leaves_out(d, nt->s);
+    return d->foresees && newton_is_plain(nt) && d->precision == KLR_FLOAT &&
+           !direction_leaves_out(d, nt->s);
 }
 
 /* L for the present weights, of at least `least` C_i. */
@@ -246,14 +266,11 @@ static bool foresight_returns(struct newton *nt)
 
 static bool newton_foresee(struct newton *nt)
 {
-    const enum klr_precision precision = nt->direction.precision;
-    const double part = precision == KLR_FIXED16 ? 0.5 : 1, slow = 0.1;
-    const double target = part * nt->progress.target;
+    const double slow = 0.1, target = nt->progress.target;
     double gap = 1, before, own;
     nt->functions->gradient(nt);
-    own = newton_excess(nt) / fabs(nt->primal);
-    if (own <= nt->progress.target || !foresight_serves(nt) ||
-        !foresight_prepare(nt, foresight_weight))
+    if (newton_excess(nt) <= target * fabs(nt->primal) ||
+        !foresight_serves(nt) || !foresight_prepare(nt, foresight_weight))
         return false;
     nt->foresight.moves = 0;
     do {
@@ -261,13 +278,12 @@ static bool newton_foresee(struct newton *nt)
         if (!foresight_round(nt))
             return false;
         own = newton_excess(nt) / fabs(nt->primal);
-        gap = fmin(own, newton_gap(nt));
-        nt->progress.violation = gap;
-        nt->beta_is_dual = nt->beta_is_dual || gap <= 0.5;
+        gap = nt->progress.violation = fmin(own, newton_gap(nt));
     } while (gap > target && gap <= 0.5 * before &&
              newton_clock(nt) == KLR_CONVERGED &&
              (gap <= slow * before || foresight_prepare(nt, 0)));
     nt->plan.from_subset = false;
+    nt->beta_is_dual = own <= target;
     return own > target && gap <= target && foresight_returns(nt);
 }
 
@@ -279,16 +295,10 @@ static int foresight_create(struct newton *nt, struct klr_error *err)
         &f->z, &f->slope, &f->r, &f->solved, &f->p, &f->image, &f->step};
     double **const move[] = {&f->move[0].beta, &f->move[0].u, &f->move[1].beta,
                              &f->move[1].u};
-    if (nt->columns > 1 || m->leading)
+    if (!nt->direction.foresees)
         return 0;
     int code = klr_take_vectors(&nt->arena, nt->n, move, 4, err);
     return code ? code
                 : klr_take_vectors(&nt->arena, m->most + 8, vector,
                                    FORESIGHT_COLUMNS, err);
-}
-
-static double foresight_bytes(size_t n)
-{
-    double rank = (double)(precond_more(n) + 8);
-    return sizeof(double) * (4 * (double)n + FORESIGHT_COLUMNS * rank);
 }

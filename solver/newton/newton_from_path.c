@@ -18,6 +18,8 @@
 enum { SPAN_STEPS = 20 };
 
 struct span {
+    const struct known *point; /* (count) */
+    size_t count;
     double slope[NEWTON_KNOWN];
     double h[NEWTON_KNOWN][NEWTON_KNOWN]; /* H above the diagonal; its factor */
     double step[NEWTON_KNOWN];
@@ -61,27 +63,27 @@ static void span_weigh(const struct newton *nt, const double *x, double *out)
 static void span_form(const struct newton *nt, struct span *span)
 {
     double *weighted = nt->x;
-    for (size_t a = 0; a < nt->known_count; a++) {
-        const double *u = nt->known[a].u;
+    for (size_t a = 0; a < span->count; a++) {
+        const double *u = span->point[a].u;
         span->slope[a] = dot(nt->size, u, nt->e);
         span_weigh(nt, u, weighted);
         for (size_t b = 0; b <= a; b++)
-            span->h[b][a] = dot(nt->size, nt->known[b].beta, u) +
-                            dot(nt->size, nt->known[b].u, weighted);
+            span->h[b][a] = dot(nt->size, span->point[b].beta, u) +
+                            dot(nt->size, span->point[b].u, weighted);
     }
 }
 
 /* step = -H^-1 slope. H of points that hardly differ is not singular: it is
  * that of a diagonal larger by a few roundings. */
-static bool span_solve(struct span *span, size_t count)
+static bool span_solve(struct span *span)
 {
     double pivot[NEWTON_KNOWN];
-    struct hessian h = {.rank = count,
-                        .unpenalised = count,
+    struct hessian h = {.rank = span->count,
+                        .unpenalised = span->count,
                         .room = NEWTON_KNOWN,
                         .factor = *span->h,
                         .pivot = pivot};
-    for (size_t a = 0; a < count; a++) {
+    for (size_t a = 0; a < span->count; a++) {
         span->h[a][a] *= 1 + 1e-12;
         span->step[a] = -span->slope[a];
     }
@@ -99,10 +101,10 @@ static bool span_move(struct newton *nt, const struct span *span)
     for (double t = 1; t > 1e-3; t /= 2) {
         memcpy(nt->x, nt->beta, bytes);
         memcpy(nt->kx, nt->u, bytes);
-        for (size_t a = 0; a < nt->known_count; a++)
+        for (size_t a = 0; a < span->count; a++)
             for (size_t i = 0; i < nt->size; i++) {
-                nt->x[i] += t * span->step[a] * nt->known[a].beta[i];
-                nt->kx[i] += t * span->step[a] * nt->known[a].u[i];
+                nt->x[i] += t * span->step[a] * span->point[a].beta[i];
+                nt->kx[i] += t * span->step[a] * span->point[a].u[i];
             }
         newton_copy(nt, nt->rho_x, nt->rho);
         double primal = newton_value(nt, nt->x, nt->kx, nt->rho_x);
@@ -117,23 +119,27 @@ static bool span_move(struct newton *nt, const struct span *span)
     return false;
 }
 
-/* The present point moves to where P is least in the span, or about so, and is
- * evaluated. */
-static void span_start(struct newton *nt)
+static void span_descend(struct newton *nt, const struct known *point,
+                         size_t count, double enough)
 {
-    const double enough = 1e-3; /* of P */
-    struct span span;
+    struct span span = {.point = point, .count = count};
     double fall = INFINITY;
-    newton_evaluate(nt);
-    for (int step = 0; nt->known_count > 0 && step < SPAN_STEPS &&
-                       fall > enough * fabs(nt->primal);
+    for (int step = 0;
+         count > 0 && step < SPAN_STEPS && fall > enough * fabs(nt->primal);
          step++) {
         nt->functions->gradient(nt);
         span_form(nt, &span);
-        if (!span_solve(&span, nt->known_count) || !span_move(nt, &span))
+        if (!span_solve(&span) || !span_move(nt, &span))
             break;
-        fall = -dot(nt->known_count, span.slope, span.step);
+        fall = -dot(count, span.slope, span.step);
     }
+}
+
+static void span_start(struct newton *nt)
+{
+    const double enough = 1e-3; /* of P */
+    newton_evaluate(nt);
+    span_descend(nt, nt->known, nt->known_count, enough);
     /* products of different precision do not mix: a new one will be due */
     for (size_t a = 0; a < nt->known_count; a++)
         if (nt->known[a].precision != nt->direction.precision)

@@ -312,6 +312,8 @@ static int subset_solve(const struct subset *s, struct newton *nt,
             subset_restrict(s, nt, to, &sub);
         newton_approach(&sub, cost, &from, to);
         *ratio = subset_spread(s, &sub, zero, nt);
+        if (sub.direction.distrusted)
+            direction_distrust(&nt->direction);
     }
     newton_free(&sub);
     return code;

@@ -19,7 +19,7 @@ enum {
     NEWTON_VECTORS = 12 + 2 * NEWTON_KNOWN
 };
 
-/* A point of the path. */
+/* A point of the path, or a direction. */
 struct known {
     double *beta, *u; /* (n, columns) */
     enum klr_precision precision;
@@ -40,6 +40,17 @@ struct newton_plan {
     bool majorised;   /* the last step was made with s of parabolas */
     bool from_subset; /* beta is a subset's, which spoke for all */
     int settled;      /* steps since the gap was reached: for g */
+};
+
+/* What L of the preconditioner says of K: see newton_foresee.c. */
+struct foresight {
+    struct known move[2]; /* to the dual point foreseen; the last movement */
+    size_t moves;         /* of these */
+    /* (rank) F'D; the slope, the residual of conjugate gradients, what they
+     * have solved, their direction, its image, and the step */
+    double *z, *slope, *r, *solved, *p, *image, *step;
+    double rho, value; /* at z: the best rho, and V, what is to be least */
+    double first;      /* V at z = 0 */
 };
 
 struct newton;
@@ -93,6 +104,7 @@ struct newton {
     double fall;            /* of P in the last step */
     struct newton_point best; /* where P was smallest at these costs */
     struct newton_plan plan;
+    struct foresight foresight;
     struct klr_progress progress;
     const struct softmax *softmax; /* of several columns: see softmax.c */
 };
@@ -145,6 +157,8 @@ static int newton_begin(struct newton *nt, const struct place *to, double *cost,
 static enum klr_status newton_approach(struct newton *nt, double cost,
                                        const struct place *from,
                                        const struct place *to);
+/* Asks the clock, which tells how far this is. */
+static enum klr_status newton_clock(struct newton *nt);
 /* beta, u and rho of a start at `to`, from a subset of the examples, if one
  * serves: see newton_from_subset.c. */
 static int subset_start(struct newton *nt, const struct place *to, bool *served,
@@ -155,9 +169,24 @@ static double subset_bytes(size_t n);
 /* to = from, thresholds (columns). */
 static void newton_copy(const struct newton *nt, double *to,
                         const double *from);
-/* Keep a point of the path; start from where P is least in the span of those
- * kept: see newton_from_path.c. */
+/* Keep a point of the path; start, evaluated, from where P is least in the span
+ * of those kept, or about so: see newton_from_path.c. */
 static void span_keep(struct newton *nt);
 static void span_start(struct newton *nt);
+/* The present point, whose P is known, moves along some points or directions to
+ * where P is least, until a step lowers it by no more than `enough` of P. */
+static void span_descend(struct newton *nt, const struct known *point,
+                         size_t count, double enough);
+
+/* ---- points that the preconditioner foresees: see newton_foresee.c ---- */
+
+/* Goes on from the present point as long as a product with K at least halves
+ * the gap; the violation is an estimate of it then. True if the target is
+ * reached, by the point and the dual point g. Nothing is done where steps by
+ * conjugate gradients are better. */
+static bool newton_foresee(struct newton *nt);
+/* Its vectors, the arena's, in a newton that is created otherwise: 32 bytes for
+ * each of at most FORESIGHT_MOST examples, which newton_bytes leaves aside. */
+static int foresight_create(struct newton *nt, struct klr_error *err);
 
 #endif

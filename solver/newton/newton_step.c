@@ -24,6 +24,47 @@ enum {
     WEIGHT_BINS = 64
 };
 
+/* ---- whether to foresee: see newton_foresee.c ---- */
+
+/* An L that foresees has to know more: products saved count for more, and
+ * smaller pivots matter. */
+static const double foresight_worth = 4, foresight_least = 3e-5;
+
+/* Nanoseconds of an entry of a product with K, about: where all is kept at
+ * once, those of memory. */
+static double direction_entry(const struct binary_problem *problem)
+{
+    const double kept = 0.3, compute = 6, dear = 5;
+    double price = klr_points_price(problem->op->points);
+    bool known = problem->op->groups || !problem->whole;
+    return known || price < dear ? kept : compute / price;
+}
+
+/* True if a product takes long beside some twenty sweeps over L. */
+static bool direction_foresees(const struct binary_problem *problem,
+                               size_t rank)
+{
+    const double sweeps = 7; /* in the same nanoseconds */
+    double entry = direction_entry(problem);
+    return !problem->op->fixed16 && problem->n <= FORESIGHT_MOST &&
+           (double)problem->n * entry > sweeps * (double)rank;
+}
+
+static void direction_foresee(struct direction *d, bool foresees)
+{
+    struct precond *m = &d->precond;
+    d->foresees = foresees;
+    m->weight_of_saved_products = foresees ? foresight_worth : 1;
+    m->least = foresees ? foresight_least : precond_least;
+}
+
+static void direction_distrust(struct direction *d)
+{
+    if (d->foresees)
+        direction_foresee(d, false);
+    d->distrusted = true;
+}
+
 /* ---- rows of negligible weight ---- */
 
 /* In powers of two: bin 0 has all from 1/2, the last all from 0. */
@@ -79,8 +120,24 @@ static int direction_bin(const struct direction *d)
     return bin;
 }
 
-/* The rows kept, and their positions. Leaving some out is worth a product more
- * only for a good part of all. */
+/* Leaving rows out is worth a product more only for a good part of all. */
+static bool direction_is_part(const struct direction *d, size_t kept)
+{
+    return (double)kept <= 0.6 * (double)d->n;
+}
+
+static bool direction_leaves_out(struct direction *d, double *s)
+{
+    size_t kept = 0;
+    d->s = s;
+    direction_totals(d);
+    int bin = direction_bin(d);
+    for (size_t i = 0; i < d->n; i++)
+        kept += weight_bin(direction_weight(d, i)) < bin;
+    return direction_is_part(d, kept);
+}
+
+/* The rows kept, and their positions. */
 static void direction_restrict(struct direction *d)
 {
     const struct klr_set all = d->problem->set;
@@ -97,7 +154,7 @@ static void direction_restrict(struct direction *d)
             d->row[kept++] = i;
             count = set_append(range, count, (struct klr_range){p, p + 1});
         }
-    d->partial = (double)kept <= 0.6 * (double)d->n;
+    d->partial = direction_is_part(d, kept);
     if (!d->partial)
         kept = d->n; /* d->row has them all */
     d->in = (struct klr_set){range, count, kept};
@@ -381,11 +438,13 @@ static int direction_create(struct direction *d,
         !KLR_TAKE(arena, d->range, n, 1, err))
         return KLR_E_MEMORY;
     operator_diagonal(problem->op, problem->set, d->diagonal);
-    return columns > 1
-               ? coupled_create(&d->coupled, problem, columns, cost, arena, err)
-               : precond_create(&d->precond, problem_matrix(problem),
-                                precond_more(n), problem_shares_tiles(problem),
-                                arena, err);
+    if (columns > 1)
+        return coupled_create(&d->coupled, problem, columns, cost, arena, err);
+    int code =
+        precond_create(&d->precond, problem_matrix(problem), precond_more(n),
+                       problem_shares_tiles(problem), arena, err);
+    direction_foresee(d, direction_foresees(problem, d->precond.limit));
+    return code;
 }
 
 static double direction_bytes(size_t n, size_t columns)

@@ -43,6 +43,9 @@ static double coupled_flops(const struct coupled *m);
 
 /* ---- the step: see newton_step.c ---- */
 
+/* Of more examples L is too small to foresee what is to come. */
+enum { FORESIGHT_MOST = 1 << 16 };
+
 struct direction {
     const struct binary_problem *problem;
     size_t n, columns, size; /* size: n * columns */
@@ -50,6 +53,8 @@ struct direction {
     double enough;           /* or r'z that it need not fall below */
     enum klr_precision precision; /* of their products */
     bool indefinite;        /* a direction of negative curvature was met */
+    bool foresees;          /* L is to tell what is to come, */
+    bool distrusted;        /* which it has turned out not to know */
     struct precond precond; /* of one column */
     struct coupled coupled; /* of several */
     struct klr_progress *progress; /* for the clock, with gap(solver) */
@@ -84,6 +89,11 @@ static double direction_bytes(size_t n, size_t columns);
 /* More rank for the preconditioner from now on; its operations so far. */
 static void direction_raise(struct direction *d);
 static double direction_flops(const struct direction *d);
+/* What L tells of K is not to be relied on any more. */
+static void direction_distrust(struct direction *d);
+/* True if a step with the roots s (n) of the weights, of one column, and the
+ * present accuracy would leave out rows. */
+static bool direction_leaves_out(struct direction *d, double *s);
 /* Solve for the step from g, into d->v, and K times it, into d->kv.
  * - s: for one column the roots (n) of the weights, for several the roots (n,
  *   columns) of C_i p_ic. It becomes 0 in rows that are left out.

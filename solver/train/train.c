@@ -243,8 +243,8 @@ static int problem_operator(struct klr_operator *op,
     if (!code)
         code = positions_operator(op, problem, params, &kernel, partition, pool,
                                   budget, err);
-    if (params->folds || params->loo || params->cost.count > 1 ||
-        system_of(params, NULL)->chooses)
+    if (!code && (params->folds || params->loo || params->cost.count > 1 ||
+                  system_of(params, NULL)->chooses))
         tiles_keep_at_once(&op->tiles);
     if (!code && partition && fixed16_serves(params, n, k))
         code = operator_prefer_fixed16(op, budget, err);

@@ -47,10 +47,10 @@ void klr_keep_freed(void);
  * has no way of it. */
 void klr_make_ready(void *begin, size_t bytes);
 
-/* Says whether a block is going to be written to all over, or from its begin on,
- * as one that was just allocated is taken to be, or here and there. In the first
- * case the system may give it larger pages, which cost less for each byte, but
- * are resident as soon as any byte of them is. Nothing else changes. */
+/* Says whether a block is going to be written to all over, or from its begin
+ * on, as a new one is taken to be, or here and there. In the first case the
+ * system may give it larger pages, which cost less for each byte, but are
+ * resident as soon as any byte of them is. Nothing else changes. */
 void klr_expect(void *begin, size_t bytes, bool all);
 
 /* Blocks that are freed together. All zero at first; of copies one alone may

@@ -198,8 +198,8 @@ static void foresight_descend(struct newton *nt)
     f->moves = 1;
 }
 
-/* True if what L leaves of K, by its diagonal, takes little from what V fell by:
- * 1/2 D'(K - Q)D beside the first value less the last. */
+/* True if what L leaves of K, by its diagonal, takes little from what V fell
+ * by: 1/2 D'(K - Q)D beside the first value less the last. */
 static bool foresight_holds(const struct newton *nt)
 {
     const double little = 0.05;

@@ -131,6 +131,7 @@ static void test_ready(void)
         ok(false, "a block");
         return;
     }
+    klr_expect(block, 4 * BYTES, false); /* pages are to be met one by one */
     block[1000] = 7;
     klr_make_ready(block + 1000, size);
     bool kept = block[1000] == 7, can = may_be_ready(block + 2 * BYTES);
@@ -145,9 +146,28 @@ static void test_ready(void)
     klr_free(block);
 }
 
+/* Whichever pages the system has for it, a block keeps what it holds. */
+static void test_expect(void)
+{
+    const size_t size = (size_t)9 << 20;
+    char *block = klr_alloc(size, 1, NULL);
+    bool same = block != NULL;
+    for (size_t i = 0; i < size && block; i += 1000)
+        block[i] = (char)(i / 1000 % 100);
+    for (int all = 0; all < 2 && block; all++) {
+        klr_expect(block, size, all);
+        for (size_t i = 0; i < size; i += 1000)
+            same = same && block[i] == (char)(i / 1000 % 100);
+    }
+    klr_expect(NULL, 0, true);
+    ok(same, "9 MB are the same, in pages of any size");
+    klr_free(block);
+}
+
 int main(void)
 {
     test_ready();
+    test_expect();
     test_grow();
     test_arena();
     test_keep();

@@ -34,10 +34,9 @@ static const double foresight_worth = 4, foresight_least = 3e-5;
  * once, those of memory. */
 static double direction_entry(const struct binary_problem *problem)
 {
-    const double kept = 0.3, compute = 6, dear = 5;
+    const double kept = 0.3, computed = 6, dear = 5;
     double price = klr_points_price(problem->op->points);
-    bool known = problem->op->groups || !problem->whole;
-    return known || price < dear ? kept : compute / price;
+    return price < dear || !problem->whole ? kept : computed / price;
 }
 
 /* True if a product takes long beside some twenty sweeps over L. */
@@ -45,8 +44,9 @@ static bool direction_foresees(const struct binary_problem *problem,
                                size_t rank)
 {
     const double sweeps = 7; /* in the same nanoseconds */
+    const struct klr_operator *op = problem->op;
     double entry = direction_entry(problem);
-    return !problem->op->fixed16 && problem->n <= FORESIGHT_MOST &&
+    return !op->fixed16 && !op->groups && problem->n <= FORESIGHT_MOST &&
            (double)problem->n * entry > sweeps * (double)rank;
 }
 

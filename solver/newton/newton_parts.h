@@ -42,7 +42,7 @@ struct newton_plan {
     int settled;      /* steps since the gap was reached: for g */
 };
 
-/* What L of the preconditioner says of K: see newton_foresee.c. */
+/* K as L of the preconditioner has it: see newton_foresee.c. */
 struct foresight {
     struct known move[2]; /* to the dual point foreseen; the last movement */
     size_t moves;         /* of these */

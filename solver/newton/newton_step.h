@@ -43,7 +43,7 @@ static double coupled_flops(const struct coupled *m);
 
 /* ---- the step: see newton_step.c ---- */
 
-/* Of more examples L is too small to foresee what is to come. */
+/* L is too small for more examples to foresee what is to come. */
 enum { FORESIGHT_MOST = 1 << 16 };
 
 struct direction {
@@ -89,7 +89,7 @@ static double direction_bytes(size_t n, size_t columns);
 /* More rank for the preconditioner from now on; its operations so far. */
 static void direction_raise(struct direction *d);
 static double direction_flops(const struct direction *d);
-/* What L tells of K is not to be relied on any more. */
+/* L is not to be relied on any more to foresee. */
 static void direction_distrust(struct direction *d);
 /* True if a step with the roots s (n) of the weights, of one column, and the
  * present accuracy would leave out rows. */

@@ -179,7 +179,7 @@ static void test_points(struct fixture *f, bool bias)
     fixture_free(f);
 }
 
-/* What L knows of a K that is near I is next to nothing: no product is spent on
+/* L knows next to nothing of a K that is near I: no product is spent on
  * that, beta stays, and it is not asked again. */
 static void test_distrust(struct fixture *f)
 {

@@ -31,8 +31,8 @@
 #             read again in each pass, what 4, 16 and 64 cores would take
 #   fresh     what is kept of K serves where new memory is cheap, 0.1 ns a byte,
 #             and dear, 2.5 ns: seconds of the user, and that for each byte of
-#             the pages that were new to the process, by the default -m are at
-#             most twice those of the best of -m 60, the default, and 4000
+#             memory that was resident at most, by the default -m are at most
+#             twice those of the best of -m 60, the default, and 4000
 #   speed     klr and svm with the defaults but for gamma and C, one thread,
 #             beside svm-train -m 4000: seconds of the processor, medians of
 #             three runs by turns
@@ -319,20 +319,22 @@ sub speed
     return;
 }
 
-# Seconds of the user that a command takes, and bytes of memory that was new.
+# Seconds of the user that a command takes, and the most bytes of memory that it
+# has: pages that are new to it are of several sizes.
 sub work_of
 {
     my $run = start([@_]);
-    my ($state, @stat) = ('');
+    my ($state, $most, @stat) = ('', 0);
     while ($state ne 'Z') {
         sleep 0.01;
+        $most = 1024 * $1
+            if get("/proc/$run->{pid}/status") =~ /^VmHWM:\s+(\d+) kB$/m;
         ($state, @stat) = split ' ',
             get("/proc/$run->{pid}/stat") =~ s/^.*[)] //sr;
     }
     waitpid $run->{pid}, 0;
     die "@_: exit $?: " . get($run->{err_file}) if $?;
-    return ($stat[10] / POSIX::sysconf(POSIX::_SC_CLK_TCK()),
-        $stat[6] * POSIX::sysconf(POSIX::_SC_PAGESIZE()));
+    return ($stat[10] / POSIX::sysconf(POSIX::_SC_CLK_TCK()), $most);
 }
 
 # Sets of some size, gamma and C.

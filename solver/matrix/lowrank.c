@@ -162,13 +162,19 @@ struct sweep {
     double *out;
 };
 
+/* The rows of the group. */
+static size_t group_rows(const struct sweep *sweep, size_t group, size_t *end)
+{
+    *end = sweep->m->n * (group + 1) / sweep->groups;
+    return sweep->m->n * group / sweep->groups;
+}
+
 /* The group's part of w = L'x. */
 static void sweep_project(void *context, size_t group, size_t thread)
 {
     const struct sweep *sweep = context;
     const struct precond *m = sweep->m;
-    size_t begin = m->n * group / sweep->groups;
-    size_t end = m->n * (group + 1) / sweep->groups;
+    size_t end, begin = group_rows(sweep, group, &end);
     double *w = m->work + group * sweep->width;
     (void)thread;
     memset(w, 0, sweep->width * sizeof *w);
@@ -184,8 +190,7 @@ static void sweep_expand(void *context, size_t group, size_t thread)
 {
     const struct sweep *sweep = context;
     const struct precond *m = sweep->m;
-    size_t begin = m->n * group / sweep->groups;
-    size_t end = m->n * (group + 1) / sweep->groups;
+    size_t end, begin = group_rows(sweep, group, &end);
     (void)thread;
     if (m->leading)
         leading_expand(m->leading, m->s, begin, end, m->work, sweep->out);
@@ -238,8 +243,7 @@ static void sweep_form(void *context, size_t group, size_t thread)
 {
     const struct sweep *sweep = context;
     const struct precond *m = sweep->m;
-    size_t begin = m->n * group / sweep->groups;
-    size_t end = m->n * (group + 1) / sweep->groups;
+    size_t end, begin = group_rows(sweep, group, &end);
     (void)thread;
     m->dense->expand(end - begin, sweep->width, m->l + begin * m->stride,
                      m->stride, sweep->in, sweep->out + begin);

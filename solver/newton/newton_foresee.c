@@ -236,14 +236,21 @@ static bool foresight_round(struct newton *nt)
     return true;
 }
 
-/* Not where a step would leave out rows, nor for what has several columns or a
- * box. */
-static bool foresight_serves(struct newton *nt)
+/* Not for what has several columns or a box. */
+static bool foresight_serves(const struct newton *nt)
+{
+    return nt->direction.foresees && newton_is_plain(nt) &&
+           nt->direction.precision == KLR_FLOAT;
+}
+
+/* At the present gradient: true if the gap is to be closed, by steps that have
+ * all rows. */
+static bool foresight_is_due(struct newton *nt)
 {
     struct direction *d = &nt->direction;
+    double enough = nt->progress.target * fabs(nt->primal);
     d->accuracy = nt->plan.accuracy;
-    return d->foresees && newton_is_plain(nt) && d->precision == KLR_FLOAT &&
-           !direction_leaves_out(d, nt->s);
+    return newton_excess(nt) > enough && !direction_leaves_out(d, nt->s);
 }
 
 /* L for the present weights, of at least `least` C_i. */
@@ -268,9 +275,10 @@ static bool newton_foresee(struct newton *nt)
 {
     const double slow = 0.1, target = nt->progress.target;
     double gap = 1, before, own;
+    if (!foresight_serves(nt))
+        return false;
     nt->functions->gradient(nt);
-    if (newton_excess(nt) <= target * fabs(nt->primal) ||
-        !foresight_serves(nt) || !foresight_prepare(nt, foresight_weight))
+    if (!foresight_is_due(nt) || !foresight_prepare(nt, foresight_weight))
         return false;
     nt->foresight.moves = 0;
     do {

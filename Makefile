@@ -159,6 +159,9 @@ $(PROGRAMS): $(BIN)/%: $(OBJECTS) $(BUILD)/%.o
 	$(SAY) "  LINK $@"
 	$(Q)$(COMPILE) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
+# Under sanitizers the loops of the kernel unit are most of the time.
+$(BUILD)/kernel.o: private override CFLAGS := $(subst -O1,-O2,$(CFLAGS))
+
 $(BUILD)/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(SAY) "  CC   $@"

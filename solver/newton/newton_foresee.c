@@ -151,7 +151,7 @@ static void foresight_solve(struct newton *nt)
             f->r[k] = -(f->slope[k] + f->z[k]);
         precond_solve_small(&d->precond, nt->bias, f->r, f->solved);
         double rr = dot(rank, f->r, f->solved);
-        if (!(rr > enough))
+        if (!(rr > enough) || newton_clock(nt) != KLR_CONVERGED)
             break;
         foresight_step(nt, rr);
         if (!foresight_move(nt))

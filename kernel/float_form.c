@@ -53,32 +53,27 @@ static bool term_is_absolute(enum term term)
     return term == ABSOLUTE || term == OVERLAP;
 }
 
-/* Features of a row in storage: `count` of them, `step` apart. */
+/* Features of a row in the form of the points. */
 struct row {
     const double *value;
-    size_t count, step;
+    size_t count;
 };
 
-static struct row points_row(const struct klr_points *points, size_t p)
+/* Those of dense form are put together in the room of `thread`. */
+static struct row points_row(const struct klr_points *points, size_t p,
+                             size_t thread)
 {
     if (points->form == SPARSE)
         return (struct row){points->value + points->start[p],
-                            points->start[p + 1] - points->start[p], 1};
-    return (struct row){points->panel + p / PANEL * PANEL * points->width +
-                            p % PANEL,
-                        points->width, PANEL};
-}
-
-static double row_value(struct row row, size_t k)
-{
-    return row.value[k * row.step];
+                            points->start[p + 1] - points->start[p]};
+    return (struct row){origin_dense(points, p, thread), points->width};
 }
 
 static double narrow_feature(const struct narrow *narrow, struct row row,
                              size_t k)
 {
     double centre = narrow->centre ? narrow->centre[k] : 0;
-    return (row_value(row, k) - centre) * narrow->scale;
+    return (row.value[k] - centre) * narrow->scale;
 }
 
 /* fmax, but in line; a `b` that is no number is passed over. */
@@ -87,9 +82,6 @@ static double larger(double a, double b)
     return b > a ? b : a;
 }
 
-/* Shares of the rows are looked at, CENTRED features at once: what a panel of
- * rows has of them is read where it is near. */
-enum { CENTRED = 64 };
 struct centring {
     const struct klr_points *points;
     struct klr_shares shares;
@@ -105,19 +97,14 @@ static void centre_task(void *context, size_t index, size_t thread)
     const struct centring *c = context;
     size_t width = c->points->width, begin;
     size_t end = klr_share(c->shares, index, &begin);
-    for (size_t first = 0; first < width; first += CENTRED) {
-        size_t count = width - first < CENTRED ? width - first : CENTRED;
-        double *part = c->part + index * width + first;
-        for (size_t p = begin; p < end; p++) {
-            struct row row = points_row(c->points, p);
-            for (size_t k = 0; k < count && c->sums; k++)
-                part[k] += nearbyint(row_value(row, first + k) /
-                                     c->unit[first + k] / centre_share);
-            for (size_t k = 0; k < count && !c->sums; k++)
-                part[k] = larger(part[k], fabs(row_value(row, first + k)));
-        }
+    double *part = c->part + index * width;
+    for (size_t p = begin; p < end; p++) {
+        struct row row = points_row(c->points, p, thread);
+        for (size_t k = 0; k < width && c->sums; k++)
+            part[k] += nearbyint(row.value[k] / c->unit[k] / centre_share);
+        for (size_t k = 0; k < width && !c->sums; k++)
+            part[k] = larger(part[k], fabs(row.value[k]));
     }
-    (void)thread;
 }
 
 /* Means of the features, rounded to 8 bits of the largest value: what floats
@@ -185,13 +172,13 @@ static int value_grid(double value)
     return exponent - 54 + last;
 }
 
-static bool row_is_exact(const struct klr_points *points, size_t p, int grid)
+static bool row_is_exact(const struct klr_points *points, struct row row)
 {
-    struct row row = points_row(points, p);
+    const int grid = points->narrow.grid;
     bool absolute = term_is_absolute(points->narrow.term);
     double size = 0;
     for (size_t k = 0; k < row.count; k++) {
-        double value = ldexp(row_value(row, k), -grid);
+        double value = ldexp(row.value[k], -grid);
         if (!(fabs(value) < 0x1p24) || value != nearbyint(value))
             return false;
         size += absolute ? 2 * fabs(value) : value * value;
@@ -206,16 +193,16 @@ static void find_grid(struct klr_points *points)
     narrow->grid = INT32_MAX;
     narrow->exact = !narrow->centre && !term_is_difference(narrow->term);
     for (size_t p = 0; p < points->n && narrow->exact; p++) {
-        struct row row = points_row(points, p);
+        struct row row = points_row(points, p, 0);
         for (size_t k = 0; k < row.count; k++) {
-            double value = row_value(row, k);
+            double value = row.value[k];
             int grid = value != 0 ? value_grid(value) : narrow->grid;
             narrow->grid = grid < narrow->grid ? grid : narrow->grid;
             narrow->exact &= fabs(value) <= ldexp(0x1p24, narrow->grid);
         }
     }
     for (size_t p = 0; p < points->n && narrow->exact; p++)
-        narrow->exact = row_is_exact(points, p, narrow->grid);
+        narrow->exact = row_is_exact(points, points_row(points, p, 0));
 }
 
 /* ---- errors ---- */
@@ -229,10 +216,10 @@ static void measure_end_run(struct measure *m, bool cancels)
     m->run = 0;
 }
 
-static struct measure measure_row(const struct klr_points *points, size_t p)
+static struct measure measure_row(const struct klr_points *points,
+                                  struct row row)
 {
     const struct narrow *narrow = &points->narrow;
-    struct row row = points_row(points, p);
     struct measure m = {0};
     for (size_t k = 0; k < row.count; k++) {
         double value = narrow_feature(narrow, row, k);
@@ -304,17 +291,19 @@ static double pair_error(const struct narrow *narrow, struct row_error x,
     return mean + sqrt(x.product * z.product);
 }
 
-static struct row_error row_error(const struct klr_points *points, size_t p)
+static struct row_error row_error(const struct klr_points *points, size_t p,
+                                  size_t thread)
 {
     const struct narrow *narrow = &points->narrow;
     const struct row_error none = {0, 0}, too_large = {INFINITY, 0};
-    struct measure m = measure_row(points, p);
+    struct row row = points_row(points, p, thread);
+    struct measure m = measure_row(points, row);
     bool distance = kernel_is_distance(&points->kernel);
     if (!(m.size <= FLOAT_SIZE_MOST) ||
         !(distance || m.size == 0 || m.size >= FLOAT_SIZE_LEAST))
         return too_large;
     if (narrow->exact)
-        return row_is_exact(points, p, narrow->grid) ? none : too_large;
+        return row_is_exact(points, row) ? none : too_large;
     return measure_error(points, m);
 }
 
@@ -324,9 +313,11 @@ static bool all_fit(const struct narrow *narrow)
     return pair_error(narrow, narrow->worst, narrow->worst) <= FLOAT_ALLOWED;
 }
 
-static enum fit row_fit(const struct klr_points *points, size_t p)
+static enum fit row_fit(const struct klr_points *points, size_t p,
+                        size_t thread)
 {
-    struct row_error worst = points->narrow.worst, error = row_error(points, p);
+    struct row_error worst = points->narrow.worst;
+    struct row_error error = row_error(points, p, thread);
     if (pair_error(&points->narrow, error, worst) <= FLOAT_ALLOWED)
         return FITS;
     return error.mean <= worst.mean && error.product <= worst.product ? OUTLYING
@@ -380,12 +371,11 @@ static void worst_task(void *context, size_t index, size_t thread)
     struct klr_range rows = points_task(f->points, index);
     struct row_error worst = {0, 0};
     for (size_t p = rows.begin; p < rows.end; p++) {
-        struct row_error error = row_error(f->points, p);
+        struct row_error error = row_error(f->points, p, thread);
         worst.mean = larger(worst.mean, error.mean);
         worst.product = larger(worst.product, error.product);
     }
     f->worst[index] = worst;
-    (void)thread;
 }
 
 static void outlier_task(void *context, size_t index, size_t thread)
@@ -395,9 +385,8 @@ static void outlier_task(void *context, size_t index, size_t thread)
     size_t most = f->points->n / OUTLIERS;
     for (size_t p = rows.begin;
          p < rows.end && atomic_load(&f->outliers) <= most; p++)
-        if (row_fit(f->points, p) != FITS)
+        if (row_fit(f->points, p, thread) != FITS)
             atomic_fetch_add(&f->outliers, 1);
-    (void)thread;
 }
 
 /* Sets what of `narrow` tells which rows stand out. False if these are many, or
@@ -461,10 +450,10 @@ static int narrow_choose(struct klr_points *points, bool *serve,
 
 /* ---- storing ---- */
 
-static void narrow_put(struct klr_points *points, size_t p)
+static void narrow_put(struct klr_points *points, size_t p, size_t thread)
 {
     struct narrow *narrow = &points->narrow;
-    struct row row = points_row(points, p);
+    struct row row = points_row(points, p, thread);
     float *to = narrow->value;
     size_t step = points->form == DENSE ? FLOAT_PANEL : 1;
     size_t run = narrow->cancels ? RUN : SIZE_MAX;
@@ -522,8 +511,7 @@ static void put_task(void *context, size_t index, size_t thread)
     struct klr_points *points = context;
     struct klr_range rows = points_task(points, index);
     for (size_t p = rows.begin; p < rows.end; p++)
-        narrow_put(points, p);
-    (void)thread;
+        narrow_put(points, p, thread);
 }
 
 static void fit_task(void *context, size_t index, size_t thread)
@@ -531,8 +519,7 @@ static void fit_task(void *context, size_t index, size_t thread)
     struct klr_points *points = context;
     struct klr_range rows = points_task(points, index);
     for (size_t p = rows.begin; p < rows.end; p++)
-        points->narrow.fit[p] = (uint8_t)row_fit(points, p);
-    (void)thread;
+        points->narrow.fit[p] = (uint8_t)row_fit(points, p, thread);
 }
 
 /* The rows that stand out. */
@@ -548,7 +535,7 @@ static int narrow_list(struct klr_points *points, struct klr_error *err)
     for (size_t p = 0; p < points->n; p++)
         if (narrow->fit[p] == OUTLYING)
             narrow->outlier[narrow->outliers++] =
-                (struct outlier){p, row_error(points, p)};
+                (struct outlier){p, row_error(points, p, 0)};
     return 0;
 }
 

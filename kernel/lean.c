@@ -9,41 +9,29 @@
 
 enum { LEAN_COLUMNS = 128 }; /* a multiple of SPAN: put together at once */
 
-/* Binary features need no doubles, products with X all of them. */
-static void lean_create(struct klr_points *points, const struct klr_features *x,
-                        const size_t *order)
+/* Products with X need all doubles. */
+static bool lean_serves(const struct klr_points *points)
 {
-    if (points->form != DENSE || !points->narrow.tiles || points->nibble ||
-        points->kernel.type == KLR_LINEAR)
-        return;
-    points->lean = true;
-    points->source = *x;
-    points->order = order;
-    points->panel = klr_free(points->panel);
-    points->outside = klr_free(points->outside);
-    if (points->kernel.type != KLR_SIGMOID)
-        points->size = klr_free(points->size);
+    return points->form == DENSE && points->narrow.tiles &&
+           points->kernel.type != KLR_LINEAR;
 }
 
-/* Position p, at `at` of a panel (.., width, PANEL) of zeros. Returns its size,
- * as points_fill has it. */
-static double lean_put(const struct klr_points *points, size_t p, double *panel,
-                       size_t at)
+/* Position p, at `at` of a panel (.., width, PANEL) of zeros. */
+static void lean_put(const struct klr_points *points, size_t p, double *panel,
+                     size_t at)
 {
-    const struct klr_features *x = &points->source;
-    const struct map *map = &points->map;
-    size_t row = points->order ? points->order[p] : p, number = 0;
-    double space[KLR_PACKED_COLUMNS], size = 0;
-    struct klr_feature_row from = klr_features_row(x, row, space);
+    const int *feature = points->origin.map->feature;
+    double space[KLR_PACKED_COLUMNS];
+    struct klr_feature_row from = origin_row(points, p, space);
+    size_t number = 0;
     panel += at / PANEL * PANEL * points->width + at % PANEL;
     for (size_t k = 0; k < from.count; k++) {
         if (from.value[k] == 0)
             continue;
-        number = map_seek(map->feature, number, map->count, from.index[k]);
+        while (feature[number] < from.index[k])
+            number++;
         panel[number * PANEL] = from.value[k];
-        size += term_size(points->term, from.value[k]);
     }
-    return term_is_difference(points->term) ? 0 : size;
 }
 
 /* Doubles of a panel with so many rows; tiles read what follows. */
@@ -56,8 +44,7 @@ static size_t lean_bytes(const struct klr_points *b)
 {
     size_t columns = lean_elements(b, LEAN_COLUMNS);
     size_t rows = lean_elements(b, PACKED_ROWS);
-    size_t sizes = LEAN_COLUMNS + SPAN + PACKED_ROWS;
-    return b->lean ? (columns + rows + sizes) * sizeof(double) : 0;
+    return b->lean ? (columns + rows + PACKED_ROWS) * sizeof(double) : 0;
 }
 
 /* The left rows of a tile become `rows`, which are stored; `work` is zero at
@@ -69,7 +56,8 @@ static void lean_rows(struct tile *t, struct lean_rows *rows, double *work)
     double *size = panel + lean_elements(a, PACKED_ROWS);
     rows->points = *a;
     for (size_t r = 0; r < t->count; r++) {
-        size[r] = lean_put(a, t->row[r], panel, r);
+        lean_put(a, t->row[r], panel, r);
+        size[r] = a->size[t->row[r]];
         rows->row[r] = r;
     }
     rows->points.panel = panel;
@@ -93,14 +81,13 @@ static void lean_tile(const struct tile *t)
     size_t first = t->begin / SPAN * SPAN;
     now.b = &part;
     part.panel = t->columns;
-    part.size = part.panel + lean_elements(b, LEAN_COLUMNS) +
-                lean_elements(b, PACKED_ROWS) + PACKED_ROWS;
     for (; first < t->end; first += LEAN_COLUMNS) {
         size_t begin = first < t->begin ? t->begin : first;
         size_t end =
             first + LEAN_COLUMNS < t->end ? first + LEAN_COLUMNS : t->end;
         for (size_t p = begin; p < end; p++)
-            part.size[p - first] = lean_put(b, p, part.panel, p - first);
+            lean_put(b, p, part.panel, p - first);
+        part.size = b->size + first;
         now.begin = begin - first;
         now.end = end - first;
         now.at = t->at + (begin - t->begin);
@@ -123,9 +110,10 @@ int klr_points_pick(struct klr_points **out, const struct klr_points *points,
         return 0;
     int code = KLR_TAKE(&arena, row, count, 1, err) ? 0 : KLR_E_MEMORY;
     for (size_t i = 0; i < count && !code; i++)
-        row[i] = points->order ? points->order[position[i]] : position[i];
+        row[i] = points->origin.order ? points->origin.order[position[i]]
+                                      : position[i];
     if (!code)
-        code = klr_features_pick(&picked, &points->source, row, count, &arena,
+        code = klr_features_pick(&picked, &points->origin.x, row, count, &arena,
                                  err);
     if (!code)
         code = klr_points_create_like(out, points, &picked, NULL, err);

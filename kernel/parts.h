@@ -149,8 +149,18 @@ struct narrow {
     float common; /* of binary features, see below */
 };
 
+/* What points are made of: row order[p] of x is position p; NULL: row p. */
+struct origin {
+    struct klr_features x;
+    const size_t *order;
+    const struct map *map; /* of the points on the right */
+    double *room;          /* (threads, width) for rows in dense form, while
+                              points are made */
+};
+
 struct klr_points {
     struct klr_pool *pool; /* while they are made; NULL then, too: one thread */
+    struct origin origin; /* the same, and of lean points as long as they are */
     struct klr_kernel kernel;
     size_t n;
     enum form form;
@@ -167,7 +177,8 @@ struct klr_points {
     double *outside;  /* (n) the share of it of features outside the map */
     double *growth;   /* (n) exponential kernel: what the entries of an RBF
                          kernel are multiplied by; else NULL */
-    double *panel;    /* DENSE: (n / PANEL, width, PANEL) */
+    double *panel;    /* DENSE: (n / PANEL, width, PANEL); of lean points NULL:
+                         doubles come from their origin */
     size_t *start;    /* SPARSE: (n + 1) rows in CSR */
     int *column;      /* (start[n]) numbers of the features, ascending */
     double *value;    /* (start[n]) */
@@ -178,11 +189,15 @@ struct klr_points {
     double common;    /* the value that they all have */
     const struct gram_tiles *tiles; /* of doubles, for this processor */
     struct narrow narrow;
-    bool lean;                  /* there is no panel: doubles come from */
-    struct klr_features source; /* the caller's, */
-    const size_t *order;        /* of which row order[p] is position p */
+    bool lean;
 };
 
+/* Position p as it was given. */
+static struct klr_feature_row origin_row(const struct klr_points *points,
+                                         size_t p, double *space);
+/* Its features in dense form, in the room of a thread, until the next one's. */
+static const double *origin_dense(const struct klr_points *points, size_t p,
+                                  size_t thread);
 /* How many turns of TURN_ROWS rows the points make, and the rows of one. */
 static size_t points_turns(const struct klr_points *points);
 static struct klr_range points_task(const struct klr_points *points,
@@ -298,9 +313,8 @@ struct lean_rows {
     size_t row[PACKED_ROWS];
 };
 
-/* Give up the doubles, where that serves. */
-static void lean_create(struct klr_points *points, const struct klr_features *x,
-                        const size_t *order);
+/* True if the points can do without their doubles. */
+static bool lean_serves(const struct klr_points *points);
 
 /* ---- floats ---- */
 

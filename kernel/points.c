@@ -193,9 +193,9 @@ static bool choose_compensation(const struct klr_points *points)
 }
 
 /* `cost`: what a feature of sparse form takes beside one of dense form. */
-static void points_choose(struct klr_points *points,
-                          const struct klr_features *x, size_t cost)
+static void points_choose(struct klr_points *points, size_t cost)
 {
+    const struct klr_features *x = &points->origin.x;
     size_t nonzeros;
     bool distance = kernel_is_distance(&points->kernel);
     points->term = points->kernel.type == KLR_LAPLACIAN ? OVERLAP : PRODUCT;
@@ -231,16 +231,22 @@ static struct klr_range points_task(const struct klr_points *points,
                               begin + (left < TURN_ROWS ? left : TURN_ROWS)};
 }
 
-/* Elements of `panel`, the rows of it rounded up to SPAN; left rows are copied
- * with what follows them. */
-static size_t panel_elements(const struct klr_points *points)
+/* Times SPAN: elements of `panel`, the rows of it rounded up to SPAN; left rows
+ * are copied with what follows them. */
+static size_t panel_spans(const struct klr_points *points)
 {
-    return ((points->n + SPAN - 1) / SPAN * points->width + 1) * SPAN;
+    return (points->n + SPAN - 1) / SPAN * points->width + 1;
 }
 
-static int points_allocate(struct klr_points *points,
-                           const struct klr_features *x, struct klr_error *err)
+/* Elements of the room of a thread: a row, and what it is unpacked to. */
+static size_t origin_room(const struct klr_points *points)
 {
+    return points->width + KLR_PACKED_COLUMNS;
+}
+
+static int points_allocate(struct klr_points *points, struct klr_error *err)
+{
+    const struct klr_features *x = &points->origin.x;
     size_t n = (x->n + SPAN - 1) / SPAN * SPAN;
     size_t nonzeros = klr_features_count(x);
     points->n = x->n;
@@ -250,11 +256,10 @@ static int points_allocate(struct klr_points *points,
     if (!points->size || !points->outside)
         return KLR_E_MEMORY;
     if (points->form == DENSE) {
-        if (points->width > SIZE_MAX / (SPAN * sizeof(double)))
-            return klr_fail(err, KLR_E_MEMORY, "too many features");
-        points->panel =
-            klr_alloc(n / SPAN * points->width + 1, SPAN * sizeof(double), err);
-        return points->panel ? 0 : KLR_E_MEMORY;
+        points->origin.room =
+            klr_alloc(klr_pool_size(points->pool),
+                      origin_room(points) * sizeof(double), err);
+        return points->origin.room ? 0 : KLR_E_MEMORY;
     }
     points->start = klr_zalloc(x->n + 1, sizeof(size_t), err);
     points->column = klr_alloc(nonzeros, sizeof(int), err);
@@ -262,27 +267,51 @@ static int points_allocate(struct klr_points *points,
     return points->start && points->column && points->value ? 0 : KLR_E_MEMORY;
 }
 
+static struct klr_feature_row origin_row(const struct klr_points *points,
+                                         size_t p, double *space)
+{
+    const struct origin *origin = &points->origin;
+    return klr_features_row(&origin->x, origin->order ? origin->order[p] : p,
+                            space);
+}
+
+static const double *origin_dense(const struct klr_points *points, size_t p,
+                                  size_t thread)
+{
+    const struct map *map = points->origin.map;
+    double *dense = points->origin.room + thread * origin_room(points);
+    struct klr_feature_row from = origin_row(points, p, dense + points->width);
+    size_t number = 0;
+    if (from.count == map->count &&
+        memcmp(from.index, map->feature, from.count * sizeof(int)) == 0)
+        return from.value;
+    memset(dense, 0, points->width * sizeof *dense);
+    for (size_t k = 0; k < from.count; k++) {
+        if (from.value[k] == 0)
+            continue;
+        number = map_seek(map->feature, number, map->count, from.index[k]);
+        if (number < map->count && map->feature[number] == from.index[k])
+            dense[number] = from.value[k];
+    }
+    return dense;
+}
+
 /* Feature `number` of position p becomes `value`; rows come in order. */
 static void points_put(struct klr_points *points, size_t p, int number,
                        double value)
 {
-    if (points->form == DENSE) {
-        size_t at = p / PANEL * points->width + (size_t)number;
-        points->panel[at * PANEL + p % PANEL] = value;
-    } else {
-        size_t at = points->start[p + 1]++;
-        points->column[at] = number;
-        points->value[at] = value;
-    }
+    size_t at = points->start[p + 1]++;
+    points->column[at] = number;
+    points->value[at] = value;
 }
 
-/* Store row `row` of x at position p. */
-static void points_fill(struct klr_points *points, const struct map *map,
-                        const struct klr_features *x, size_t row, size_t p)
+/* The size of position p, and its features in sparse form. */
+static void points_fill(struct klr_points *points, size_t p)
 {
+    const struct map *map = points->origin.map;
     double inside = 0; /* the map */
     double space[KLR_PACKED_COLUMNS];
-    struct klr_feature_row from = klr_features_row(x, row, space);
+    struct klr_feature_row from = origin_row(points, p, space);
     size_t number = 0;
     if (points->form == SPARSE)
         points->start[p + 1] = points->start[p];
@@ -296,7 +325,8 @@ static void points_fill(struct klr_points *points, const struct map *map,
             points->outside[p] += size;
             continue;
         }
-        points_put(points, p, (int)number, from.value[k]);
+        if (points->form == SPARSE)
+            points_put(points, p, (int)number, from.value[k]);
         /* in the order of the sums, so that D(x, x) = 0 comes out exactly;
          * of the overlap with itself, 2 |x|_1, that holds too */
         inside += size;
@@ -337,17 +367,15 @@ static int points_check(const struct klr_points *points, size_t p, size_t row,
 
 /* exp(2 gamma u'v) is exp(-gamma |u-v|^2) between exp(gamma |u|^2) and that of
  * v. */
-static int points_grow(struct klr_points *points, const struct klr_features *x,
-                       const size_t *order, struct klr_error *err)
+static int points_grow(struct klr_points *points, struct klr_error *err)
 {
     if (points->kernel.type != KLR_EXPONENTIAL)
         return 0;
-    if (!(points->growth = klr_alloc(x->n, sizeof *points->growth, err)))
+    if (!(points->growth = klr_alloc(points->n, sizeof *points->growth, err)))
         return KLR_E_MEMORY;
-    for (size_t p = 0; p < x->n; p++) {
+    for (size_t p = 0; p < points->n; p++) {
         double square = 0, space[KLR_PACKED_COLUMNS];
-        struct klr_feature_row row =
-            klr_features_row(x, order ? order[p] : p, space);
+        struct klr_feature_row row = origin_row(points, p, space);
         for (size_t k = 0; k < row.count; k++)
             square += row.value[k] * row.value[k];
         points->growth[p] = exp(points->kernel.gamma * square);
@@ -369,58 +397,89 @@ static int points_positions(size_t **out, const size_t *order, size_t n,
 
 /* The first one of the rows of x, as they come there, is refused. */
 static int points_check_all(const struct klr_points *points,
-                            const size_t *order, struct klr_error *err)
+                            struct klr_error *err)
 {
     size_t *position;
-    int code = points_positions(&position, order, points->n, err);
+    int code =
+        points_positions(&position, points->origin.order, points->n, err);
     for (size_t row = 0; row < points->n && !code; row++)
         code = points_check(points, position ? position[row] : row, row, err);
     klr_free(position);
     return code;
 }
 
-struct storing {
-    struct klr_points *points;
-    const struct map *map;
-    const struct klr_features *x;
-    const size_t *order;
-};
-
-static void store_task(void *context, size_t index, size_t thread)
+static void fill_task(void *context, size_t index, size_t thread)
 {
-    const struct storing *s = context;
-    struct klr_points *points = s->points;
+    struct klr_points *points = context;
     struct klr_range rows = points_task(points, index);
-    if (points->form == DENSE) {
-        size_t begin = rows.begin * points->width;
-        size_t end = rows.end < points->n ? rows.end * points->width
-                                          : panel_elements(points);
-        memset(points->panel + begin, 0, (end - begin) * sizeof(double));
-    }
     for (size_t p = rows.begin; p < rows.end; p++)
-        points_fill(points, s->map, s->x, s->order ? s->order[p] : p, p);
+        points_fill(points, p);
     (void)thread;
 }
 
 /* Sparse rows begin where those before them end: one thread stores them. */
-static int points_store(struct klr_points *points, const struct map *map,
-                        const struct klr_features *x, const size_t *order,
-                        struct klr_error *err)
+static int points_store(struct klr_points *points, struct klr_error *err)
 {
-    struct storing storing = {points, map, x, order};
-    int code = points_allocate(points, x, err);
+    int code = points_allocate(points, err);
     if (!code)
         klr_pool_run(points->form == DENSE ? points->pool : NULL,
-                     points_turns(points), store_task, &storing);
+                     points_turns(points), fill_task, points);
     if (!code)
-        code = points_grow(points, x, order, err);
-    return code ? code : points_check_all(points, order, err);
+        code = points_grow(points, err);
+    return code ? code : points_check_all(points, err);
+}
+
+static void panel_task(void *context, size_t index, size_t thread)
+{
+    struct klr_points *points = context;
+    struct klr_range rows = points_task(points, index);
+    size_t width = points->width, begin = rows.begin * width;
+    size_t end =
+        rows.end < points->n ? rows.end * width : panel_spans(points) * SPAN;
+    memset(points->panel + begin, 0, (end - begin) * sizeof(double));
+    for (size_t p = rows.begin; p < rows.end; p++) {
+        const double *dense = origin_dense(points, p, thread);
+        double *to = points->panel + p / PANEL * PANEL * width + p % PANEL;
+        for (size_t k = 0; k < width; k++)
+            to[k * PANEL] = dense[k];
+    }
+}
+
+/* The doubles of dense form. */
+static int points_panel(struct klr_points *points, struct klr_error *err)
+{
+    if (points->form != DENSE)
+        return 0;
+    if (points->width > SIZE_MAX / (SPAN * sizeof(double)))
+        return klr_fail(err, KLR_E_MEMORY, "too many features");
+    points->panel = klr_alloc(panel_spans(points), SPAN * sizeof(double), err);
+    if (points->panel)
+        klr_pool_run(points->pool, points_turns(points), panel_task, points);
+    return points->panel ? 0 : KLR_E_MEMORY;
+}
+
+/* Keep the origin of points that are `lean`, and in others the doubles. */
+static int points_settle(struct klr_points *points, bool lean,
+                         struct klr_error *err)
+{
+    int code = 0;
+    points->lean = lean && lean_serves(points);
+    if (!points->lean)
+        code = points_panel(points, err);
+    points->origin.room = klr_free(points->origin.room);
+    if (!points->lean) {
+        points->origin = (struct origin){0};
+        return code;
+    }
+    points->outside = klr_free(points->outside);
+    return 0;
 }
 
 /* ---- creating ---- */
 
 static void points_discard(struct klr_points *points)
 {
+    points->origin.room = klr_free(points->origin.room);
     points->size = klr_free(points->size);
     points->outside = klr_free(points->outside);
     points->growth = klr_free(points->growth);
@@ -442,11 +501,10 @@ static size_t points_cost(const struct klr_points *points, bool few)
 }
 
 static int points_prepare(struct klr_points *points, size_t cost, bool few,
-                          const struct klr_features *x, const size_t *order,
                           struct klr_error *err)
 {
-    points_choose(points, x, cost);
-    int code = points_store(points, &points->map, x, order, err);
+    points_choose(points, cost);
+    int code = points_store(points, err);
     if (!code)
         code = narrow_create(points, err);
     if (!code)
@@ -454,28 +512,24 @@ static int points_prepare(struct klr_points *points, size_t cost, bool few,
     if (code || points->form == DENSE || points_cost(points, few) <= cost)
         return code;
     cost = points_cost(points, few);
-    points_choose(points, x, cost);
+    points_choose(points, cost);
     if (points->form == SPARSE)
         return 0;
     points_discard(points);
-    return points_prepare(points, cost, few, x, order, err);
+    return points_prepare(points, cost, few, err);
 }
 
-int klr_points_create_lean(struct klr_points **out,
-                           const struct klr_kernel *kernel,
-                           const struct klr_features *x, const size_t *order,
-                           struct klr_pool *pool, struct klr_error *err)
-{
-    int code = klr_points_create(out, kernel, x, order, pool, err);
-    if (!code)
-        lean_create(*out, x, order);
-    return code;
-}
+/* What points are to be ready for. */
+struct purpose {
+    bool few;  /* rows at a time */
+    bool lean; /* their doubles may be left where they are */
+};
 
 static int points_create(struct klr_points **out,
-                         const struct klr_kernel *kernel, bool few,
-                         const struct klr_features *x, const size_t *order,
-                         struct klr_pool *pool, struct klr_error *err)
+                         const struct klr_kernel *kernel,
+                         struct purpose purpose, const struct klr_features *x,
+                         const size_t *order, struct klr_pool *pool,
+                         struct klr_error *err)
 {
     int code = KLR_E_MEMORY;
     struct klr_points *points = klr_zalloc(1, sizeof *points, err);
@@ -492,7 +546,11 @@ static int points_create(struct klr_points **out,
     if (code)
         goto done;
     points->width = points->map.count;
-    code = points_prepare(points, SPREAD_COST, few, x, order, err);
+    points->origin =
+        (struct origin){.x = *x, .order = order, .map = &points->map};
+    code = points_prepare(points, SPREAD_COST, purpose.few, err);
+    if (!code)
+        code = points_settle(points, purpose.lean, err);
     points->pool = NULL;
 done:
     *out = code ? klr_points_free(points) : points;
@@ -503,7 +561,8 @@ int klr_points_create(struct klr_points **out, const struct klr_kernel *kernel,
                       const struct klr_features *x, const size_t *order,
                       struct klr_pool *pool, struct klr_error *err)
 {
-    return points_create(out, kernel, false, x, order, pool, err);
+    const struct purpose any = {.few = false};
+    return points_create(out, kernel, any, x, order, pool, err);
 }
 
 int klr_points_create_for_rows(struct klr_points **out,
@@ -512,7 +571,17 @@ int klr_points_create_for_rows(struct klr_points **out,
                                const size_t *order, struct klr_pool *pool,
                                struct klr_error *err)
 {
-    return points_create(out, kernel, true, x, order, pool, err);
+    const struct purpose few = {.few = true};
+    return points_create(out, kernel, few, x, order, pool, err);
+}
+
+int klr_points_create_lean(struct klr_points **out,
+                           const struct klr_kernel *kernel,
+                           const struct klr_features *x, const size_t *order,
+                           struct klr_pool *pool, struct klr_error *err)
+{
+    const struct purpose lean = {.lean = true};
+    return points_create(out, kernel, lean, x, order, pool, err);
 }
 
 int klr_points_create_like(struct klr_points **out,
@@ -534,9 +603,12 @@ int klr_points_create_like(struct klr_points **out,
     points->term = base->term;
     points->radius = base->radius;
     points->width = base->width;
-    code = points_store(points, &base->map, x, NULL, err);
+    points->origin = (struct origin){.x = *x, .map = &base->map};
+    code = points_store(points, err);
     if (!code)
         code = narrow_create_like(points, base, err);
+    if (!code)
+        code = points_settle(points, false, err);
     points->pool = NULL;
 done:
     *out = code ? klr_points_free(points) : points;

@@ -188,6 +188,15 @@ static int training_partition(struct partition *partition,
     return code;
 }
 
+/* True if doubles of features take much memory and are asked for rarely. */
+static bool doubles_are_dear(const struct klr_params *params,
+                             const struct klr_features *x)
+{
+    const size_t many = 1000000;
+    return system_of(params, NULL)->fixed16 && !params->folds && !params->loo &&
+           klr_features_count(x) >= many;
+}
+
 /* operator_create as the system will use it. `stay`: the features will. */
 static int system_operator(struct klr_operator *op,
                            const struct klr_params *params,
@@ -196,11 +205,11 @@ static int system_operator(struct klr_operator *op,
                            bool stay, struct klr_pool *pool, size_t budget,
                            struct klr_error *err)
 {
-    if (params->basis && stay)
-        return operator_create_lean(op, kernel, x, order, pool, budget, err);
     if (system_of(params, NULL)->solve == smo_solve)
         return operator_create_for_rows(op, kernel, x, order, pool, budget,
                                         err);
+    if (stay && (params->basis || doubles_are_dear(params, x)))
+        return operator_create_lean(op, kernel, x, order, pool, budget, err);
     return operator_create(op, kernel, x, order, pool, budget, err);
 }
 

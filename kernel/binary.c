@@ -19,6 +19,8 @@ static size_t binary_groups(const struct klr_points *b)
 static bool row_is_binary(const struct klr_points *points, size_t p,
                           double value)
 {
+    if (!points->value)
+        return points->common == value;
     for (size_t q = points->start[p]; q < points->start[p + 1]; q++)
         if (points->value[q] != value)
             return false;
@@ -34,29 +36,28 @@ static bool rows_are_binary(const struct klr_points *a, const size_t *row,
     return binary;
 }
 
-/* True if all features have one value, sums fit in bytes, and looking up costs
- * less than going through the features of each row. */
-static bool binary_serves(const struct klr_points *points, bool few)
+static bool binary_pays(const struct klr_points *points,
+                        const struct measured *measured, bool few)
 {
-    const struct narrow *narrow = &points->narrow;
-    size_t stored = points->form == SPARSE ? points->start[points->n] : 0;
-    bool serves = narrow->tiles && narrow->exact && narrow->term == PRODUCT &&
-                  stored > 0 && narrow->tiles->binary &&
-                  points->terms <= UINT8_MAX &&
-                  binary_groups(points) * points->n <=
-                      (few ? LOOKUPS_FEW : LOOKUPS) * stored;
-    for (size_t p = 0; p < points->n && serves; p++)
-        serves = row_is_binary(points, p, points->value[0]);
-    return serves;
+    size_t most = (few ? LOOKUPS_FEW : LOOKUPS) * measured->nonzeros;
+    return fabs(measured->common) > 0 && points->term == PRODUCT &&
+           tiles_choose(KLR_FLOAT)->binary &&
+           binary_groups(points) * points->origin.x.n <= most;
 }
 
-static int binary_create(struct klr_points *points, bool few,
+static bool binary_serves(const struct klr_points *points,
+                          const struct measured *measured, bool few)
+{
+    return points->form == SPARSE && points->narrow.tiles &&
+           points->narrow.exact && points->narrow.term == PRODUCT &&
+           binary_pays(points, measured, few);
+}
+
+static int binary_create(struct klr_points *points, double common,
                          struct klr_error *err)
 {
     size_t groups = binary_groups(points);
-    if (!binary_serves(points, few))
-        return 0;
-    points->common = points->value[0];
+    points->common = common;
     points->narrow.common = points->narrow.value[0];
     points->nibble =
         klr_zalloc((points->n + SPAN - 1) / SPAN * SPAN, groups, err);
@@ -68,6 +69,10 @@ static int binary_create(struct klr_points *points, bool few,
             size_t at = (p / SPAN * groups + k / LOOKUP_BITS) * SPAN + p % SPAN;
             points->nibble[at] |= (uint8_t)(1 << k % LOOKUP_BITS);
         }
+    if (kernel_is_distance(&points->kernel)) { /* tiles alone ask for them */
+        points->value = klr_free(points->value);
+        points->narrow.value = klr_free(points->narrow.value);
+    }
     return 0;
 }
 

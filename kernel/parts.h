@@ -145,7 +145,7 @@ struct narrow {
     size_t lines; /* of a panel: features, and then sizes of the other runs,
                      each behind its features */
     float *panel; /* DENSE: (n / FLOAT_PANEL, lines, FLOAT_PANEL) */
-    float *value; /* SPARSE: (start[n]) */
+    float *value; /* SPARSE: as in points */
     float common; /* of binary features, see below */
 };
 
@@ -181,7 +181,7 @@ struct klr_points {
                          doubles come from their origin */
     size_t *start;    /* SPARSE: (n + 1) rows in CSR */
     int *column;      /* (start[n]) numbers of the features, ascending */
-    double *value;    /* (start[n]) */
+    double *value;    /* (start[n]), or NULL: all are `common` */
     int *serial;      /* MATRIX: (n) serial numbers */
     double *matrix;   /* (n, width) by positions of the points made for */
     uint8_t *nibble;  /* binary features: (n / SPAN, groups, SPAN), one bit for
@@ -295,11 +295,24 @@ static void careful_tile(struct tile *t);
 
 /* ---- binary features ---- */
 
+/* What all rows have: the largest size of one, the value of all nonzeros (NaN:
+ * they differ; 0: there are none), and how many these are. */
+struct measured {
+    double largest, common;
+    size_t nonzeros;
+};
+
 /* Groups of LOOKUP_BITS features. */
 static size_t binary_groups(const struct klr_points *b);
-/* Store them as such, where that serves; `few` as of points_prepare.
- * KLR_E_MEMORY. */
-static int binary_create(struct klr_points *points, bool few,
+/* True if all features have one value, and looking up costs less than going
+ * through those of each row, a few rows at a time or many. */
+static bool binary_pays(const struct klr_points *points,
+                        const struct measured *measured, bool few);
+/* True if it does for points that are stored, without any rounding. */
+static bool binary_serves(const struct klr_points *points,
+                          const struct measured *measured, bool few);
+/* Store them as such, with their common value. KLR_E_MEMORY. */
+static int binary_create(struct klr_points *points, double common,
                          struct klr_error *err);
 static bool rows_are_binary(const struct klr_points *a, const size_t *row,
                             size_t count, const struct klr_points *b);

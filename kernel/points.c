@@ -103,8 +103,17 @@ struct measuring {
     struct {
         double largest;         /* size of a row; all features count */
         size_t terms, nonzeros; /* the most of a row; of all */
+        double common;          /* value of all nonzeros; NaN: they differ */
     } part[ROW_SHARES];
 };
+
+/* The value of all features that have the values a and b; 0 is that of none. */
+static double common_value(double a, double b)
+{
+    if (a == b || b == 0)
+        return a;
+    return a == 0 ? b : (double)NAN;
+}
 
 static void measure_task(void *context, size_t part, size_t thread)
 {
@@ -118,6 +127,8 @@ static void measure_task(void *context, size_t part, size_t thread)
         for (size_t k = 0; k < row.count; k++) {
             size += term_size(m->term, row.value[k]);
             terms += row.value[k] != 0;
+            m->part[part].common =
+                common_value(m->part[part].common, row.value[k]);
         }
         m->part[part].nonzeros += terms;
         if (m->part[part].terms < terms)
@@ -128,24 +139,25 @@ static void measure_task(void *context, size_t part, size_t thread)
     (void)thread;
 }
 
-/* Sets `terms` and returns the largest size of a row. */
-static double points_measure(struct klr_points *points,
-                             const struct klr_features *x, size_t *nonzeros)
+/* Sets `terms`, and the term that sizes are of. */
+static struct measured points_measure(struct klr_points *points)
 {
+    const struct klr_features *x = &points->origin.x;
+    points->term = points->kernel.type == KLR_LAPLACIAN ? OVERLAP : PRODUCT;
     struct measuring m = {.x = x,
                           .term = points->term,
                           .shares = klr_shares_of(x->n, 1, ROW_SHARES)};
-    double largest = 0;
+    struct measured all = {0, 0, 0};
     klr_pool_run_all(points->pool, m.shares.count, measure_task, &m);
-    *nonzeros = 0;
     for (size_t part = 0; part < m.shares.count; part++) {
-        *nonzeros += m.part[part].nonzeros;
+        all.nonzeros += m.part[part].nonzeros;
+        all.common = common_value(all.common, m.part[part].common);
         if (points->terms < m.part[part].terms)
             points->terms = m.part[part].terms;
-        if (!(m.part[part].largest <= largest))
-            largest = m.part[part].largest;
+        if (!(m.part[part].largest <= all.largest))
+            all.largest = m.part[part].largest;
     }
-    return largest;
+    return all;
 }
 
 /* A bound of the error of gamma times a distance or inner product of points
@@ -193,17 +205,16 @@ static bool choose_compensation(const struct klr_points *points)
 }
 
 /* `cost`: what a feature of sparse form takes beside one of dense form. */
-static void points_choose(struct klr_points *points, size_t cost)
+static void points_choose(struct klr_points *points,
+                          const struct measured *measured, size_t cost)
 {
-    const struct klr_features *x = &points->origin.x;
-    size_t nonzeros;
+    const double largest = measured->largest;
     bool distance = kernel_is_distance(&points->kernel);
-    points->term = points->kernel.type == KLR_LAPLACIAN ? OVERLAP : PRODUCT;
-    double largest = points_measure(points, x, &nonzeros);
     bool cancels =
         distance && !(points_error(points, 4 * largest) <= ERROR_ALLOWED);
-    points->form =
-        choose_form(x->n, points->width, nonzeros, cancels ? MERGE_COST : cost);
+    points->form = choose_form(points->origin.x.n, points->width,
+                               measured->nonzeros, cancels ? MERGE_COST : cost);
+    points->term = points->kernel.type == KLR_LAPLACIAN ? OVERLAP : PRODUCT;
     if (points->term == OVERLAP && (cancels || points->form == DENSE))
         points->term = ABSOLUTE;
     else if (cancels)
@@ -492,31 +503,34 @@ static void points_discard(struct klr_points *points)
 }
 
 /* Dense form is worth more where floats serve in no other, and to few rows at a
- * time unless features are binary. */
+ * time; nothing where features are binary. */
 static size_t points_cost(const struct klr_points *points, bool few)
 {
+    if (points->nibble)
+        return 0;
     if (!points->narrow.tiles && kernel_is_distance(&points->kernel))
         return MERGE_COST;
-    return few && !points->nibble ? FEW_COST : SPREAD_COST;
+    return few ? FEW_COST : SPREAD_COST;
 }
 
-static int points_prepare(struct klr_points *points, size_t cost, bool few,
-                          struct klr_error *err)
+static int points_prepare(struct klr_points *points,
+                          const struct measured *measured, size_t cost,
+                          bool few, struct klr_error *err)
 {
-    points_choose(points, cost);
+    points_choose(points, measured, cost);
     int code = points_store(points, err);
     if (!code)
         code = narrow_create(points, err);
-    if (!code)
-        code = binary_create(points, few, err);
+    if (!code && binary_serves(points, measured, few))
+        code = binary_create(points, measured->common, err);
     if (code || points->form == DENSE || points_cost(points, few) <= cost)
         return code;
     cost = points_cost(points, few);
-    points_choose(points, cost);
+    points_choose(points, measured, cost);
     if (points->form == SPARSE)
         return 0;
     points_discard(points);
-    return points_prepare(points, cost, few, err);
+    return points_prepare(points, measured, cost, few, err);
 }
 
 /* What points are to be ready for. */
@@ -548,7 +562,10 @@ static int points_create(struct klr_points **out,
     points->width = points->map.count;
     points->origin =
         (struct origin){.x = *x, .order = order, .map = &points->map};
-    code = points_prepare(points, SPREAD_COST, purpose.few, err);
+    struct measured measured = points_measure(points);
+    bool binary = binary_pays(points, &measured, purpose.few);
+    code = points_prepare(points, &measured, binary ? 0 : SPREAD_COST,
+                          purpose.few, err);
     if (!code)
         code = points_settle(points, purpose.lean, err);
     points->pool = NULL;

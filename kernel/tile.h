@@ -267,6 +267,13 @@ LOCAL void NAME(pack)(const struct tile *t, size_t first, size_t rows)
                    COLUMNS * sizeof(REAL));
 }
 
+/* The q-th stored feature; binary ones need no storage. */
+LOCAL REAL NAME(stored)(const struct klr_points *points, size_t q)
+{
+    const REAL *value = STORE(points).value;
+    return value ? value[q] : STORE(points).common;
+}
+
 /* Row r of a sparse tile becomes what it is, or zeros. */
 LOCAL void NAME(spread)(const struct tile *t, size_t r, bool zero)
 {
@@ -274,7 +281,7 @@ LOCAL void NAME(spread)(const struct tile *t, size_t r, bool zero)
     for (size_t q = a->start[t->row[r]]; q < a->start[t->row[r] + 1]; q++) {
         size_t line = t->lookup == MAPPED ? lines_find(t, a->column[q])
                                           : (size_t)a->column[q];
-        ((REAL *)t->work)[line * t->left + r] = zero ? 0 : STORE(a).value[q];
+        ((REAL *)t->work)[line * t->left + r] = zero ? 0 : NAME(stored)(a, q);
     }
 }
 
@@ -554,7 +561,7 @@ LOCAL void NAME(column)(const struct tile *t, enum term term,
         if (mapped && (at = lines_find(t, b->column[q])) == NO_LINE)
             continue;
         const REAL *line = left + at * stride;
-        reals v = NAME(all)(STORE(b).value[q]);
+        reals v = NAME(all)(NAME(stored)(b, q));
 #pragma GCC unroll 8
         for (size_t r = 0; r < vectors; r++)
             sum[r] = NAME(add_term)(term, *(const reals *)(line + r * WIDE), v,
@@ -633,8 +640,8 @@ LOCAL REAL NAME(searched)(const struct tile *t, size_t j)
     for (size_t q = b->start[j]; q < b->start[j + 1] && p < end; q++) {
         p = map_seek(a->column, p, end, b->column[q]);
         if (p < end && a->column[p] == b->column[q])
-            sum = NAME(add_term)(STORE(b).term, NAME(all)(STORE(a).value[p]),
-                                 NAME(all)(STORE(b).value[q]), sum);
+            sum = NAME(add_term)(STORE(b).term, NAME(all)(NAME(stored)(a, p)),
+                                 NAME(all)(NAME(stored)(b, q)), sum);
     }
     return sum[0];
 }
@@ -666,22 +673,33 @@ typedef uint8_t NAME(bytes)
     __attribute__((vector_size(SPAN), aligned(1), __may_alias__));
 
 /* sums (rows, SPAN) = unit times the features that left rows, in `table`
- * (groups, rows, 16), share with the columns of `nibble` (groups, SPAN). */
+ * (groups, rows, 16), share with the columns of `nibble` (groups, SPAN): by
+ * runs of groups whose sums fit in bytes. */
 LOCAL void NAME(shared)(const size_t rows, size_t groups, const uint8_t *table,
                         const uint8_t *nibble, REAL unit, REAL *sums)
 {
-    NAME(bytes) sum[LOOKUP_ROWS] = {{0}};
-    for (size_t g = 0; g < groups; g++, nibble += SPAN) {
-        NAME(bytes) v = *(const NAME(bytes) *)nibble;
+    for (size_t g = 0; g < groups;) {
+        NAME(bytes) sum[LOOKUP_ROWS] = {{0}};
+        const bool first = g == 0;
+        size_t run = UINT8_MAX / LOOKUP_BITS;
+        size_t end = groups - g < run ? groups : g + run;
+        for (; g < end; g++, nibble += SPAN) {
+            NAME(bytes) v = *(const NAME(bytes) *)nibble;
 #pragma GCC unroll 8
-        for (size_t r = 0; r < rows; r++, table += 16)
-            sum[r] += (NAME(bytes))LOOKUP(table, v);
+            for (size_t r = 0; r < rows; r++, table += 16)
+                sum[r] += (NAME(bytes))LOOKUP(table, v);
+        }
+#pragma GCC unroll 8
+        for (size_t r = 0; r < rows; r++)
+            for (size_t c = 0; c < SPAN; c += WIDE) {
+                reals *to = (reals *)(sums + r * SPAN + c);
+                reals more = unit * WIDEN((const uint8_t *)&sum[r] + c);
+                if (first)
+                    *to = more;
+                else
+                    *to += more;
+            }
     }
-#pragma GCC unroll 8
-    for (size_t r = 0; r < rows; r++)
-        for (size_t c = 0; c < SPAN; c += WIDE)
-            *(reals *)(sums + r * SPAN + c) =
-                unit * WIDEN((const uint8_t *)&sum[r] + c);
 }
 
 static TARGET void NAME(binary)(const struct tile *t)

@@ -164,6 +164,7 @@ static const struct kind {
     {"binary dense", 40, 20, make_even, NULL},
     {"sparse", 50, 400, make_sparse, NULL},
     {"binary", 50, 123, make_binary, NULL},
+    {"binary, long rows", 34, 1100, make_even, NULL},
     {"far features", 21, 7, make_dense, far_feature},
     {"wild", 50, 23, make_wild, NULL},
     {"wild sparse", 50, 300, make_wild_sparse, NULL},

@@ -45,6 +45,22 @@ put("$dir/last", join '', map { ($_ % 2) . " 1:$_ 2147483647:" . $_ % 3 . "\n" }
 put("$dir/hashed", join '', map { sparse_row($_ % 2, 50, 2**31 - 2) . "\n" }
     1 .. 400);
 
+# Rows of 9000 bits, a quarter of them set; and rows that have all features, in
+# few digits.
+sub bits
+{
+    my ($most) = @_;
+    my ($k, @set) = (0);
+    push @set, "$k:1" while ($k += 1 + int(7 * $random->())) <= $most;
+    return "@set";
+}
+
+put("$dir/bits", join '', map { $_ % 2 . ' ' . bits(9000) . "\n" } 1 .. 1000);
+put("$dir/digits", join '', map {
+    join(' ', $_ % 2, map { "$_:" . (1 + int(8 * $random->())) } 1 .. 100)
+        . "\n"
+} 1 .. 20000);
+
 # A command prints to a file, if at all, and stays below the size of the files,
 # -m and 64 MB.
 sub stays
@@ -75,6 +91,12 @@ for my $threads (1, 16) {
 }
 stays(20, 'klr-train -q -j 16 -m 20 -v 3 -c 1,10,100,1000 -g 0.1,1 -e 0.5 '
         . "$dir/classes", 'classes');
+
+stays(20, "klr-train -q -m 20 -g 0.001 -e 0.5 $dir/$_ $dir/$_.model", $_,
+    "$_.model") for qw(bits digits);
+stays(20, "klr-train -q -m 20 -s svm -g 0.001 $dir/bits $dir/bits.model", 'bits',
+    'bits.model');
+stays(0, "klr-predict -q $dir/bits $dir/bits.model $dir/out", 'bits.model');
 
 for my $scale (qw(none minmax)) {
     stays(40, "klr-train -q -m 40 --scale $scale $dir/last $dir/last.model",

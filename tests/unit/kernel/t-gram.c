@@ -681,7 +681,7 @@ static void test_like(void)
 
 static bool are_equal(const struct klr_points *p, const struct klr_points *q)
 {
-    size_t elements = panel_elements(p), n = p->n;
+    size_t elements = panel_spans(p) * SPAN, n = p->n;
     if (p->form != q->form || !p->narrow.tiles || !q->narrow.tiles ||
         memcmp(p->size, q->size, n * sizeof *p->size))
         return false;

@@ -37,22 +37,31 @@ static char *base_of(const char *block)
     return base;
 }
 
-/* realloc, of which the first `kept` bytes matter; NULL: there is no room. */
-static char *resize(char *block, size_t kept, size_t count, size_t size)
+static bool fits(size_t count, size_t size)
 {
-    char *was = base_of(block);
-    size_t offset = block && was ? (size_t)(block - was) : 0;
-    if (size && count > (SIZE_MAX / 2 - ALIGNMENT) / size)
-        return NULL;
-    char *base = realloc(was, count * size + ALIGNMENT);
-    if (!base)
-        return NULL;
-    klr_expect(base, count * size, true);
-    block = base + ALIGNMENT - (uintptr_t)base % ALIGNMENT;
+    return !size || count <= (SIZE_MAX / 2 - ALIGNMENT) / size;
+}
+
+/* The block of `bytes` in what malloc gave, of which `kept` from `offset` on
+ * stay. */
+static char *place(char *base, size_t bytes, size_t offset, size_t kept)
+{
+    char *block = base + ALIGNMENT - (uintptr_t)base % ALIGNMENT;
+    klr_expect(base, bytes, true);
     if (block != base + offset)
         memmove(block, base + offset, kept);
     memcpy(block - sizeof base, &base, sizeof base);
     return block;
+}
+
+/* realloc, of which the first `kept` bytes matter; NULL: there is no room. */
+static char *resize(char *block, size_t kept, size_t count, size_t size)
+{
+    char *was = base_of(block), *base = NULL;
+    size_t offset = block && was ? (size_t)(block - was) : 0;
+    if (fits(count, size))
+        base = realloc(was, count * size + ALIGNMENT);
+    return base ? place(base, count * size, offset, kept) : NULL;
 }
 
 void *klr_alloc(size_t count, size_t size, struct klr_error *err)
@@ -63,8 +72,11 @@ void *klr_alloc(size_t count, size_t size, struct klr_error *err)
 
 void *klr_zalloc(size_t count, size_t size, struct klr_error *err)
 {
-    void *block = klr_alloc(count, size, err);
-    return block ? memset(block, 0, count * size) : NULL;
+    char *base = NULL; /* calloc leaves alone what nobody has written to */
+    if (fits(count, size))
+        base = calloc(count * size + ALIGNMENT, 1);
+    return base ? place(base, count * size, 0, 0)
+                : out_of_memory(err, count, size);
 }
 
 char *klr_strdup(const char *text, struct klr_error *err)

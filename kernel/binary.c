@@ -42,6 +42,7 @@ static bool binary_pays(const struct klr_points *points,
     size_t most = (few ? LOOKUPS_FEW : LOOKUPS) * measured->nonzeros;
     return fabs(measured->common) > 0 && points->term == PRODUCT &&
            tiles_choose(KLR_FLOAT)->binary &&
+           points->width <= DIRECT_FEATURES &&
            binary_groups(points) * points->origin.x.n <= most;
 }
 
@@ -53,12 +54,9 @@ static bool binary_serves(const struct klr_points *points,
            binary_pays(points, measured, few);
 }
 
-static int binary_create(struct klr_points *points, double common,
-                         struct klr_error *err)
+static int binary_create(struct klr_points *points, struct klr_error *err)
 {
     size_t groups = binary_groups(points);
-    points->common = common;
-    points->narrow.common = points->narrow.value[0];
     points->nibble =
         klr_zalloc((points->n + SPAN - 1) / SPAN * SPAN, groups, err);
     if (!points->nibble)
@@ -69,10 +67,6 @@ static int binary_create(struct klr_points *points, double common,
             size_t at = (p / SPAN * groups + k / LOOKUP_BITS) * SPAN + p % SPAN;
             points->nibble[at] |= (uint8_t)(1 << k % LOOKUP_BITS);
         }
-    if (kernel_is_distance(&points->kernel)) { /* tiles alone ask for them */
-        points->value = klr_free(points->value);
-        points->narrow.value = klr_free(points->narrow.value);
-    }
     return 0;
 }
 

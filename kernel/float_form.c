@@ -53,27 +53,36 @@ static bool term_is_absolute(enum term term)
     return term == ABSOLUTE || term == OVERLAP;
 }
 
-/* Features of a row in the form of the points. */
+/* Features of a row in the form of the points: `step` apart, 0 where they are
+ * one. */
 struct row {
     const double *value;
-    size_t count;
+    size_t count, step;
 };
 
 /* Those of dense form are put together in the room of `thread`. */
 static struct row points_row(const struct klr_points *points, size_t p,
                              size_t thread)
 {
-    if (points->form == SPARSE)
-        return (struct row){points->value + points->start[p],
-                            points->start[p + 1] - points->start[p]};
-    return (struct row){origin_dense(points, p, thread), points->width};
+    size_t count = points->width;
+    if (points->form == DENSE)
+        return (struct row){origin_dense(points, p, thread), count, 1};
+    count = points->start[p + 1] - points->start[p];
+    if (!points->value)
+        return (struct row){&points->common, count, 0};
+    return (struct row){points->value + points->start[p], count, 1};
+}
+
+static double row_value(struct row row, size_t k)
+{
+    return row.value[k * row.step];
 }
 
 static double narrow_feature(const struct narrow *narrow, struct row row,
                              size_t k)
 {
     double centre = narrow->centre ? narrow->centre[k] : 0;
-    return (row.value[k] - centre) * narrow->scale;
+    return (row_value(row, k) - centre) * narrow->scale;
 }
 
 /* fmax, but in line; a `b` that is no number is passed over. */
@@ -178,7 +187,7 @@ static bool row_is_exact(const struct klr_points *points, struct row row)
     bool absolute = term_is_absolute(points->narrow.term);
     double size = 0;
     for (size_t k = 0; k < row.count; k++) {
-        double value = ldexp(row.value[k], -grid);
+        double value = ldexp(row_value(row, k), -grid);
         if (!(fabs(value) < 0x1p24) || value != nearbyint(value))
             return false;
         size += absolute ? 2 * fabs(value) : value * value;
@@ -195,7 +204,7 @@ static void find_grid(struct klr_points *points)
     for (size_t p = 0; p < points->n && narrow->exact; p++) {
         struct row row = points_row(points, p, 0);
         for (size_t k = 0; k < row.count; k++) {
-            double value = row.value[k];
+            double value = row_value(row, k);
             int grid = value != 0 ? value_grid(value) : narrow->grid;
             narrow->grid = grid < narrow->grid ? grid : narrow->grid;
             narrow->exact &= fabs(value) <= ldexp(0x1p24, narrow->grid);
@@ -423,6 +432,7 @@ static int narrow_choose(struct klr_points *points, bool *serve,
     narrow->cancels = distance && points->form == DENSE &&
                       narrow->term == PRODUCT && points->width > RUN;
     narrow->scale = choose_scale(points);
+    narrow->common = (float)(points->common * narrow->scale);
     if (distance && points->form == DENSE) {
         narrow->centre = klr_alloc(points->width, sizeof(double), err);
         if (!narrow->centre || centre_features(points, err))
@@ -497,11 +507,12 @@ static int narrow_allocate(struct klr_points *points, struct klr_error *err)
     narrow->size = klr_zalloc(n + SPAN, sizeof(float), err);
     if (points->form == DENSE)
         narrow->panel = klr_alloc(end, sizeof(float), err);
-    else
+    else if (points->value)
         narrow->value = klr_alloc(points->start[points->n], sizeof(float), err);
     if (narrow->panel) /* rows there are none of */
         memset(narrow->panel + last, 0, (end - last) * sizeof(float));
-    return narrow->fit && narrow->size && (narrow->panel || narrow->value)
+    return narrow->fit && narrow->size &&
+                   (narrow->panel || narrow->value || !points->value)
                ? 0
                : KLR_E_MEMORY;
 }
@@ -543,10 +554,12 @@ static int narrow_list(struct klr_points *points, struct klr_error *err)
 static int narrow_store(struct klr_points *points, bool known,
                         struct klr_error *err)
 {
+    const struct narrow *narrow = &points->narrow;
     int code = narrow_allocate(points, err);
     if (code)
         return code;
-    klr_pool_run(points->pool, points_turns(points), put_task, points);
+    if (narrow->panel || narrow->value)
+        klr_pool_run(points->pool, points_turns(points), put_task, points);
     if (!known)
         klr_pool_run(points->pool, points_turns(points), fit_task, points);
     narrow_sizes(points);

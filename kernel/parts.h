@@ -146,7 +146,7 @@ struct narrow {
                      each behind its features */
     float *panel; /* DENSE: (n / FLOAT_PANEL, lines, FLOAT_PANEL) */
     float *value; /* SPARSE: as in points */
-    float common; /* of binary features, see below */
+    float common; /* as in points */
 };
 
 /* What points are made of: row order[p] of x is position p; NULL: row p. */
@@ -186,7 +186,7 @@ struct klr_points {
     double *matrix;   /* (n, width) by positions of the points made for */
     uint8_t *nibble;  /* binary features: (n / SPAN, groups, SPAN), one bit for
                          each feature of a group; else NULL */
-    double common;    /* the value that they all have */
+    double common;    /* the value of all nonzeros; NaN: they differ */
     const struct gram_tiles *tiles; /* of doubles, for this processor */
     struct narrow narrow;
     bool lean;
@@ -311,9 +311,8 @@ static bool binary_pays(const struct klr_points *points,
 /* True if it does for points that are stored, without any rounding. */
 static bool binary_serves(const struct klr_points *points,
                           const struct measured *measured, bool few);
-/* Store them as such, with their common value. KLR_E_MEMORY. */
-static int binary_create(struct klr_points *points, double common,
-                         struct klr_error *err);
+/* Store them as such. KLR_E_MEMORY. */
+static int binary_create(struct klr_points *points, struct klr_error *err);
 static bool rows_are_binary(const struct klr_points *a, const size_t *row,
                             size_t count, const struct klr_points *b);
 static void binary_load(const struct tile *t);

@@ -255,8 +255,16 @@ static size_t origin_room(const struct klr_points *points)
     return points->width + KLR_PACKED_COLUMNS;
 }
 
+/* True if the value of all features is enough: where tiles alone ask for it. */
+static bool points_share_value(const struct klr_points *points)
+{
+    return points->form == SPARSE && points->term == PRODUCT &&
+           kernel_is_distance(&points->kernel) && fabs(points->common) > 0;
+}
+
 static int points_allocate(struct klr_points *points, struct klr_error *err)
 {
+    const bool share = points_share_value(points);
     const struct klr_features *x = &points->origin.x;
     size_t n = (x->n + SPAN - 1) / SPAN * SPAN;
     size_t nonzeros = klr_features_count(x);
@@ -274,8 +282,11 @@ static int points_allocate(struct klr_points *points, struct klr_error *err)
     }
     points->start = klr_zalloc(x->n + 1, sizeof(size_t), err);
     points->column = klr_alloc(nonzeros, sizeof(int), err);
-    points->value = klr_alloc(nonzeros, sizeof(double), err);
-    return points->start && points->column && points->value ? 0 : KLR_E_MEMORY;
+    if (!share)
+        points->value = klr_alloc(nonzeros, sizeof(double), err);
+    return points->start && points->column && (share || points->value)
+               ? 0
+               : KLR_E_MEMORY;
 }
 
 static struct klr_feature_row origin_row(const struct klr_points *points,
@@ -313,7 +324,8 @@ static void points_put(struct klr_points *points, size_t p, int number,
 {
     size_t at = points->start[p + 1]++;
     points->column[at] = number;
-    points->value[at] = value;
+    if (points->value)
+        points->value[at] = value;
 }
 
 /* The size of position p, and its features in sparse form. */
@@ -522,7 +534,7 @@ static int points_prepare(struct klr_points *points,
     if (!code)
         code = narrow_create(points, err);
     if (!code && binary_serves(points, measured, few))
-        code = binary_create(points, measured->common, err);
+        code = binary_create(points, err);
     if (code || points->form == DENSE || points_cost(points, few) <= cost)
         return code;
     cost = points_cost(points, few);
@@ -563,6 +575,7 @@ static int points_create(struct klr_points **out,
     points->origin =
         (struct origin){.x = *x, .order = order, .map = &points->map};
     struct measured measured = points_measure(points);
+    points->common = measured.common;
     bool binary = binary_pays(points, &measured, purpose.few);
     code = points_prepare(points, &measured, binary ? 0 : SPREAD_COST,
                           purpose.few, err);

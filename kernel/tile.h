@@ -187,6 +187,13 @@ LOCAL reals NAME(power)(reals base, int degree)
 
 /* ---- sizes ---- */
 
+/* The q-th feature of sparse form. */
+LOCAL REAL NAME(stored)(const struct klr_points *points, size_t q)
+{
+    const REAL *value = STORE(points).value;
+    return value ? value[q] : STORE(points).common;
+}
+
 LOCAL reals NAME(add_term)(enum term term, reals u, reals v, reals sum)
 {
     reals d = u - v;
@@ -235,7 +242,7 @@ static TARGET void NAME(sizes)(const struct klr_points *points)
     for (size_t p = 0; p < points->n; p++) {
         reals sum = {0};
         for (size_t q = points->start[p]; q < points->start[p + 1]; q++) {
-            reals v = NAME(all)(STORE(points).value[q]);
+            reals v = NAME(all)(NAME(stored)(points, q));
             sum = NAME(add_term)(STORE(points).term, v, v, sum);
         }
         STORE(points).size[p] = sum[0];
@@ -265,13 +272,6 @@ LOCAL void NAME(pack)(const struct tile *t, size_t first, size_t rows)
         for (size_t q = 0; q < runs; q++)
             memcpy(to[q] + k * rows, from[q] + k * COLUMNS,
                    COLUMNS * sizeof(REAL));
-}
-
-/* The q-th stored feature; binary ones need no storage. */
-LOCAL REAL NAME(stored)(const struct klr_points *points, size_t q)
-{
-    const REAL *value = STORE(points).value;
-    return value ? value[q] : STORE(points).common;
 }
 
 /* Row r of a sparse tile becomes what it is, or zeros. */

@@ -195,6 +195,7 @@ static int search(struct cli_train *train, const struct cli_program *program)
     struct klr_error err;
     if (cli_train_search(train, program, &err))
         return cli_train_fail(train, program, &err);
+    klr_give_back();
     return cli_signal() ? CLI_OK : cli_train_fit_and_report(train, program);
 }
 

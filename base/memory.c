@@ -160,6 +160,13 @@ void klr_keep_freed(void)
 #endif
 }
 
+void klr_give_back(void)
+{
+#ifdef M_TRIM_THRESHOLD
+    malloc_trim(0);
+#endif
+}
+
 void klr_make_ready(void *begin, size_t bytes)
 {
 #ifdef MADV_POPULATE_WRITE

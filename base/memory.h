@@ -41,6 +41,9 @@ int klr_grow(void *array, size_t *capacity, size_t need, size_t size,
  * their pages; so read files first. */
 void klr_keep_freed(void);
 
+/* Give it back now, since what follows needs blocks of other sizes. */
+void klr_give_back(void);
+
 /* `bytes` bytes of a block are about to be written to, all of them: have the
  * system make their pages ready together, rather than one by one as each is
  * met. Changes nothing but the time that takes; does nothing where the system

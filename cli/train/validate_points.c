@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/memory.h"
 #include "base/numbers.h"
 #include "base/system.h"
 
@@ -22,6 +23,7 @@ static int refit(struct cli_train *train, const struct cli_program *program,
             fmax(train->params.time_limit - train->seconds.train, 1e-9);
     if (validation->solved == 0)
         cli_warn(program, "the model is that of the first point");
+    klr_give_back();
     int status = cli_train_fit(train, program);
     if (status == CLI_OK && train->options.json) {
         fputs("\"refit\": ", stdout);

@@ -108,6 +108,10 @@ static void test_keep(void)
     long later = pages() - start - first;
     ok(there && (!IS_KEPT || later <= first / 2),
        "%ld pages are made ready, then %ld in %d rounds", first, later, ROUNDS);
+    klr_give_back();
+    start = pages();
+    ok(use() && (!IS_KEPT || pages() - start > first / 2),
+       "what was given back is made ready again");
 }
 
 /* True if the system can make pages ready. */

@@ -23,8 +23,11 @@
 #include <string.h>
 
 enum {
-    MANTISSA_DIGITS = 19,   /* 10^19 - 1 < 2^64 */
-    KEPT_DIGITS = 800,      /* > 768 */
+    MANTISSA_DIGITS = 19, /* 10^19 - 1 < 2^64 */
+    KEPT_DIGITS = 800,    /* > 768 */
+    REAL_DIGITS = 17,     /* tell any double */
+    SHORT_DIGITS = 15,    /* are told by any double */
+    SIX_DIGITS = 6,
     EXPONENT_LIMIT = 20000, /* beyond it, 800 digits give 0 or infinity */
 };
 
@@ -335,39 +338,123 @@ static int unlocalise(char *text, int length)
     return length - (int)foreign + 1;
 }
 
-int klr_format_real(char text[KLR_REAL_SIZE], double value)
+/* A number of `count` digits, d.ddd 10^exponent, as %.*g has it: without zeros at
+ * its end, and with an exponent where the point would be far from the digits.
+ * One more digit is that of a power of ten. */
+static inline __attribute__((always_inline)) int
+put_digits(char *text, bool negative, uint64_t number, const int count,
+           int exponent)
 {
-    double back = 0;
-    int length = snprintf(text, KLR_REAL_SIZE, "%.15g", value);
-    length = unlocalise(text, length);
-    if (klr_parse_real(text, text + length, &back) && back == value)
-        return length;
-    length = snprintf(text, KLR_REAL_SIZE, "%.17g", value);
-    return unlocalise(text, length);
-}
-
-/* Six digits d.ddddd 10^exponent, -4 <= exponent <= 5, with a point among them
- * or before them and without zeros at their end. */
-static int put_digits(char *text, bool negative, unsigned six, int exponent)
-{
-    char digit[6], *p = text;
-    int count = 6, point = exponent + 1; /* digits before the point */
-    for (int i = 5; i >= 0; i--, six /= 10)
-        digit[i] = (char)('0' + six % 10);
-    while (digit[count - 1] == '0')
-        count--;
+    char digit[REAL_DIGITS], *p = text;
+    int last = count;
+    for (int i = count - 1; i >= 0; i--, number /= 10)
+        digit[i] = (char)('0' + number % 10);
+    if (number > 0) {
+        digit[0] = '1';
+        exponent++;
+    }
+    bool scientific = exponent < -4 || exponent >= count;
+    int point = scientific ? 1 : exponent + 1; /* digits before the point */
+    while (digit[last - 1] == '0')
+        last--;
     if (negative)
         *p++ = '-';
     if (point <= 0) {
         memcpy(p, "0.000", 5);
         p += 2 - point;
     }
-    for (int i = 0; i < count || i < point; i++) {
+    for (int i = 0; i < last || i < point; i++) {
         if (i == point && i > 0)
             *p++ = '.';
         *p++ = digit[i];
     }
+    if (scientific) {
+        *p++ = 'e';
+        *p++ = exponent < 0 ? '-' : '+';
+        *p++ = (char)('0' + abs(exponent) / 10);
+        *p++ = (char)('0' + abs(exponent) % 10);
+    }
+    *p = '\0';
     return (int)(p - text);
+}
+
+/* a 10^power, 0 <= power <= 44, as a sum of two doubles: exact up to 10^22, else
+ * within 2^-104 of it. */
+static void scale_up(double a, int power, double *high, double *low)
+{
+    double first = exact_power[power < 22 ? power : 22];
+    double second = exact_power[power < 22 ? 0 : power - 22];
+    double product = a * first, error = fma(a, first, -product);
+    *high = product * second;
+    *low = fma(product, second, -*high) + error * second;
+}
+
+/* *up = whether the rest of a number, between 0 and 1, rounds it up; false if
+ * that is not sure. */
+static bool rounds_up(double rest, bool *up)
+{
+    const double doubt = 1e-6;
+    *up = rest > 0.5;
+    return fabs(rest - 0.5) > doubt;
+}
+
+/* The 17 digits of a: *number, which is less than a 10^(16 - *exponent) by
+ * *rest, between 0 and 1. False if a is too large or too small for that. */
+static bool find_digits(double a, uint64_t *number, double *rest, int *exponent)
+{
+    const uint64_t least = UINT64_C(10000000000000000);
+    int binary;
+    if (!(a >= 1e-27 && a < 1e17))
+        return false;
+    frexp(a, &binary);
+    *exponent =
+        (int)floor((binary - 1) * 0.30102999566398120); /* or one more */
+    for (int turn = 0; turn < 2; turn++, ++*exponent) {
+        double high, low;
+        scale_up(a, REAL_DIGITS - 1 - *exponent, &high, &low);
+        double below = floor(low);
+        *number = (uint64_t)high + (uint64_t)(int64_t)below;
+        *rest = low - below;
+        if (*number < 10 * least)
+            return *number >= least;
+    }
+    return false;
+}
+
+/* 15 digits if these are read as the same number, else 17; 0: not known. */
+static int format_digits(char *text, double value)
+{
+    double rest, a = fabs(value);
+    uint64_t number;
+    int exponent, binary;
+    bool up;
+    if (!find_digits(a, &number, &rest, &exponent))
+        return 0;
+    /* half of the distance to the next double, in the last of the digits */
+    double mantissa = frexp(a, &binary), half, none;
+    scale_up(ldexp(1, binary - 54), REAL_DIGITS - 1 - exponent, &half, &none);
+    double beyond = (double)(number % 100) + rest;
+    if (!rounds_up(beyond / 100, &up))
+        return 0;
+    double change = up ? 100 - beyond : beyond;
+    if (change < (mantissa == 0.5 ? 0.49 : 0.99) * half)
+        return put_digits(text, value < 0, number / 100 + up, SHORT_DIGITS,
+                          exponent);
+    if (change < 1.01 * half || !rounds_up(rest, &up))
+        return 0;
+    return put_digits(text, value < 0, number + up, REAL_DIGITS, exponent);
+}
+
+int klr_format_real(char text[KLR_REAL_SIZE], double value)
+{
+    double back = 0;
+    int length = format_digits(text, value);
+    if (length > 0)
+        return length;
+    length = unlocalise(text, snprintf(text, KLR_REAL_SIZE, "%.15g", value));
+    if (klr_parse_real(text, text + length, &back) && back == value)
+        return length;
+    return unlocalise(text, snprintf(text, KLR_REAL_SIZE, "%.17g", value));
 }
 
 /* value 10^k is rounded to six digits. The rounded product lies on the same
@@ -396,9 +483,5 @@ int klr_format_six(char text[KLR_REAL_SIZE], double value)
     } else {
         six += rest > 0.5;
     }
-    if (six == 1000000) {
-        six = 100000;
-        e++;
-    }
-    return put_digits(text, value < 0, six, e - 4);
+    return put_digits(text, value < 0, six, SIX_DIGITS, e - 4);
 }

@@ -60,7 +60,7 @@ struct row {
     size_t count, step;
 };
 
-/* Those of dense form are put together in the room of `thread`. */
+/* Dense ones are put together in the room of `thread`. */
 static struct row points_row(const struct klr_points *points, size_t p,
                              size_t thread)
 {

@@ -149,7 +149,7 @@ struct narrow {
     float common; /* as in points */
 };
 
-/* What points are made of: row order[p] of x is position p; NULL: row p. */
+/* Rows that points are made of: order[p] of x is position p; NULL: row p. */
 struct origin {
     struct klr_features x;
     const size_t *order;
@@ -295,7 +295,7 @@ static void careful_tile(struct tile *t);
 
 /* ---- binary features ---- */
 
-/* What all rows have: the largest size of one, the value of all nonzeros (NaN:
+/* All rows together: the largest size of one, the value of all nonzeros (NaN:
  * they differ; 0: there are none), and how many these are. */
 struct measured {
     double largest, common;

@@ -545,7 +545,7 @@ static int points_prepare(struct klr_points *points,
     return points_prepare(points, measured, cost, few, err);
 }
 
-/* What points are to be ready for. */
+/* Uses that points are made ready for. */
 struct purpose {
     bool few;  /* rows at a time */
     bool lean; /* their doubles may be left where they are */

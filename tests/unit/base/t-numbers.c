@@ -207,6 +207,57 @@ static void test_format(void)
     check_format(-1.7976931348623157e308, "-1.7976931348623157e+308");
 }
 
+/* What the C library has for it, where the point is one. */
+static bool prints_like(double value)
+{
+    char text[KLR_REAL_SIZE], expected[KLR_REAL_SIZE];
+    int length = klr_format_real(text, value);
+    snprintf(expected, sizeof expected, "%.15g", value);
+    if (strtod(expected, NULL) != value)
+        snprintf(expected, sizeof expected, "%.17g", value);
+    return length == (int)strlen(expected) && !strcmp(text, expected);
+}
+
+static uint64_t random_bits(void)
+{
+    static uint64_t bits = 88172645463325252;
+    bits ^= bits << 13, bits ^= bits >> 7, bits ^= bits << 17;
+    return bits;
+}
+
+/* Numbers near powers of two and of ten, of few digits, of all that there are,
+ * and just below where 17 digits would become 18. */
+static double some_number(int kind)
+{
+    int power = (int)(random_bits() % 50) - 30;
+    double part = ldexp((double)(random_bits() >> 11), -53);
+    double value = kind % 2 ? ldexp(1, 3 * power) : pow(10, power);
+    switch (kind) {
+    case 0:
+    case 1:
+        for (uint64_t steps = random_bits() % 4; steps > 0; steps--)
+            value = nextafter(value, random_bits() % 2 ? 0 : 1e300);
+        return value;
+    case 2:
+        return (double)(random_bits() % 1000000) * pow(10, power);
+    case 3:
+        return part * pow(10, power);
+    default:
+        return (1 - 0x1p-30 * part * part * part) * pow(10, power);
+    }
+}
+
+static void test_digits(void)
+{
+    int bad = 0;
+    for (int i = 0; i < 200000; i++) {
+        double value = some_number(i % 5);
+        bad += !prints_like(i % 2 ? value : -value);
+    }
+    ok(bad == 0, "200000 numbers have the C library's digits (%d have not)",
+       bad);
+}
+
 static bool round_trip(uint64_t bits)
 {
     char text[KLR_REAL_SIZE];
@@ -260,6 +311,7 @@ int main(void)
     test_integers();
     test_options();
     test_format();
+    test_digits();
     test_round_trip();
     test_locale();
     return done_testing();

@@ -505,16 +505,20 @@ static int narrow_allocate(struct klr_points *points, struct klr_error *err)
     size_t end = n * lines + FLOAT_PANEL;
     narrow->fit = klr_zalloc(points->n, sizeof *narrow->fit, err);
     narrow->size = klr_zalloc(n + SPAN, sizeof(float), err);
-    if (points->form == DENSE)
-        narrow->panel = klr_alloc(end, sizeof(float), err);
-    else if (points->value)
+    if (!narrow->fit || !narrow->size)
+        return KLR_E_MEMORY;
+    if (points->form == SPARSE && !points->value)
+        return 0;
+    if (points->form == SPARSE) {
         narrow->value = klr_alloc(points->start[points->n], sizeof(float), err);
-    if (narrow->panel) /* rows there are none of */
-        memset(narrow->panel + last, 0, (end - last) * sizeof(float));
-    return narrow->fit && narrow->size &&
-                   (narrow->panel || narrow->value || !points->value)
-               ? 0
-               : KLR_E_MEMORY;
+        return narrow->value ? 0 : KLR_E_MEMORY;
+    }
+    narrow->panel = klr_alloc(end, sizeof(float), err);
+    if (!narrow->panel)
+        return KLR_E_MEMORY;
+    /* rows there are none of */
+    memset(narrow->panel + last, 0, (end - last) * sizeof(float));
+    return 0;
 }
 
 static void put_task(void *context, size_t index, size_t thread)

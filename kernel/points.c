@@ -304,7 +304,7 @@ static const double *origin_dense(const struct klr_points *points, size_t p,
     double *dense = points->origin.room + thread * origin_room(points);
     struct klr_feature_row from = origin_row(points, p, dense + points->width);
     size_t number = 0;
-    if (from.count == map->count &&
+    if (from.count > 0 && from.count == map->count &&
         memcmp(from.index, map->feature, from.count * sizeof(int)) == 0)
         return from.value;
     memset(dense, 0, points->width * sizeof *dense);

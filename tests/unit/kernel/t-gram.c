@@ -574,13 +574,15 @@ static void test_runs(void)
     sample_free(&s);
 }
 
-/* One of `every` features is there. Few rows at a time are dense where every
- * sixth is, unless features are looked up. Every 24th is looked up by few. */
+/* One of `every` features is there. Unless features are looked up, rows are
+ * dense where every second is, and few at a time where every sixth is. Every
+ * 24th is looked up by few. */
 static void test_for_rows(size_t every, bool binary)
 {
     static double gram[MOST_ROWS * MOST_ROWS];
     const struct klr_kernel kernel = {KLR_RBF, 0, 1, 0};
     const bool rare = every > 6, looks = binary && klr_cpu() >= KLR_CPU_AVX2;
+    const bool sparse = looks || every >= 6;
     struct klr_range all = {0, MOST_ROWS};
     struct klr_points *many = NULL, *few = NULL;
     struct sample s;
@@ -594,7 +596,7 @@ static void test_for_rows(size_t every, bool binary)
     if (ok(!code &&
                !klr_points_create_for_rows(&few, &kernel, &s.view, NULL, NULL,
                                            NULL) &&
-               many->form == SPARSE &&
+               many->form == (sparse ? SPARSE : DENSE) &&
                (many->nibble != NULL) == (looks && !rare) &&
                few->form == (looks || rare ? SPARSE : DENSE) &&
                (few->nibble != NULL) == looks,
@@ -668,6 +670,8 @@ static void test_like(void)
     test_runs();
     test_for_rows(6, false);
     test_for_rows(6, true);
+    test_for_rows(2, false);
+    test_for_rows(2, true);
     test_for_rows(24, false);
     test_for_rows(24, true);
     check_outliers(SPARSE, 20, 7);

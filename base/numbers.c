@@ -338,8 +338,8 @@ static int unlocalise(char *text, int length)
     return length - (int)foreign + 1;
 }
 
-/* A number of `count` digits, d.ddd 10^exponent, as %.*g has it: without zeros at
- * its end, and with an exponent where the point would be far from the digits.
+/* A number of `count` digits, d.ddd 10^exponent, as %.*g has it: without zeros
+ * at its end, and with an exponent where the point would be far from the digits.
  * One more digit is that of a power of ten. */
 static inline __attribute__((always_inline)) int
 put_digits(char *text, bool negative, uint64_t number, const int count,
@@ -378,8 +378,8 @@ put_digits(char *text, bool negative, uint64_t number, const int count,
     return (int)(p - text);
 }
 
-/* a 10^power, 0 <= power <= 44, as a sum of two doubles: exact up to 10^22, else
- * within 2^-104 of it. */
+/* a 10^power, 0 <= power <= 44, as a sum of two doubles: exact up to 10^22,
+ * else within 2^-104 of it. */
 static void scale_up(double a, int power, double *high, double *low)
 {
     double first = exact_power[power < 22 ? power : 22];

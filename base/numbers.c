@@ -339,8 +339,8 @@ static int unlocalise(char *text, int length)
 }
 
 /* A number of `count` digits, d.ddd 10^exponent, as %.*g has it: without zeros
- * at its end, and with an exponent where the point would be far from the digits.
- * One more digit is that of a power of ten. */
+ * at its end, and with an exponent where the point would be far from them. One
+ * more digit is that of a power of ten. */
 static inline __attribute__((always_inline)) int
 put_digits(char *text, bool negative, uint64_t number, const int count,
            int exponent)

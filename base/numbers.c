@@ -345,7 +345,7 @@ static inline __attribute__((always_inline)) int
 put_digits(char *text, bool negative, uint64_t number, const int count,
            int exponent)
 {
-    char digit[REAL_DIGITS], *p = text;
+    char digit[REAL_DIGITS] = {0}, *p = text;
     int last = count;
     for (int i = count - 1; i >= 0; i--, number /= 10)
         digit[i] = (char)('0' + number % 10);

@@ -46,8 +46,8 @@ put("$dir/last", join '', map { ($_ % 2) . " 1:$_ 2147483647:" . $_ % 3 . "\n" }
 put("$dir/hashed", join '', map { sparse_row($_ % 2, 50, 2**31 - 2) . "\n" }
     1 .. 400);
 
-# Rows of 9000 bits, a quarter of them set; and rows that have all features, in
-# few digits.
+# Rows of 9000 bits, a quarter of them set; and rows of digits, whose first two
+# tell the class.
 sub bits
 {
     my ($most) = @_;
@@ -59,7 +59,8 @@ sub bits
 put("$dir/bits", join '', map { $_ % 2 . ' ' . bits(9000) . "\n" } 1 .. 1000);
 my %numbers = (bits => get("$dir/bits") =~ tr/://);
 put("$dir/digits", join '', map {
-    join(' ', $_ % 2, map { "$_:" . (1 + int(8 * $random->())) } 1 .. 100)
+    my @digit = map { 1 + int(8 * $random->()) } 1 .. 100;
+    join(' ', int($digit[0] + $digit[1] > 9), map {"$_:$digit[$_ - 1]"} 1 .. 100)
         . "\n"
 } 1 .. 20000);
 
@@ -95,9 +96,9 @@ for my $threads (1, 16) {
 stays(20, 'klr-train -q -j 16 -m 20 -v 3 -c 1,10,100,1000 -g 0.1,1 -e 0.5 '
         . "$dir/classes", 'classes');
 
-stays(20, "klr-train -q -m 20 -g 0.001 -e 0.5 $dir/$_ $dir/$_.model", $_,
+stays(20, "klr-train -q -m 20 -g 0.01 -c 1 -e 0.5 $dir/$_ $dir/$_.model", $_,
     "$_.model") for qw(bits digits);
-stays(20, "klr-train -q -m 20 -s svm -g 0.001 $dir/bits $dir/bits.model", 'bits',
+stays(20, "klr-train -q -m 20 -s svm -g 0.01 $dir/bits $dir/bits.model", 'bits',
     'bits.model');
 stays(0, "klr-predict -q $dir/bits $dir/bits.model $dir/out", 'bits.model');
 

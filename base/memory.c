@@ -113,7 +113,7 @@ void *klr_take(struct klr_arena *arena, size_t count, size_t size,
                struct klr_error *err)
 {
     char *block = NULL;
-    if (!size || count <= SIZE_MAX / 2 / size)
+    if (fits(count, size))
         block = resize(NULL, 0, count * size + ALIGNMENT, 1);
     if (!block)
         return out_of_memory(err, count, size);

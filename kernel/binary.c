@@ -36,22 +36,20 @@ static bool rows_are_binary(const struct klr_points *a, const size_t *row,
     return binary;
 }
 
-static bool binary_pays(const struct klr_points *points,
-                        const struct measured *measured, bool few)
+static bool binary_pays(const struct klr_points *points, size_t nonzeros,
+                        bool few)
 {
-    size_t most = (few ? LOOKUPS_FEW : LOOKUPS) * measured->nonzeros;
-    return fabs(measured->common) > 0 && points->term == PRODUCT &&
+    size_t most = (few ? LOOKUPS_FEW : LOOKUPS) * nonzeros;
+    return fabs(points->common) > 0 && points->term == PRODUCT &&
            tiles_choose(KLR_FLOAT)->binary &&
            points->width <= DIRECT_FEATURES &&
            binary_groups(points) * points->origin.x.n <= most;
 }
 
-static bool binary_serves(const struct klr_points *points,
-                          const struct measured *measured, bool few)
+static bool binary_serves(const struct klr_points *points)
 {
     return points->form == SPARSE && points->narrow.tiles &&
-           points->narrow.exact && points->narrow.term == PRODUCT &&
-           binary_pays(points, measured, few);
+           points->narrow.exact && points->narrow.term == PRODUCT;
 }
 
 static int binary_create(struct klr_points *points, struct klr_error *err)

@@ -186,7 +186,8 @@ struct klr_points {
     double *matrix;   /* (n, width) by positions of the points made for */
     uint8_t *nibble;  /* binary features: (n / SPAN, groups, SPAN), one bit for
                          each feature of a group; else NULL */
-    double common;    /* the value of all nonzeros; NaN: they differ */
+    double common;    /* the value of all nonzeros; NaN: they differ; 0: there
+                         are none, or the points are made like others */
     const struct gram_tiles *tiles; /* of doubles, for this processor */
     struct narrow narrow;
     bool lean;
@@ -295,22 +296,14 @@ static void careful_tile(struct tile *t);
 
 /* ---- binary features ---- */
 
-/* All rows together: the largest size of one, the value of all nonzeros (NaN:
- * they differ; 0: there are none), and how many these are. */
-struct measured {
-    double largest, common;
-    size_t nonzeros;
-};
-
 /* Groups of LOOKUP_BITS features. */
 static size_t binary_groups(const struct klr_points *b);
-/* True if all features have one value, and looking up costs less than going
- * through those of each row, a few rows at a time or many. */
-static bool binary_pays(const struct klr_points *points,
-                        const struct measured *measured, bool few);
-/* True if it does for points that are stored, without any rounding. */
-static bool binary_serves(const struct klr_points *points,
-                          const struct measured *measured, bool few);
+/* True if all `nonzeros` features have one value, and looking up costs less than
+ * going through those of each row, a few rows at a time or many. */
+static bool binary_pays(const struct klr_points *points, size_t nonzeros,
+                        bool few);
+/* True if points that are stored may be looked up: no sum is rounded. */
+static bool binary_serves(const struct klr_points *points);
 /* Store them as such. KLR_E_MEMORY. */
 static int binary_create(struct klr_points *points, struct klr_error *err);
 static bool rows_are_binary(const struct klr_points *a, const size_t *row,

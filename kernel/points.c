@@ -139,19 +139,31 @@ static void measure_task(void *context, size_t part, size_t thread)
     (void)thread;
 }
 
-/* Sets `terms`, and the term that sizes are of. */
+/* The largest size of a row, and how many features are not 0. */
+struct measured {
+    double largest;
+    size_t nonzeros;
+};
+
+/* The term that serves unless differences are needed. */
+static enum term sparse_term(const struct klr_points *points)
+{
+    return points->kernel.type == KLR_LAPLACIAN ? OVERLAP : PRODUCT;
+}
+
+/* Sets `term`, of which sizes are, `terms` and `common`. */
 static struct measured points_measure(struct klr_points *points)
 {
     const struct klr_features *x = &points->origin.x;
-    points->term = points->kernel.type == KLR_LAPLACIAN ? OVERLAP : PRODUCT;
+    points->term = sparse_term(points);
     struct measuring m = {.x = x,
                           .term = points->term,
                           .shares = klr_shares_of(x->n, 1, ROW_SHARES)};
-    struct measured all = {0, 0, 0};
+    struct measured all = {0, 0};
     klr_pool_run_all(points->pool, m.shares.count, measure_task, &m);
     for (size_t part = 0; part < m.shares.count; part++) {
         all.nonzeros += m.part[part].nonzeros;
-        all.common = common_value(all.common, m.part[part].common);
+        points->common = common_value(points->common, m.part[part].common);
         if (points->terms < m.part[part].terms)
             points->terms = m.part[part].terms;
         if (!(m.part[part].largest <= all.largest))
@@ -214,7 +226,7 @@ static void points_choose(struct klr_points *points,
         distance && !(points_error(points, 4 * largest) <= ERROR_ALLOWED);
     points->form = choose_form(points->origin.x.n, points->width,
                                measured->nonzeros, cancels ? MERGE_COST : cost);
-    points->term = points->kernel.type == KLR_LAPLACIAN ? OVERLAP : PRODUCT;
+    points->term = sparse_term(points);
     if (points->term == OVERLAP && (cancels || points->form == DENSE))
         points->term = ABSOLUTE;
     else if (cancels)
@@ -525,6 +537,7 @@ static size_t points_cost(const struct klr_points *points, bool few)
     return few ? FEW_COST : SPREAD_COST;
 }
 
+/* `cost` as above; 0 if features may be looked up. */
 static int points_prepare(struct klr_points *points,
                           const struct measured *measured, size_t cost,
                           bool few, struct klr_error *err)
@@ -533,7 +546,7 @@ static int points_prepare(struct klr_points *points,
     int code = points_store(points, err);
     if (!code)
         code = narrow_create(points, err);
-    if (!code && binary_serves(points, measured, few))
+    if (!code && cost == 0 && binary_serves(points))
         code = binary_create(points, err);
     if (code || points->form == DENSE || points_cost(points, few) <= cost)
         return code;
@@ -575,8 +588,7 @@ static int points_create(struct klr_points **out,
     points->origin =
         (struct origin){.x = *x, .order = order, .map = &points->map};
     struct measured measured = points_measure(points);
-    points->common = measured.common;
-    bool binary = binary_pays(points, &measured, purpose.few);
+    bool binary = binary_pays(points, measured.nonzeros, purpose.few);
     code = points_prepare(points, &measured, binary ? 0 : SPREAD_COST,
                           purpose.few, err);
     if (!code)

@@ -10,7 +10,7 @@
 #include "base/memory.h"
 
 /* A batch is full with so many rows, features or decision values. */
-enum { BATCH_ROWS = 1024, BATCH_FEATURES = 1 << 18, BATCH_VALUES = 1 << 20 };
+enum { BATCH_ROWS = 1024, BATCH_FEATURES = 1 << 20, BATCH_VALUES = 1 << 20 };
 
 int cli_batch_create(struct cli_batch *batch, const struct klr_model *model,
                      struct klr_error *err)

@@ -102,6 +102,9 @@ stays(20, "klr-train -q -m 20 -s svm -g 0.01 $dir/bits $dir/bits.model", 'bits',
     'bits.model');
 stays(0, "klr-predict -q $dir/bits $dir/bits.model $dir/out", 'bits.model');
 
+# Of long rows that are answered, 80 bytes a number, and of their vectors.
+stays(2 * 80, "klr-predict -q -j 16 $dir/long $dir/long.model $dir/out");
+
 for my $scale (qw(none minmax)) {
     stays(40, "klr-train -q -m 40 --scale $scale $dir/last $dir/last.model",
         'last', 'last.model');

@@ -298,8 +298,8 @@ static void careful_tile(struct tile *t);
 
 /* Groups of LOOKUP_BITS features. */
 static size_t binary_groups(const struct klr_points *b);
-/* True if all `nonzeros` features have one value, and looking up costs less than
- * going through those of each row, a few rows at a time or many. */
+/* True if all `nonzeros` features have one value, and looking up costs less
+ * than going through those of each row, a few rows at a time or many. */
 static bool binary_pays(const struct klr_points *points, size_t nonzeros,
                         bool few);
 /* True if points that are stored may be looked up: no sum is rounded. */

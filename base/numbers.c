@@ -430,14 +430,16 @@ static int format_digits(char *text, double value)
     bool up;
     if (!find_digits(a, &number, &rest, &exponent))
         return 0;
-    /* half of the distance to the next double, in the last of the digits */
-    double mantissa = frexp(a, &binary), half, none;
+    /* half of the distance to the next double, in the last of the digits; no
+     * power of two, where that below is nearer, lies between the two */
+    double half, none;
+    frexp(a, &binary);
     scale_up(ldexp(1, binary - 54), REAL_DIGITS - 1 - exponent, &half, &none);
     double beyond = (double)(number % 100) + rest;
     if (!rounds_up(beyond / 100, &up))
         return 0;
     double change = up ? 100 - beyond : beyond;
-    if (change < (mantissa == 0.5 ? 0.49 : 0.99) * half)
+    if (change < 0.99 * half)
         return put_digits(text, value < 0, number / 100 + up, SHORT_DIGITS,
                           exponent);
     if (change < 1.01 * half || !rounds_up(rest, &up))

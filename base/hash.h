@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * A hash of 64 bits that tells inputs apart: of words of 8 bytes, each mixed by
- * a multiplication and a shift. It resists no one who wants equal ones.
+ * a multiplication and a shift into one of four states by turns. It resists no
+ * one who wants equal ones.
  */
 #ifndef KLR_BASE_HASH_H
 #define KLR_BASE_HASH_H
@@ -15,8 +16,8 @@ uint64_t klr_hash(uint64_t hash, const void *data, size_t bytes);
 
 /* That hash of `bytes` bytes that come in parts. */
 struct klr_hashing {
-    uint64_t hash, word;
-    size_t filled; /* bytes of word */
+    uint64_t state[4], word;
+    size_t words, filled; /* words mixed one by one; bytes of word */
 };
 struct klr_hashing klr_hash_begin(uint64_t hash, size_t bytes);
 void klr_hash_more(struct klr_hashing *h, const void *data, size_t bytes);

@@ -147,9 +147,10 @@ static bool has_text(const struct klr_model *model, size_t sv)
 /* The features at `text`, without what else is in their line, or behind it. */
 static size_t text_features(const char *text, size_t size)
 {
-    const char *end = text, *last = text + size;
-    while (end < last && *end != '\n' && *end != '#')
-        end++;
+    const char *line = memchr(text, '\n', size);
+    const char *last = line ? line : text + size;
+    const char *comment = memchr(text, '#', (size_t)(last - text));
+    const char *end = comment ? comment : last;
     while (end > text && (klr_is_blank(end[-1]) || end[-1] == '\r'))
         end--;
     return (size_t)(end - text);

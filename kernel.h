@@ -284,7 +284,7 @@ struct klr_dense {
      * of at most KLR_BAND rows. */
     void (*divide)(size_t rows, const double *r, size_t pitch, size_t cols,
                    double *x, size_t to);
-    /* gemv_t: out (cols) += A'x; expand: out (rows) = A w. A is (rows, cols),
+    /* gemv_t: out (cols) += A'x; expand: out (rows) += A w. A is (rows, cols),
      * cols a multiple of 8; the bits are the same on every processor. */
     void (*gemv_t)(size_t rows, size_t cols, const float *a, size_t pitch,
                    const double *x, double *out);

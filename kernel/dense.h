@@ -365,8 +365,8 @@ LOCAL void NAME(expand_rows)(const size_t rows, size_t cols, const float *a,
     for (size_t r = 0; r < rows; r++) {
         double part[DENSE_PARTS];
         memcpy(part, sum[r], sizeof part);
-        out[r] = ((part[0] + part[4]) + (part[2] + part[6])) +
-                 ((part[1] + part[5]) + (part[3] + part[7]));
+        out[r] += ((part[0] + part[4]) + (part[2] + part[6])) +
+                  ((part[1] + part[5]) + (part[3] + part[7]));
     }
 }
 

@@ -112,16 +112,12 @@ static void strip_subtract(const struct scan *s, size_t count, size_t parts,
 static void strip_project(const struct scan *s, size_t i, const double *v,
                           double *out)
 {
-    double sum[KLR_BAND];
     for (size_t t = 0, left; t * KLR_BAND < s->basis->count; t++)
         for (size_t low = 0; low < 2; low++) {
             left = s->basis->count - t * KLR_BAND;
-            left = left < KLR_BAND ? left : KLR_BAND;
-            s->dense->expand(left, BASIS_STRIP,
+            s->dense->expand(left < KLR_BAND ? left : KLR_BAND, BASIS_STRIP,
                              basis_block(s->basis, t, i) + low * BASIS_BLOCK,
-                             BASIS_STRIP, v, sum);
-            for (size_t k = 0; k < left; k++)
-                out[t * KLR_BAND + k] += sum[k];
+                             BASIS_STRIP, v, out + t * KLR_BAND);
         }
 }
 

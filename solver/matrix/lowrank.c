@@ -21,7 +21,6 @@
 
 enum {
     PRECOND_MOST = 1024,    /* columns of L */
-    PRECOND_NARROW = 128,   /* for which there is room at first */
     PRECOND_GROUPS = 16,    /* partial sums of L'x, at most, */
     PRECOND_GROUP = 1 << 15 /* of so many entries, at least */
 };
@@ -73,11 +72,29 @@ static size_t precond_stride(size_t rank)
     return (rank + 15) / 16 * 16 | 16;
 }
 
+/* Bands of columns: L grows by new memory alone, and nothing moves. */
+static size_t precond_bands(size_t rank)
+{
+    return (rank + KLR_BAND - 1) / KLR_BAND;
+}
+
+static size_t precond_pitch(size_t most)
+{
+    size_t wide = precond_stride(most);
+    return wide < KLR_BAND ? wide : KLR_BAND;
+}
+
+static float *precond_at(const struct precond *m, size_t i, size_t k)
+{
+    return m->l + (k / KLR_BAND * m->n + i) * m->pitch + k % KLR_BAND;
+}
+
 static double precond_bytes(size_t n, size_t most)
 {
     size_t wide = precond_stride(most);
+    size_t across = precond_bands(most) * precond_pitch(most);
     return sizeof(float) * KLR_BAND +
-           (double)n * (sizeof(float) * (double)(wide + KLR_PANEL) +
+           (double)n * (sizeof(float) * (double)(across + KLR_PANEL) +
                         6 * sizeof(double)) +
            sizeof(double) * (double)(most + PRECOND_GROUPS) * (double)wide +
            (sizeof(double) + sizeof(size_t)) * (double)most +
@@ -114,6 +131,7 @@ static int precond_create(struct precond *m, struct submatrix matrix,
     m->matrix = matrix;
     m->most = most;
     m->limit = precond_first(n, most);
+    m->pitch = precond_pitch(most);
     m->weight_of_saved_products = 1;
     m->least = precond_least;
     m->shared = shared;
@@ -121,7 +139,8 @@ static int precond_create(struct precond *m, struct submatrix matrix,
     m->pool = matrix.op->pool;
     if (leading_serves(matrix.op))
         return precond_create_linear(m, arena, err);
-    if (!KLR_TAKE(arena, m->l, n * wide + KLR_BAND, 1, err) ||
+    size_t across = precond_bands(most) * m->pitch;
+    if (!KLR_TAKE(arena, m->l, n * across + KLR_BAND, 1, err) ||
         !KLR_TAKE(arena, m->pivot, most, 1, err) ||
         !KLR_TAKE(arena, m->fs, most, 1, err) ||
         !KLR_TAKE(arena, m->factor, most, wide, err) ||
@@ -181,8 +200,21 @@ static void sweep_project(void *context, size_t group, size_t thread)
     if (m->leading)
         leading_project(m->leading, m->s, begin, end, sweep->in, w);
     else
-        m->dense->gemv_t(end - begin, sweep->width, m->l + begin * m->stride,
-                         m->stride, sweep->in + begin, w);
+        for (size_t k = 0; k < sweep->width; k += KLR_BAND)
+            m->dense->gemv_t(end - begin, band_rows(sweep->width, k),
+                             precond_at(m, begin, k), m->pitch,
+                             sweep->in + begin, w + k);
+}
+
+/* Rows begin .. end - 1: out = L w */
+static void rows_expand(const struct precond *m, size_t begin, size_t end,
+                        const double *w, double *out)
+{
+    size_t width = precond_width(m);
+    memset(out + begin, 0, (end - begin) * sizeof *out);
+    for (size_t k = 0; k < width; k += KLR_BAND)
+        m->dense->expand(end - begin, band_rows(width, k),
+                         precond_at(m, begin, k), m->pitch, w + k, out + begin);
 }
 
 /* out = D^-1 (in - L w) */
@@ -195,8 +227,7 @@ static void sweep_expand(void *context, size_t group, size_t thread)
     if (m->leading)
         leading_expand(m->leading, m->s, begin, end, m->work, sweep->out);
     else
-        m->dense->expand(end - begin, sweep->width, m->l + begin * m->stride,
-                         m->stride, m->work, sweep->out + begin);
+        rows_expand(m, begin, end, m->work, sweep->out);
     for (size_t i = begin; i < end; i++)
         sweep->out[i] = (sweep->in[i] - sweep->out[i]) * m->scale[i];
 }
@@ -245,8 +276,7 @@ static void sweep_form(void *context, size_t group, size_t thread)
     const struct precond *m = sweep->m;
     size_t end, begin = group_rows(sweep, group, &end);
     (void)thread;
-    m->dense->expand(end - begin, sweep->width, m->l + begin * m->stride,
-                     m->stride, sweep->in, sweep->out + begin);
+    rows_expand(m, begin, end, sweep->in, sweep->out);
     for (size_t i = begin; i < end; i++)
         sweep->out[i] = m->root[i] > 0 ? sweep->out[i] / m->root[i] : 0;
 }
@@ -294,11 +324,11 @@ static void precond_solve_small(struct precond *m, bool bias, const double *in,
 static void precond_coefficients(const struct precond *m, double *t)
 {
     for (size_t k = m->rank; k-- > 0;) {
-        const float *row = m->l + m->pivot[k] * m->stride;
-        t[k] /= (double)row[k];
+        size_t i = m->pivot[k];
+        t[k] /= (double)*precond_at(m, i, k);
         for (size_t j = 0; j < k; j++)
-            t[j] -= (double)row[j] * t[k];
-        t[k] *= m->s[m->pivot[k]];
+            t[j] -= (double)*precond_at(m, i, j) * t[k];
+        t[k] *= m->s[i];
     }
 }
 
@@ -330,12 +360,11 @@ static void gram_tile(const struct precond *m, size_t a, size_t b, bool fine)
     double tile[KLR_BAND * KLR_BAND];
     size_t top = a * KLR_BAND, rows = band_rows(m->rank, top);
     size_t left = b * KLR_BAND, cols = band_rows(m->rank, left);
+    const float *la = precond_at(m, 0, top), *lb = precond_at(m, 0, left);
     if (fine)
-        m->dense->gram(m->n, m->l + top, m->l + left, KLR_FLOAT, m->stride,
-                       rows, cols, tile);
+        m->dense->gram(m->n, la, lb, KLR_FLOAT, m->pitch, rows, cols, tile);
     else
-        m->dense->syrk_rounded(m->n, m->l + top, m->l + left, m->stride, rows,
-                               cols, tile);
+        m->dense->syrk_rounded(m->n, la, lb, m->pitch, rows, cols, tile);
     for (size_t k = 0; k < rows; k++) {
         double *to = m->factor + (top + k) * m->stride + left;
         for (size_t j = 0; j < cols; j++)
@@ -374,7 +403,8 @@ static void gram_task(void *context, size_t index, size_t thread)
 /* factor = I + L'L, upper triangle. */
 static bool precond_gram(struct precond *m)
 {
-    size_t bands = (m->rank + KLR_BAND - 1) / KLR_BAND;
+    size_t bands = precond_bands(m->rank);
+    m->stride = precond_stride(m->rank);
     if (!klr_pool_run(m->pool, bands, gram_diagonal, m) ||
         !klr_pool_run(m->pool, bands * (bands - 1) / 2, gram_task, m))
         return false;
@@ -410,8 +440,8 @@ static bool precond_complete(struct precond *m, const double *s)
     if (m->rank < m->limit && !precond_grow(m))
         return false;
     for (size_t i = 0; i < m->n; i++)
-        memset(m->l + i * m->stride + m->rank, 0,
-               (precond_width(m) - m->rank) * sizeof *m->l);
+        for (size_t k = m->rank; k < precond_width(m); k++)
+            *precond_at(m, i, k) = 0;
     if (!precond_gram(m))
         return false;
     precond_factor(m);
@@ -449,8 +479,6 @@ static bool precond_build(struct precond *m, const double *s)
         return precond_build_linear(m, s);
     m->stale = false;
     m->rank = 0;
-    m->stride =
-        precond_stride(m->limit < PRECOND_NARROW ? m->limit : PRECOND_NARROW);
     for (size_t i = 0; i < m->n; i++)
         m->residual[i] = s[i] * s[i] * m->diagonal[i];
     m->built = precond_complete(m, s);
@@ -487,12 +515,14 @@ static bool precond_rescale(struct precond *m, const double *s)
         rest += precond_rest(m, s, i);
     if (!(rest <= much * m->left))
         return false;
-    for (size_t i = 0; i < m->n; i++) {
-        float ratio = (float)precond_ratio(m, s, i);
+    for (size_t i = 0; i < m->n; i++)
         m->residual[i] = precond_rest(m, s, i);
-        for (size_t k = 0; k < m->rank; k++)
-            m->l[i * m->stride + k] *= ratio;
-    }
+    for (size_t k = 0; k < m->rank; k += KLR_BAND)
+        for (size_t i = 0; i < m->n; i++) {
+            float ratio = (float)precond_ratio(m, s, i);
+            for (size_t c = 0; c < band_rows(m->rank, k); c++)
+                precond_at(m, i, k)[c] *= ratio;
+        }
     return true;
 }
 

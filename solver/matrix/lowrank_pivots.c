@@ -78,11 +78,9 @@ static bool pivots_block(struct precond *m, struct pivots *p)
     double product[KLR_BAND * KLR_BAND];
     if (!pivots_entries(p, m->matrix, entry))
         return false;
-    for (size_t a = 0; a < count; a++) {
-        const float *l = m->l + p->row[a] * m->stride;
+    for (size_t a = 0; a < count; a++)
         for (size_t k = 0; k < m->rank; k++)
-            m->lines[k * KLR_PANEL + a] = (double)l[k];
-    }
+            m->lines[k * KLR_PANEL + a] = (double)*precond_at(m, p->row[a], k);
     m->dense->gram(m->rank, m->lines, m->lines, KLR_DOUBLE, KLR_PANEL, count,
                    count, product);
     m->flops += (double)(count * count * m->rank);
@@ -167,6 +165,17 @@ struct append {
     float inverse[KLR_PANEL][KLR_PANEL];
 };
 
+/* Row i of L gets its new columns. */
+static void row_append(const struct precond *m, size_t i, const float *fresh,
+                       size_t count)
+{
+    for (size_t c = 0, k = m->rank, room; c < count; c += room, k += room) {
+        room = KLR_BAND - k % KLR_BAND;
+        room = room < count - c ? room : count - c;
+        memcpy(precond_at(m, i, k), fresh + c, room * sizeof *fresh);
+    }
+}
+
 /* The new columns of a strip of rows of L: l_i R = s_i K_ip s_p - L_i L_p'. */
 static void append_task(void *context, size_t strip, size_t thread)
 {
@@ -183,15 +192,15 @@ static void append_task(void *context, size_t strip, size_t thread)
         for (size_t i = 0; i < rows; i++)
             x[i][c] = (float)(m->s[begin + i] * m->s[p->row[c]]) * column[i];
     }
-    m->dense->gemm_32(rows, m->rank, m->l + begin * m->stride, m->stride,
-                      m->panel, *x);
+    for (size_t k = 0; k < m->rank; k += KLR_BAND)
+        m->dense->gemm_32(rows, band_rows(m->rank, k), precond_at(m, begin, k),
+                          m->pitch, m->panel + k * KLR_PANEL, *x);
     m->dense->gemm_32(rows, p->count, *x, KLR_PANEL, *append->inverse, *fresh);
     for (size_t i = 0; i < rows; i++) {
         double fall = 0;
         for (size_t c = 0; c < p->count; c++)
             fall += (double)fresh[i][c] * (double)fresh[i][c];
-        memcpy(m->l + (begin + i) * m->stride + m->rank, fresh[i],
-               p->count * sizeof(float));
+        row_append(m, begin + i, fresh[i], p->count);
         m->residual[begin + i] = fmax(m->residual[begin + i] - fall, 0);
     }
 }
@@ -204,7 +213,7 @@ static bool precond_append(struct precond *m, const struct pivots *p)
     for (size_t k = 0; k < m->rank; k++)
         for (size_t c = 0; c < KLR_PANEL; c++)
             m->panel[k * KLR_PANEL + c] =
-                c < p->count ? -m->l[p->row[c] * m->stride + k] : 0;
+                c < p->count ? -*precond_at(m, p->row[c], k) : 0;
     if (!klr_pool_run(m->pool, (m->n + PIVOTS_STRIP - 1) / PIVOTS_STRIP,
                       append_task, &append))
         return false;
@@ -269,19 +278,6 @@ static double precond_trace(const struct precond *m)
     return sum;
 }
 
-/* Room for so many columns in the rows of L. These are wider apart only once
- * there are as many: memory between short rows would be new to the process, and
- * for nothing. From the last row on, none is overwritten that has not moved. */
-static void precond_widen(struct precond *m, size_t columns)
-{
-    size_t old = m->stride, most = precond_stride(m->limit);
-    if (columns <= old)
-        return;
-    m->stride = 4 * old < 3 * most ? precond_stride(old + old / 3) : most;
-    for (size_t i = m->n; i-- > 1;)
-        memmove(m->l + i * m->stride, m->l + i * old, m->rank * sizeof *m->l);
-}
-
 /* Columns of L, block by block. */
 static bool precond_grow(struct precond *m)
 {
@@ -295,7 +291,6 @@ static bool precond_grow(struct precond *m)
         if (!pivots_block(m, &p))
             return false;
         pivots_factor(&p, m->least);
-        precond_widen(m, m->rank + p.count);
         if (!precond_columns(m, &p) || !precond_append(m, &p))
             return false;
         double left = precond_trace(m);

@@ -72,8 +72,9 @@ struct precond {
     double weight_of_saved_products; /* against that of the usual ones */
     double least;      /* residual diagonal of a pivot: more than that */
     bool shared;       /* K is at hand, and serves several folds */
-    size_t stride;     /* of the rows of L and of the factor */
-    float *l;          /* (n, rank) row-major */
+    size_t pitch;      /* of the rows of L in a band */
+    float *l;          /* (n, rank) in bands of columns, each row-major */
+    size_t stride;     /* of the rows of the factor */
     size_t *pivot;     /* (rank) the examples its columns are of */
     double *factor;    /* (rank, rank) R, upper, with R'R = I + L'L */
     const double *s;   /* (n) roots of the weights, the caller's */
@@ -120,6 +121,9 @@ static void precond_raise(struct precond *m);
 static bool precond_build(struct precond *m, const double *s);
 /* As precond_build, but L may be kept for weights that differ little. */
 static bool precond_prepare(struct precond *m, const double *s);
+/* L_ik; those of the row that follow it in its band of KLR_BAND columns are
+ * beside it. */
+static float *precond_at(const struct precond *m, size_t i, size_t k);
 /* More columns of L, block by block, at least one: see lowrank_pivots.c. */
 static bool precond_grow(struct precond *m);
 /* The trace of S K S - L L'. */

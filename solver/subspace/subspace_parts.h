@@ -36,7 +36,7 @@ struct point_sweep {
     size_t *filled;          /* (sheets) points whose entries are kept */
     const double *times;     /* (sheets) 0: passed over, with u = 0; or NULL */
     size_t pitch;            /* bytes of a thread's part of work */
-    char *work;              /* (threads) entries of a sheet, sums */
+    char *work;              /* (threads) entries of a sheet */
     struct klr_range *range; /* (threads, ranges of the set) */
     double *partial;         /* (tasks, vectors, room) */
     double *entries;         /* what was multiplied so far */

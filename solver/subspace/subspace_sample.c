@@ -343,6 +343,7 @@ static void sample_values(struct subspace *s, const double *q, double *u)
         double *column = k > 1 ? s->sample_column : u;
         memset(s->v, 0, pitch * sizeof *s->v);
         memcpy(s->v, q + c * s->m, s->m * sizeof *q);
+        memset(column, 0, n * sizeof *column);
         s->r.dense->expand(n, pitch, s->b, pitch, s->v, column);
         for (size_t i = 0; i < n && k > 1; i++)
             u[i * k + c] = column[i];

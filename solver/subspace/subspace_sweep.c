@@ -23,10 +23,10 @@ static size_t point_sweep_threads(const struct binary_problem *problem)
     return klr_pool_size(problem->op->pool);
 }
 
-/* A thread's sheet of doubles, and sums of all points. */
+/* A thread's sheet of doubles. */
 static size_t point_sweep_pitch(size_t room)
 {
-    return (room + 1) * (SHEET + 1) * sizeof(double) / 64 * 64 + 64;
+    return (room + 1) * SHEET * sizeof(double);
 }
 
 static double point_sweep_bytes(const struct binary_problem *problem,
@@ -162,23 +162,22 @@ static void sheet_project(const struct point_sweep *s, const void *entries,
 /* sum (count) += K t for t (SHEET). */
 static void sheet_expand(const struct point_sweep *s, const void *entries,
                          enum klr_precision precision, const double *t,
-                         double *out, double *sum)
+                         double *sum)
 {
-    if (precision == KLR_FLOAT)
-        klr_dense()->expand(s->count, SHEET, entries, SHEET, t, out);
-    else
-        for (size_t k = 0; k < s->count; k++)
-            out[k] = dot(SHEET, (const double *)entries + k * SHEET, t);
+    if (precision == KLR_FLOAT) {
+        klr_dense()->expand(s->count, SHEET, entries, SHEET, t, sum);
+        return;
+    }
     for (size_t k = 0; k < s->count; k++)
-        sum[k] += out[k];
+        sum[k] += dot(SHEET, (const double *)entries + k * SHEET, t);
 }
 
 /* ---- all of them ---- */
 
-/* One vector with the entries of a sheet; out (room) is workspace. */
+/* One vector with the entries of a sheet. */
 static void sheet_vector(const struct point_sweep_product *p,
                          const struct sweep_vector *vector, size_t sheet,
-                         const void *entries, double *out, double *sum)
+                         const void *entries, double *sum)
 {
     const struct point_sweep *s = p->sweep;
     size_t begin = sheet * SHEET, n = s->problem->n;
@@ -194,7 +193,7 @@ static void sheet_vector(const struct point_sweep_product *p,
     for (size_t i = 0; i < count; i++)
         t[i] = vector->t ? vector->t[(begin + i) * p->step]
                          : p->weight[begin + i] * u[i];
-    sheet_expand(s, entries, p->precision, t, out, sum);
+    sheet_expand(s, entries, p->precision, t, sum);
 }
 
 /* u = 0 of the examples that are passed over. */
@@ -211,8 +210,6 @@ static void point_sweep_task(void *context, size_t task, size_t thread)
 {
     const struct point_sweep_product *p = context;
     const struct point_sweep *s = p->sweep;
-    double *out =
-        (double *)(void *)(s->work + thread * s->pitch) + s->room * SHEET;
     double *partial = s->partial + task * s->vectors * s->room;
     size_t sheets = sheet_count(s->problem->n), end = (task + 1) * SHEETS;
     memset(partial, 0, s->vectors * s->room * sizeof *partial);
@@ -223,7 +220,7 @@ static void point_sweep_task(void *context, size_t task, size_t thread)
         }
         const void *entries = sheet_entries(s, sheet, p->precision, thread);
         for (size_t q = 0; q < p->count; q++)
-            sheet_vector(p, &p->vector[q], sheet, entries, out,
+            sheet_vector(p, &p->vector[q], sheet, entries,
                          partial + q * s->room);
     }
 }

@@ -90,8 +90,7 @@ static double factor_error(const struct precond *m, size_t i, size_t j)
 {
     double sum = factor_product(m, i, j) - (double)(i == j);
     for (size_t p = 0; p < m->n; p++)
-        sum -=
-            (double)m->l[p * m->stride + i] * (double)m->l[p * m->stride + j];
+        sum -= (double)*precond_at(m, p, i) * (double)*precond_at(m, p, j);
     return sum;
 }
 
@@ -123,8 +122,8 @@ static double residual_error(struct built *b)
         for (size_t j = 0; j < m->n; j++) {
             double sum = root[i] * root[j] * (double)row[j];
             for (size_t k = 0; k < m->rank; k++)
-                sum -= (double)m->l[i * m->stride + k] *
-                       (double)m->l[j * m->stride + k];
+                sum -=
+                    (double)*precond_at(m, i, k) * (double)*precond_at(m, j, k);
             if (i == j)
                 sum -= m->residual[i];
             else
@@ -145,7 +144,7 @@ static double solve_error(struct precond *m, const double *in)
     for (size_t k = 0; k < m->rank; k++) {
         u[k] = 0;
         for (size_t i = 0; i < m->n; i++)
-            u[k] += (double)m->l[i * m->stride + k] * change[i] * z[i];
+            u[k] += (double)*precond_at(m, i, k) * change[i] * z[i];
     }
     for (size_t k = 0; k < m->rank; k++) {
         v[k] = u[k];
@@ -155,7 +154,7 @@ static double solve_error(struct precond *m, const double *in)
     for (size_t i = 0; i < m->n; i++) {
         p[i] = change[i] * change[i] * z[i] - in[i];
         for (size_t k = 0; k < m->rank; k++)
-            p[i] += change[i] * (double)m->l[i * m->stride + k] * v[k];
+            p[i] += change[i] * (double)*precond_at(m, i, k) * v[k];
         along += root[i] * z[i];
         norm += root[i] * root[i];
         multiple += root[i] * p[i];
@@ -205,8 +204,8 @@ static void test_smooth(void)
         for (size_t j = 0; j < N; j++) {
             sum += root[i] * root[j] * (double)row[j] / N;
             for (size_t k = 0; k < b.m.rank; k++)
-                sum -= (double)b.m.l[i * b.m.stride + k] *
-                       (double)b.m.l[j * b.m.stride + k] / N;
+                sum -= (double)*precond_at(&b.m, i, k) *
+                       (double)*precond_at(&b.m, j, k) / N;
         }
     }
     ok(b.m.rank < b.m.limit && most < 1e-3 && fabs(sum) < 0.03,

@@ -101,7 +101,7 @@ static void test_model(struct fixture *f)
         double sum = 0, size = 0;
         for (size_t i = 0; i < N; i++) {
             double term =
-                f->product[i] / m->root[i] * (double)m->l[i * m->stride + k];
+                f->product[i] / m->root[i] * (double)*precond_at(m, i, k);
             sum += term;
             size += fabs(term);
         }
@@ -113,7 +113,7 @@ static void test_model(struct fixture *f)
     for (size_t i = 0; i < N; i++) {
         double sum = 0, size = 0;
         for (size_t k = 0; k < m->rank; k++) {
-            double term = w[k] * (double)m->l[i * m->stride + k] / m->root[i];
+            double term = w[k] * (double)*precond_at(m, i, k) / m->root[i];
             sum += term;
             size += fabs(term);
         }

@@ -48,6 +48,7 @@ yes 7:1
 no 1:3 3:3652.7 4:1 6:1
 END
 is($run->{err}, <<'END', 'columns that tell nothing are left out, by name');
+klr-csv: stdin: column 'kind of, it' becomes a category: of 5 cells, 3 have texts of less than 2 rows each, which are one feature (--rare)
 klr-csv: stdin: column 'constant' is left out: it is always '5'
 klr-csv: stdin: column 'id' is left out: it has 5 different texts, 'u' the first, none of them in 2 rows (--rare)
 klr-csv: stdin: 6 rows, 7 features of 3 columns; labels are names (--string-labels); without a label: 1 row
@@ -145,13 +146,35 @@ for my $case (
     [ "column 'y': 2 labels would be called 'a_b'", "a,y\n1,a b\n2,a:b\n" ],
     [ "column 'd': dates have the day or the month first: --dates dmy or "
             . '--dates mdy', "d,y\n1.2.2020,1\n2.1.2020,2\n" ],
-    [ "13: column 'a': 'x' is no number, as 10 other cells are: --missing, "
+    [ "13: column 'a': 'x' is no number, unlike 10 other cells: --missing, "
             . '--category or --leave-out',
         join('', "a,y\n", map({"$_,1\n"} 0 .. 9), "?,1\nx,1\n") ],
     [ 'this is UTF-16 or UTF-32 text: convert it to UTF-8', "\xff\xfea\0" ])
 {
     my ($message, $table, @option) = @$case;
     is(examples($table, '-l', 'y', @option), "$message\n", $message);
+}
+
+# What may have been meant by a column that becomes a category.
+sub doubts { return csv($_[0], '-l', 'y', '--rare', 2, @_[ 1 .. $#_ ], '-')->{err} }
+
+my $half = "a,y\n1,1\n2,0\nunknown,1\nunknown,0\n";
+for my $case (
+    [ "stdin:4: %s 'unknown' is no number, unlike 2 other cells: --missing, or",
+        $half ],
+    [ "stdin:3: %s 'no' is no date, unlike 1 other cell: --missing, or",
+        "a,y\n2020-01-02,0\nno,1\nno,0\n" ],
+    [ "stdin: %s '\$1,200' and the like are no numbers: leave out units",
+        qq(a;y\n\$1,200;1\n\$1,200;0\n\$300;1\n\$300;0\n) ],
+    [ "stdin: %s '10 %%' and the like are no numbers: leave out units",
+        "a,y\n10 %,1\n10 %,0\n" . "20 %,1\n20 %,0\n" ],
+    [ 'stdin: %s of 5 cells, 3 have texts of less than 2 rows each, which are '
+            . 'one feature (--rare)', "a,y\nu,1\nv,0\nw,0\nx,0\nx,1\n" ])
+{
+    my ($message, $table) = @$case;
+    $message = sprintf $message, "column 'a' becomes a category:";
+    like(doubts($table), qr/^klr-csv: \Q$message\E/, $message);
+    unlike(doubts($table, '--category', 'a'), qr/becomes/, 'as was said');
 }
 for my $usage ([], [ '-l', 'y', '-r', 'map' ], [ '-r', 'map', '-x', 'a' ],
     [ '-r', 'map', '--no-header' ],

@@ -28,9 +28,7 @@ static uint64_t features_hash(const struct klr_features *x, size_t row)
 {
     double space[KLR_PACKED_COLUMNS];
     struct klr_feature_row f = klr_features_row(x, row, space);
-    uint64_t hash = 0;
-    if (!x->packed) /* whose indices are all the same */
-        hash = klr_hash(0, f.index, f.count * sizeof *f.index);
+    uint64_t hash = klr_hash(0, f.index, f.count * sizeof *f.index);
     return klr_hash(hash, f.value, f.count * sizeof *f.value);
 }
 

@@ -87,7 +87,7 @@ def draw(path, lines, size):
     script = "\n".join(["set encoding utf8"] + terminal(path, size) + lines
                        + ["unset output", ""])
     status, picture, messages = tool.run_command(
-        ["gnuplot", "-d"], script.encode(), stderr=subprocess.PIPE)
+        ["gnuplot", "-d", "/dev/stdin"], script.encode(), stderr=subprocess.PIPE)
     if status or not picture:
         raise Failure("gnuplot failed: " + " ".join(
             messages.decode("utf-8", "replace").split())[-300:])

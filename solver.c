@@ -47,6 +47,7 @@
 #include "solver/gram/operator_tiles.c"  /* products by tiles */
 #include "solver/gram/operator_linear.c" /* or by features */
 #include "solver/gram/operator.c"        /* K: made ready, its products */
+#include "solver/gram/operator_sparse.c" /* of few examples */
 #include "solver/gram/operator_rows.c"   /* its rows and diagonal */
 #include "solver/gram/columns.c"         /* products with few coefficients */
 

@@ -81,6 +81,26 @@ static bool operator_apply(struct klr_operator *op, struct klr_set rows,
                            struct klr_set cols, const double *v, size_t m,
                            enum klr_precision precision, double *out);
 
+/* The same by rows of V that are not 0 alone, where these are few; by all, if
+ * there is no memory for that. */
+static bool operator_apply_sparse(struct klr_operator *op, struct klr_set rows,
+                                  struct klr_set cols, const double *v,
+                                  size_t m, enum klr_precision precision,
+                                  double *out);
+
+/* Some of a set's examples: their positions, and their rows of V (|set|, m). */
+struct chosen {
+    struct klr_set set; /* set.size of them */
+    struct klr_range *range;
+    double *v;
+};
+
+/* Those that are wanted (|set|). Free it in any case; KLR_E_MEMORY. */
+static int chosen_create(struct chosen *chosen, struct klr_set set,
+                         const bool *wanted, const double *v, size_t m,
+                         struct klr_error *err);
+static void chosen_free(struct chosen *chosen);
+
 /* Have entries of the set computed that are to be kept, as a product does. */
 static bool operator_fill(struct klr_operator *op, struct klr_set set,
                           enum klr_precision precision);

@@ -154,73 +154,12 @@ static bool dual_is_trusted(const struct binary_problem *problem, double *room)
     return agree;
 }
 
-/* Some of a problem's examples: their positions, and their coefficients. */
-struct chosen {
-    struct klr_set set; /* set.size of them */
-    struct klr_range *range;
-    double *v;
-};
-
-static void chosen_free(struct chosen *chosen)
+static void support_product(const struct binary_problem *problem,
+                            const double *beta, enum klr_precision precision,
+                            double *out)
 {
-    klr_free(chosen->range);
-    klr_free(chosen->v);
-}
-
-/* Those that are wanted (n), with coefficients beta (n). Free it in any case;
- * KLR_E_MEMORY. */
-static int chosen_create(struct chosen *chosen,
-                         const struct binary_problem *problem,
-                         const bool *wanted, const double *beta,
-                         struct klr_error *err)
-{
-    const struct klr_set all = problem->set;
-    size_t size = 0, ranges = 0, i = 0;
-    *chosen = (struct chosen){
-        .range = klr_alloc(problem->n, sizeof *chosen->range, err),
-        .v = klr_alloc(problem->n, sizeof *chosen->v, err)};
-    if (!chosen->range || !chosen->v)
-        return KLR_E_MEMORY;
-    for (size_t r = 0; r < all.count; r++)
-        for (size_t p = all.range[r].begin; p < all.range[r].end; p++, i++)
-            if (wanted[i]) {
-                struct klr_range one = {p, p + 1};
-                chosen->v[size++] = beta[i];
-                ranges = set_append(chosen->range, ranges, one);
-            }
-    chosen->set = (struct klr_set){chosen->range, ranges, size};
-    return 0;
-}
-
-/* Whole tiles, which serve twice, cost a quarter or less of scattered columns,
- * entry by entry. */
-enum { SUPPORT_FEW = 8 };
-
-static int support_product(const struct binary_problem *problem,
-                           const double *beta, enum klr_precision precision,
-                           double *out, struct klr_error *err)
-{
-    const struct klr_set set = problem->set;
-    size_t support = 0;
-    for (size_t k = 0; k < problem->n; k++)
-        support += beta[k] != 0;
-    if (SUPPORT_FEW * support >= problem->n) {
-        operator_apply(problem->op, set, set, beta, 1, precision, out);
-        return 0;
-    }
-    struct chosen chosen = {0};
-    bool *wanted = klr_alloc(problem->n, sizeof *wanted, err);
-    int code = wanted ? 0 : KLR_E_MEMORY;
-    for (size_t k = 0; k < problem->n && !code; k++)
-        wanted[k] = beta[k] != 0;
-    if (!code)
-        code = chosen_create(&chosen, problem, wanted, beta, err);
-    if (!code)
-        operator_apply(problem->op, set, chosen.set, chosen.v, 1, precision,
-                       out);
-    chosen_free(&chosen);
-    klr_free(wanted);
-    return code;
+    operator_apply_sparse(problem->op, problem->set, problem->set, beta, 1,
+                          precision, out);
 }
 
 /* ---- the problems of loss.c ---- */
@@ -346,9 +285,9 @@ static int appraisal_refine(struct appraisal *a, struct klr_error *err)
     for (size_t i = 0; i < a->n && !code; i++)
         some += wanted[i] = appraisal_matters(a, i);
     if (!code && 2 * some > a->n)
-        code = support_product(a->problem, a->beta, KLR_DOUBLE, a->own[0], err);
+        support_product(a->problem, a->beta, KLR_DOUBLE, a->own[0]);
     else if (!code)
-        code = chosen_create(&chosen, a->problem, wanted, a->beta, err);
+        code = chosen_create(&chosen, a->problem->set, wanted, a->beta, 1, err);
     if (!code && chosen.v) {
         operator_apply(a->problem->op, chosen.set, chosen.set, chosen.v, 1,
                        KLR_DOUBLE, a->room);
@@ -365,7 +304,8 @@ static int appraisal_product(struct appraisal *a, struct klr_error *err)
 {
     if (a->coarse && appraisal_has_kernel(a) && a->point->dual == DUAL_BETA)
         return appraisal_refine(a, err);
-    return support_product(a->problem, a->beta, a->precision, a->own[0], err);
+    support_product(a->problem, a->beta, a->precision, a->own[0]);
+    return 0;
 }
 
 /* P. u of the solver is good for the precision that it says, else it is formed
@@ -405,7 +345,7 @@ static int appraisal_primal(struct appraisal *a, struct klr_error *err)
 }
 
 /* The point of the dual, and K times it if that differs from beta. */
-static int appraisal_dual(struct appraisal *a, struct klr_error *err)
+static void appraisal_dual(struct appraisal *a)
 {
     const struct point *point = a->point;
     bool known = point->kg && !a->anew;
@@ -413,13 +353,12 @@ static int appraisal_dual(struct appraisal *a, struct klr_error *err)
     a->kg = point->dual == DUAL_BETA ? a->u : known ? point->kg : a->own[2];
     if (point->dual != DUAL_GRADIENT || known) {
         a->g = point->dual == DUAL_NONE ? NULL : a->g;
-        return 0;
+        return;
     }
     struct losses all = appraisal_losses(a);
     losses_gradient(&all, a->u, a->rho, a->own[1], a->own[3]);
-    int code = support_product(a->problem, a->g, a->precision, a->own[2], err);
+    support_product(a->problem, a->g, a->precision, a->own[2]);
     a->g = appraisal_is_cut(a) ? NULL : a->g;
-    return code;
 }
 
 /* The part of the gap by which g is not beta, and what rounding may add: of K g
@@ -486,10 +425,9 @@ static int appraisal_all(struct appraisal *a, struct klr_error *err)
     int code = appraisal_primal(a, err);
     if (code || !a->u)
         return code;
-    code = appraisal_dual(a, err);
-    if (!code)
-        appraisal_gap(a);
-    return code;
+    appraisal_dual(a);
+    appraisal_gap(a);
+    return 0;
 }
 
 /* Appraise again with double entries, unless the clock ends that. */
@@ -522,8 +460,7 @@ static bool appraisal_is_blurred(const struct appraisal *a)
  * be beyond that end, far from 0: such examples stay. rho and P are those of
  * what is left, the dual point stays. Where these examples matter, if K is
  * large or the box, all stay. */
-static int point_drop(struct appraisal *a, struct solution *solution,
-                      struct klr_error *err)
+static void point_drop(struct appraisal *a, struct solution *solution)
 {
     const double near = 1.001, much = 0.1;
     struct losses all = appraisal_losses(a);
@@ -532,18 +469,17 @@ static int point_drop(struct appraisal *a, struct solution *solution,
         bool ends = fabs(a->beta[i]) <= near * a->loss.box;
         beta[i] = ends ? 0 : a->beta[i];
     }
-    int code = support_product(a->problem, beta, a->precision, u, err);
-    if (code || appraisal_is_cut(a))
-        return code;
+    support_product(a->problem, beta, a->precision, u);
+    if (appraisal_is_cut(a))
+        return;
     double rho = appraisal_rho(a, u, a->rho);
     double primal = primal_value(&all, beta, u, rho);
     if (!(primal - a->c.primal <= much * fabs(a->c.primal)) ||
         primal > a->constant)
-        return 0;
+        return;
     memcpy(solution->beta, beta, a->n * sizeof *beta);
     solution->rho = rho;
     solution->primal = primal;
-    return 0;
 }
 
 static int point_finish(const struct binary_problem *problem,
@@ -575,7 +511,7 @@ static int point_finish(const struct binary_problem *problem,
     if (!dual_is_trusted(problem, a.own[2]))
         solution->dual = NAN;
     if (a.loss.model == KLR_MODEL_SKLR && !problem->params->keep_bounded)
-        code = point_drop(&a, solution, err);
+        point_drop(&a, solution);
 done:
     klr_free(a.store);
     return code;

@@ -41,6 +41,7 @@ struct growth {
     float *gram;             /* (pitch, pitch) G */
     float *x;                /* (most, pitch) R^-T K[points, candidates] */
     float *column;           /* (most, pitch) of those that have joined */
+    double *part, *sum;      /* (most), (pitch) that sums of these become */
     double *coef;            /* (targets, most) R^-1 B'g */
     double *work;            /* (threads, most, KLR_BAND) */
 };
@@ -61,6 +62,8 @@ static int growth_create(struct growth *g, struct subspace *s, size_t most,
         !(g->gram = klr_zalloc(pitch + 1, pitch * sizeof(float), err)) ||
         !(g->x = klr_zalloc(points + 1, pitch * sizeof(float), err)) ||
         !(g->column = klr_alloc(s->most, pitch * sizeof(float), err)) ||
+        !(g->part = klr_alloc(s->most, sizeof *g->part, err)) ||
+        !(g->sum = klr_alloc(pitch, sizeof *g->sum, err)) ||
         !(g->coef =
               klr_alloc(subspace_targets(s), s->most * sizeof *g->coef, err)) ||
         !(g->work =
@@ -80,6 +83,8 @@ static void growth_free(struct growth *g)
     klr_free(g->gram);
     klr_free(g->x);
     klr_free(g->column);
+    klr_free(g->part);
+    klr_free(g->sum);
     klr_free(g->coef);
     klr_free(g->work);
 }
@@ -265,6 +270,22 @@ static size_t growth_best(const struct growth *g)
     return best;
 }
 
+/* The column of G of candidate a, less what those that have joined span. */
+static float *growth_column(struct growth *g, size_t a, size_t joined)
+{
+    size_t width = panels_bands(g->count) * KLR_BAND;
+    const float *from = g->gram + a * g->pitch;
+    float *column = g->column + joined * g->pitch;
+    for (size_t t = 0; t < joined; t++)
+        g->part[t] = -(double)g->column[t * g->pitch + a];
+    for (size_t c = 0; c < width; c++)
+        g->sum[c] = (double)from[c];
+    g->s->r.dense->gemv_t(joined, width, g->column, g->pitch, g->part, g->sum);
+    for (size_t c = 0; c < width; c++)
+        column[c] = (float)g->sum[c];
+    return column;
+}
+
 /* h and the diagonal of G lose what candidate a spans; `column` is its column
  * of G, which is scaled. */
 static void growth_remove(struct growth *g, size_t a, float *column)
@@ -289,17 +310,9 @@ static void growth_pursue(struct growth *g, size_t wanted)
     struct subspace *s = g->s;
     for (size_t joined = 0; joined < wanted; joined++) {
         size_t a = growth_best(g);
-        float *column = g->column + joined * g->pitch;
         if (a == g->count)
             return;
-        memcpy(column, g->gram + a * g->pitch, g->count * sizeof *column);
-        for (size_t t = 0; t < joined; t++) {
-            const float *before = g->column + t * g->pitch;
-            float part = before[a];
-            for (size_t c = 0; c < g->count; c++)
-                column[c] -= part * before[c];
-        }
-        growth_remove(g, a, column);
+        growth_remove(g, a, growth_column(g, a, joined));
         s->member[s->m++] = g->member[a];
     }
 }

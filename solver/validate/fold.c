@@ -131,10 +131,11 @@ static bool fold_decide(struct fold *v, size_t f, struct klr_set held)
         struct klr_range *range = v->kept;
         partition_kept(partition, c, held_out, range, &count);
         for (size_t r = 0; r < count; r++) {
-            if (!operator_apply(v->training.op, held, set_of(&range[r], 1),
-                                e->coef +
-                                    range[r].begin * e->count * e->columns,
-                                e->count * e->columns, precision, v->product))
+            size_t columns = e->count * e->columns;
+            if (!operator_apply_sparse(v->training.op, held,
+                                       set_of(&range[r], 1),
+                                       e->coef + range[r].begin * columns,
+                                       columns, precision, v->product))
                 return false;
             add_products(v->training.multiclass, partition->k, c, rows,
                          v->product, v->decision);

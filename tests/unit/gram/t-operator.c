@@ -57,6 +57,8 @@ static int yield(void)
 
 #include "solver/gram/operator.c"
 
+#include "solver/gram/operator_sparse.c"
+
 #include "solver/gram/operator_rows.c"
 
 #include "solver/gram/columns.c"
@@ -223,6 +225,44 @@ static void test_apply(void)
             for (int p = (int)coarsest(); p <= KLR_DOUBLE; p++)
                 check(cases[t].name, cases[t].rows, cases[t].cols, m,
                       (enum klr_precision)p);
+}
+
+/* Rows of V beyond the first `used`, every third, are 0. */
+static void check_sparse(struct klr_set rows, struct klr_set cols, size_t used)
+{
+    static double whole[N * M];
+    size_t counted = 8 * used < cols.size ? used : cols.size;
+    double pass = (double)rows.size * (double)counted / N / N;
+    bool same = true;
+    memcpy(whole, v, sizeof v);
+    for (size_t j = 0; j < cols.size; j++)
+        for (size_t c = 0; c < M && (j % 3 || j / 3 >= used); c++)
+            v[j * M + c] = 0;
+    for (size_t t = 0; t < 2 * VARIANTS; t++) {
+        struct klr_operator *op = &variant[t % VARIANTS];
+        double before = op->passes;
+        memset(out, 0xff, sizeof out);
+        same = same &&
+               operator_apply_sparse(op, rows, cols, v, M, KLR_DOUBLE, out);
+        if (t == 0)
+            memcpy(first, out, sizeof out);
+        same = same && !memcmp(out, first, sizeof out) &&
+               fabs(op->passes - before - pass) < 1e-12;
+    }
+    ok(same && agrees(rows, cols, M, KLR_DOUBLE), "%zu of %zu examples", used,
+       cols.size);
+    memcpy(v, whole, sizeof v);
+}
+
+static void test_sparse(void)
+{
+    static const struct klr_range held[] = {{0, 128}, {640, 750}};
+    static const struct klr_range rest[] = {{128, 640}, {750, N}};
+    const size_t used[] = {0, 20, 40, 200};
+    for (size_t t = 0; t < sizeof used / sizeof *used; t++) {
+        check_sparse(set_of(held, 2), set_of(rest, 2), used[t]);
+        check_sparse(set_of(rest, 2), set_of(rest, 2), used[t]);
+    }
 }
 
 /* A vector's product is the same whatever stands beside it. */
@@ -676,6 +716,7 @@ static void test_kernel(enum klr_kernel_type type, bool sparse, bool fixed16)
     test_all_end();
     test_cross(features);
     test_apply();
+    test_sparse();
     if (!op->groups) {
         test_few(set_of(&all, 1));
         test_few(set_of(pair, 2));

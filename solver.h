@@ -635,11 +635,11 @@ int klr_compress_check(const struct klr_model *from,
 /* Seconds that a training, or a validation, is about to take: within a factor
  * of some two to four, on the threads of params. */
 struct klr_forecast {
-    double all;   /* klr as params ask for it */
+    double all;   /* klr or sklr as params ask for it */
     double basis; /* the same with KLR_BASIS_AUTO */
 };
 
-/* NaN where params ask for anything but klr by newton without a basis, or for
+/* NaN where params ask for anything but these by newton without a basis, or for
  * a linear or precomputed kernel, leave-one-out or a softmax. Errors as
  * klr_train. */
 int klr_train_forecast(const struct klr_problem *problem,

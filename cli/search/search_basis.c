@@ -43,9 +43,10 @@ int cli_search_basis(struct search *s, struct klr_error *err)
     params->basis = KLR_BASIS_AUTO;
     if (!s->train->options.quiet)
         fprintf(stderr,
-                "%s: auto: --basis auto, which takes about %s on a thread; klr "
+                "%s: auto: --basis auto, which takes about %s on a thread; %s "
                 "of all %zu examples would take about %s\n",
                 s->program->name, cli_train_time(seconds.basis, basis),
-                s->train->problem.n, cli_train_time(seconds.all, all));
+                klr_model_names[params->model], s->train->problem.n,
+                cli_train_time(seconds.all, all));
     return 0;
 }

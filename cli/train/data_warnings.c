@@ -185,10 +185,10 @@ static int warn_time(const struct cli_train *train,
     int code = klr_train_forecast(&train->problem, params, &forecast, err);
     if (!code && forecast.all > longest && forecast.basis < less * forecast.all)
         cli_warn(program,
-                 "%s: klr of all %zu examples takes about %s; --basis auto "
+                 "%s: %s of all %zu examples takes about %s; --basis auto "
                  "would take about %s",
-                 cli_input_name(train->data), train->problem.n,
-                 cli_train_time(forecast.all, all),
+                 cli_input_name(train->data), klr_model_names[params->model],
+                 train->problem.n, cli_train_time(forecast.all, all),
                  cli_train_time(forecast.basis, basis));
     return code == KLR_E_MEMORY ? code : 0;
 }

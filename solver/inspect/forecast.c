@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How long klr of all examples takes, and on a basis: from counts of entries of
- * K that are typical, and the nanoseconds of each.
+ * How long klr or sklr of all examples takes, and on a basis: from counts of
+ * entries of K that are typical, and the nanoseconds of each.
  */
 #include "solver/newton/newton.h"
 #include "solver/train/train.h"
 
 enum {
     FORECAST_ROWS = 1000,  /* that tell what an entry of K costs */
-    FORECAST_PASSES = 12,  /* of all entries, to the gap of 1e-6 */
+    FORECAST_PASSES = 12,  /* of all entries, to the gap of 1e-6, */
+    FORECAST_SPARSE = 2,   /* by so much more of sklr */
     FORECAST_POINTS = 1000 /* of a basis */
 };
 static const double forecast_entry = 6; /* ns, over klr_points_price */
@@ -71,9 +72,8 @@ static bool forecast_is_of(const struct klr_params *params)
 {
     const struct system *system = system_of(params, NULL);
     return system && system->solve == newton_solve &&
-           system->model == KLR_MODEL_KLR && params->kernel != KLR_LINEAR &&
-           params->kernel != KLR_PRECOMPUTED && !params->loo &&
-           params->multiclass != KLR_SOFTMAX;
+           params->kernel != KLR_LINEAR && params->kernel != KLR_PRECOMPUTED &&
+           !params->loo && params->multiclass != KLR_SOFTMAX;
 }
 
 int klr_train_forecast(const struct klr_problem *problem,
@@ -98,6 +98,8 @@ int klr_train_forecast(const struct klr_problem *problem,
         1e-9 * (double)params->gamma.count / (double)klr_pool_size(pool);
     double passes = FORECAST_PASSES *
                     (1 + forecast_path * (double)(params->cost.count - 1));
+    if (params->model == KLR_MODEL_SKLR)
+        passes *= FORECAST_SPARSE;
     bool kept = n * n <= (double)params_budget(params); /* 16 bits, half of K */
     double pass = kept ? forecast_kept : ns + forecast_computed;
     double rounds = forecast_rounds * (ns + forecast_computed);

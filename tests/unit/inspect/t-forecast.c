@@ -45,6 +45,15 @@ static void test_proportions(struct klr_params params)
     params.threads = 2;
     ok(near(forecast(N, &params).all, one.all / 2), "two threads");
     params.threads = 1;
+    params.model = KLR_MODEL_SKLR;
+    params.link = KLR_LINK_SHRUNK;
+    double sparse = forecast(N, &params).all;
+    ok(sparse > one.all && sparse < 2 * one.all, "an sklr takes longer");
+    params.link = KLR_LINK_FITTED;
+    ok(forecast(N, &params).all > 4 * sparse,
+       "with a link that is fitted, too");
+    params.model = KLR_MODEL_KLR;
+    params.link = KLR_LINK_AUTO;
     params.folds = 10;
     ok(near(forecast(N, &params).all, 8.1 * one.all), "ten folds");
     params.gamma = klr_reals_of(1);

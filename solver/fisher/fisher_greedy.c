@@ -220,15 +220,16 @@ static int greedy_bound(struct greedy *g, struct klr_error *err)
 
 /* f (n) = K beta, beta the coefficients of the discriminant; as the basis has
  * it where the clock ends the product. */
-static void greedy_outputs(const struct greedy *g, const struct basis *basis,
-                           const double *beta, double *f)
+static int greedy_outputs(const struct greedy *g, const struct basis *basis,
+                          const double *beta, double *f, struct klr_error *err)
 {
-    support_product(basis->problem, beta, KLR_DOUBLE, f);
-    if (!greedy_stopped(g))
-        return;
+    int code = support_product(basis->problem, beta, KLR_DOUBLE, f, err);
+    if (code || !greedy_stopped(g))
+        return code;
     basis_outputs(basis, f);
     for (size_t i = 0; i < g->n; i++)
         f[i] *= 2 / basis->sum;
+    return 0;
 }
 
 /* Fill in the solution of a machine. Its decision values, and the threshold,
@@ -252,7 +253,9 @@ static int greedy_finish(struct greedy *g, struct greedy_machine *m,
         beta[i] *= 2 / m->basis.sum;
     if (!fisher_tells(problem, m->basis.sum, g->largest, solution))
         return 0;
-    greedy_outputs(g, &m->basis, beta, f);
+    int code = greedy_outputs(g, &m->basis, beta, f, err);
+    if (code)
+        return code;
     for (size_t i = 0; i < g->n; i++)
         mean += problem->y[i] > 0 ? problem->weight[i] * f[i] : 0;
     *solution = (struct solution){

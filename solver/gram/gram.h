@@ -81,12 +81,12 @@ static bool operator_apply(struct klr_operator *op, struct klr_set rows,
                            struct klr_set cols, const double *v, size_t m,
                            enum klr_precision precision, double *out);
 
-/* The same by rows of V that are not 0 alone, where these are few; by all, if
- * there is no memory for that. */
-static bool operator_apply_sparse(struct klr_operator *op, struct klr_set rows,
-                                  struct klr_set cols, const double *v,
-                                  size_t m, enum klr_precision precision,
-                                  double *out);
+/* The same by rows of V that are not 0 alone, where these are few. *whole is
+ * what operator_apply returns. KLR_E_MEMORY. */
+static int operator_apply_sparse(struct klr_operator *op, struct klr_set rows,
+                                 struct klr_set cols, const double *v, size_t m,
+                                 enum klr_precision precision, double *out,
+                                 bool *whole, struct klr_error *err);
 
 /* Some of a set's examples: their positions, and their rows of V (|set|, m). */
 struct chosen {

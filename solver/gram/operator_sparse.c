@@ -54,23 +54,25 @@ static size_t support_find(const double *v, size_t n, size_t m, bool *marked)
     return count;
 }
 
-static bool operator_apply_sparse(struct klr_operator *op, struct klr_set rows,
-                                  struct klr_set cols, const double *v,
-                                  size_t m, enum klr_precision precision,
-                                  double *out)
+static int operator_apply_sparse(struct klr_operator *op, struct klr_set rows,
+                                 struct klr_set cols, const double *v, size_t m,
+                                 enum klr_precision precision, double *out,
+                                 bool *whole, struct klr_error *err)
 {
-    struct chosen some = {0}, *chosen = NULL;
-    bool *marked = NULL;
-    if (SPARSE_FEW * support_find(v, cols.size, m, NULL) < cols.size)
-        marked = klr_alloc(cols.size, sizeof *marked, NULL);
-    if (marked) {
-        support_find(v, cols.size, m, marked);
-        if (!chosen_create(&some, cols, marked, v, m, NULL))
-            chosen = &some;
+    struct chosen chosen = {0};
+    if (SPARSE_FEW * support_find(v, cols.size, m, NULL) >= cols.size) {
+        *whole = operator_apply(op, rows, cols, v, m, precision, out);
+        return 0;
     }
-    bool whole = operator_apply(op, rows, chosen ? chosen->set : cols,
-                                chosen ? chosen->v : v, m, precision, out);
-    chosen_free(&some);
+    bool *marked = klr_alloc(cols.size, sizeof *marked, err);
+    int code = marked ? 0 : KLR_E_MEMORY;
+    if (!code) {
+        support_find(v, cols.size, m, marked);
+        code = chosen_create(&chosen, cols, marked, v, m, err);
+    }
+    *whole = !code &&
+             operator_apply(op, rows, chosen.set, chosen.v, m, precision, out);
+    chosen_free(&chosen);
     klr_free(marked);
-    return whole;
+    return code;
 }

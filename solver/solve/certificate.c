@@ -154,12 +154,13 @@ static bool dual_is_trusted(const struct binary_problem *problem, double *room)
     return agree;
 }
 
-static void support_product(const struct binary_problem *problem,
-                            const double *beta, enum klr_precision precision,
-                            double *out)
+static int support_product(const struct binary_problem *problem,
+                           const double *beta, enum klr_precision precision,
+                           double *out, struct klr_error *err)
 {
-    operator_apply_sparse(problem->op, problem->set, problem->set, beta, 1,
-                          precision, out);
+    bool whole; /* or the clock tells */
+    return operator_apply_sparse(problem->op, problem->set, problem->set, beta,
+                                 1, precision, out, &whole, err);
 }
 
 /* ---- the problems of loss.c ---- */
@@ -285,7 +286,7 @@ static int appraisal_refine(struct appraisal *a, struct klr_error *err)
     for (size_t i = 0; i < a->n && !code; i++)
         some += wanted[i] = appraisal_matters(a, i);
     if (!code && 2 * some > a->n)
-        support_product(a->problem, a->beta, KLR_DOUBLE, a->own[0]);
+        code = support_product(a->problem, a->beta, KLR_DOUBLE, a->own[0], err);
     else if (!code)
         code = chosen_create(&chosen, a->problem->set, wanted, a->beta, 1, err);
     if (!code && chosen.v) {
@@ -304,8 +305,7 @@ static int appraisal_product(struct appraisal *a, struct klr_error *err)
 {
     if (a->coarse && appraisal_has_kernel(a) && a->point->dual == DUAL_BETA)
         return appraisal_refine(a, err);
-    support_product(a->problem, a->beta, a->precision, a->own[0]);
-    return 0;
+    return support_product(a->problem, a->beta, a->precision, a->own[0], err);
 }
 
 /* P. u of the solver is good for the precision that it says, else it is formed
@@ -345,7 +345,7 @@ static int appraisal_primal(struct appraisal *a, struct klr_error *err)
 }
 
 /* The point of the dual, and K times it if that differs from beta. */
-static void appraisal_dual(struct appraisal *a)
+static int appraisal_dual(struct appraisal *a, struct klr_error *err)
 {
     const struct point *point = a->point;
     bool known = point->kg && !a->anew;
@@ -353,12 +353,13 @@ static void appraisal_dual(struct appraisal *a)
     a->kg = point->dual == DUAL_BETA ? a->u : known ? point->kg : a->own[2];
     if (point->dual != DUAL_GRADIENT || known) {
         a->g = point->dual == DUAL_NONE ? NULL : a->g;
-        return;
+        return 0;
     }
     struct losses all = appraisal_losses(a);
     losses_gradient(&all, a->u, a->rho, a->own[1], a->own[3]);
-    support_product(a->problem, a->g, a->precision, a->own[2]);
+    int code = support_product(a->problem, a->g, a->precision, a->own[2], err);
     a->g = appraisal_is_cut(a) ? NULL : a->g;
+    return code;
 }
 
 /* The part of the gap by which g is not beta, and what rounding may add: of K g
@@ -425,9 +426,10 @@ static int appraisal_all(struct appraisal *a, struct klr_error *err)
     int code = appraisal_primal(a, err);
     if (code || !a->u)
         return code;
-    appraisal_dual(a);
-    appraisal_gap(a);
-    return 0;
+    code = appraisal_dual(a, err);
+    if (!code)
+        appraisal_gap(a);
+    return code;
 }
 
 /* Appraise again with double entries, unless the clock ends that. */
@@ -460,7 +462,8 @@ static bool appraisal_is_blurred(const struct appraisal *a)
  * be beyond that end, far from 0: such examples stay. rho and P are those of
  * what is left, the dual point stays. Where these examples matter, if K is
  * large or the box, all stay. */
-static void point_drop(struct appraisal *a, struct solution *solution)
+static int point_drop(struct appraisal *a, struct solution *solution,
+                      struct klr_error *err)
 {
     const double near = 1.001, much = 0.1;
     struct losses all = appraisal_losses(a);
@@ -469,17 +472,18 @@ static void point_drop(struct appraisal *a, struct solution *solution)
         bool ends = fabs(a->beta[i]) <= near * a->loss.box;
         beta[i] = ends ? 0 : a->beta[i];
     }
-    support_product(a->problem, beta, a->precision, u);
-    if (appraisal_is_cut(a))
-        return;
+    int code = support_product(a->problem, beta, a->precision, u, err);
+    if (code || appraisal_is_cut(a))
+        return code;
     double rho = appraisal_rho(a, u, a->rho);
     double primal = primal_value(&all, beta, u, rho);
     if (!(primal - a->c.primal <= much * fabs(a->c.primal)) ||
         primal > a->constant)
-        return;
+        return 0;
     memcpy(solution->beta, beta, a->n * sizeof *beta);
     solution->rho = rho;
     solution->primal = primal;
+    return 0;
 }
 
 static int point_finish(const struct binary_problem *problem,
@@ -511,7 +515,7 @@ static int point_finish(const struct binary_problem *problem,
     if (!dual_is_trusted(problem, a.own[2]))
         solution->dual = NAN;
     if (a.loss.model == KLR_MODEL_SKLR && !problem->params->keep_bounded)
-        point_drop(&a, solution);
+        code = point_drop(&a, solution, err);
 done:
     klr_free(a.store);
     return code;

@@ -170,9 +170,9 @@ static double value_rounding(size_t n, const double *u, double rho);
 static double kernel_size(const struct binary_problem *problem, double *row);
 /* out (n) = K beta, by the columns of its support where these are few; of no
  * use where the clock has stopped then. */
-static void support_product(const struct binary_problem *problem,
-                            const double *beta, enum klr_precision precision,
-                            double *out);
+static int support_product(const struct binary_problem *problem,
+                           const double *beta, enum klr_precision precision,
+                           double *out, struct klr_error *err);
 
 /* ---- ... the problems of loss.c ---- */
 

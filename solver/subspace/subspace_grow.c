@@ -41,7 +41,7 @@ struct growth {
     float *gram;             /* (pitch, pitch) G */
     float *x;                /* (most, pitch) R^-T K[points, candidates] */
     float *column;           /* (most, pitch) of those that have joined */
-    double *part, *sum;      /* (most), (pitch) that sums of these become */
+    double *part, *sum;      /* (most), (pitch) for growth_column */
     double *coef;            /* (targets, most) R^-1 B'g */
     double *work;            /* (threads, most, KLR_BAND) */
 };

@@ -64,9 +64,12 @@ static int group_values(const struct machine_group *group,
         }
         scale = fmax(scale, sum * training->most);
     }
-    if (!code && held.size > 0 &&
-        !operator_apply_sparse(training->op, held, group->set, v, m,
-                               training_precision(training, scale), out))
+    bool whole = true;
+    if (!code && held.size > 0)
+        code = operator_apply_sparse(training->op, held, group->set, v, m,
+                                     training_precision(training, scale), out,
+                                     &whole, err);
+    if (!code && !whole)
         memset(out, 0, held.size * m * sizeof *out); /* cut: of no use */
     for (size_t i = 0; i < held.size * m && !code; i++)
         out[i] -= group->solution[i % m].rho;

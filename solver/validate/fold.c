@@ -115,13 +115,15 @@ static void fold_leave_out(struct fold *v, struct klr_set held)
 
 /* Decision values of the positions `held`, by machines without fold f: class by
  * class, since an example has coefficients in the machines with its class only.
- * False: the clock ended that. */
-static bool fold_decide(struct fold *v, size_t f, struct klr_set held)
+ * Not *whole: the clock ended that. */
+static int fold_decide(struct fold *v, size_t f, struct klr_set held,
+                       bool *whole, struct klr_error *err)
 {
     const struct partition *partition = v->training.partition;
     const struct trained_machines *e = &v->ensemble;
     size_t rows = held.size * e->count;
     enum klr_precision precision = training_precision(&v->training, e->scale);
+    *whole = true;
     for (size_t i = 0; i < rows; i++)
         for (size_t m = 0; m < e->machines; m++)
             v->decision[i * e->machines + m] = -v->model[i % e->count].rho[m];
@@ -132,18 +134,19 @@ static bool fold_decide(struct fold *v, size_t f, struct klr_set held)
         partition_kept(partition, c, held_out, range, &count);
         for (size_t r = 0; r < count; r++) {
             size_t columns = e->count * e->columns;
-            if (!operator_apply_sparse(v->training.op, held,
-                                       set_of(&range[r], 1),
-                                       e->coef + range[r].begin * columns,
-                                       columns, precision, v->product))
-                return false;
+            int code = operator_apply_sparse(
+                v->training.op, held, set_of(&range[r], 1),
+                e->coef + range[r].begin * columns, columns, precision,
+                v->product, whole, err);
+            if (code || !*whole)
+                return code;
             add_products(v->training.multiclass, partition->k, c, rows,
                          v->product, v->decision);
         }
     }
     if (e->shift)
         fold_leave_out(v, held);
-    return true;
+    return 0;
 }
 
 static void held_out_keep(struct klr_held_out *held_out, size_t row,
@@ -213,14 +216,15 @@ static int fold_predict(struct fold *v, const struct klr_problem *problem,
                         size_t f, struct klr_error *err)
 {
     const struct partition *partition = v->training.partition;
-    bool loo = v->training.leave_out;
+    bool loo = v->training.leave_out, whole;
     struct klr_set held;
     int code = 0;
-    for (size_t first = 0; (held = fold_batch(v, f, first)).size > 0;
+    for (size_t first = 0; !code && (held = fold_batch(v, f, first)).size > 0;
          first += held.size) {
         const double *decision = v->decision;
-        if (!fold_decide(v, loo ? partition->folds : f, held))
-            return 0;
+        code = fold_decide(v, loo ? partition->folds : f, held, &whole, err);
+        if (code || !whole)
+            return code;
         for (size_t r = 0; r < held.count; r++)
             for (size_t p = held.range[r].begin; p < held.range[r].end && !code;
                  p++) {

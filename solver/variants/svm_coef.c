@@ -119,7 +119,7 @@ static int svm_coef_finish(const struct binary_problem *b, double c,
     int code = beta && g ? 0 : KLR_E_MEMORY;
     if (!code) {
         memcpy(g, solution->beta, b->n * sizeof *g);
-        support_product(b, g, KLR_DOUBLE, beta);
+        code = support_product(b, g, KLR_DOUBLE, beta, err);
     }
     if (!code && clock_stopped(b->clock))
         svm_coef_stop(b, c, b->clock->status, solution);

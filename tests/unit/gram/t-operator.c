@@ -230,11 +230,11 @@ static void test_apply(void)
 /* Rows of V beyond the first `used`, every third, are 0. */
 static void check_sparse(struct klr_set rows, struct klr_set cols, size_t used)
 {
-    static double whole[N * M];
+    static double all[N * M];
     size_t counted = 8 * used < cols.size ? used : cols.size;
     double pass = (double)rows.size * (double)counted / N / N;
-    bool same = true;
-    memcpy(whole, v, sizeof v);
+    bool same = true, whole;
+    memcpy(all, v, sizeof v);
     for (size_t j = 0; j < cols.size; j++)
         for (size_t c = 0; c < M && (j % 3 || j / 3 >= used); c++)
             v[j * M + c] = 0;
@@ -242,8 +242,9 @@ static void check_sparse(struct klr_set rows, struct klr_set cols, size_t used)
         struct klr_operator *op = &variant[t % VARIANTS];
         double before = op->passes;
         memset(out, 0xff, sizeof out);
-        same = same &&
-               operator_apply_sparse(op, rows, cols, v, M, KLR_DOUBLE, out);
+        same = !operator_apply_sparse(op, rows, cols, v, M, KLR_DOUBLE, out,
+                                      &whole, NULL) &&
+               whole && same;
         if (t == 0)
             memcpy(first, out, sizeof out);
         same = same && !memcmp(out, first, sizeof out) &&
@@ -251,7 +252,7 @@ static void check_sparse(struct klr_set rows, struct klr_set cols, size_t used)
     }
     ok(same && agrees(rows, cols, M, KLR_DOUBLE), "%zu of %zu examples", used,
        cols.size);
-    memcpy(v, whole, sizeof v);
+    memcpy(v, all, sizeof v);
 }
 
 static void test_sparse(void)

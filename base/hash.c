@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { STATES = 4, TURN = STATES * sizeof(uint64_t) };
+enum { STATES = KLR_HASH_STATES, TURN = STATES * sizeof(uint64_t) };
 
 static uint64_t hash_word(uint64_t hash, uint64_t word)
 {

@@ -15,8 +15,9 @@
 uint64_t klr_hash(uint64_t hash, const void *data, size_t bytes);
 
 /* That hash of `bytes` bytes that come in parts. */
+enum { KLR_HASH_STATES = 4 };
 struct klr_hashing {
-    uint64_t state[4], word;
+    uint64_t state[KLR_HASH_STATES], word;
     size_t words, filled; /* words mixed one by one; bytes of word */
 };
 struct klr_hashing klr_hash_begin(uint64_t hash, size_t bytes);

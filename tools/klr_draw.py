@@ -82,12 +82,14 @@ def terminal(path, size):
 
 
 def draw(path, lines, size):
-    """The picture that gnuplot makes of a script. The date of a PDF is
+    """The picture that gnuplot makes of a script, which it would read byte by
+    byte if it were not called a file. The date of a PDF is
     always the same, so that the same script makes the same file."""
     script = "\n".join(["set encoding utf8"] + terminal(path, size) + lines
                        + ["unset output", ""])
     status, picture, messages = tool.run_command(
-        ["gnuplot", "-d", "/dev/stdin"], script.encode(), stderr=subprocess.PIPE)
+        ["gnuplot", "-d", "/dev/stdin"], script.encode(),
+        stderr=subprocess.PIPE)
     if status or not picture:
         raise Failure("gnuplot failed: " + " ".join(
             messages.decode("utf-8", "replace").split())[-300:])

@@ -81,8 +81,8 @@ static bool operator_apply(struct klr_operator *op, struct klr_set rows,
                            struct klr_set cols, const double *v, size_t m,
                            enum klr_precision precision, double *out);
 
-/* The same by rows of V that are not 0 alone, where these are few. *whole is
- * what operator_apply returns. KLR_E_MEMORY. */
+/* As operator_apply; where few rows of V are not 0, by these alone. *whole is
+ * what that returns. KLR_E_MEMORY. */
 static int operator_apply_sparse(struct klr_operator *op, struct klr_set rows,
                                  struct klr_set cols, const double *v, size_t m,
                                  enum klr_precision precision, double *out,
@@ -95,7 +95,7 @@ struct chosen {
     double *v;
 };
 
-/* Those that are wanted (|set|). Free it in any case; KLR_E_MEMORY. */
+/* Take those that are wanted (|set|). Free it in any case; KLR_E_MEMORY. */
 static int chosen_create(struct chosen *chosen, struct klr_set set,
                          const bool *wanted, const double *v, size_t m,
                          struct klr_error *err);

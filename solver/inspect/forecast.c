@@ -8,8 +8,8 @@
 
 enum {
     FORECAST_ROWS = 1000,  /* that tell what an entry of K costs */
-    FORECAST_PASSES = 12,  /* of all entries, to the gap of 1e-6, */
-    FORECAST_SPARSE = 2,   /* by so much more of sklr */
+    FORECAST_PASSES = 12,  /* of all entries, to the gap of 1e-6 */
+    FORECAST_SPARSE = 2,   /* times as many of sklr */
     FORECAST_POINTS = 1000 /* of a basis */
 };
 static const double forecast_entry = 6; /* ns, over klr_points_price */

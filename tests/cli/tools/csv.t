@@ -48,7 +48,7 @@ yes 7:1
 no 1:3 3:3652.7 4:1 6:1
 END
 is($run->{err}, <<'END', 'columns that tell nothing are left out, by name');
-klr-csv: stdin: column 'kind of, it' becomes a category: of 5 cells, 3 have texts of less than 2 rows each, which are one feature (--rare)
+klr-csv: stdin: column 'kind of, it' is taken for a category: of 5 cells, 3 have texts of less than 2 rows each, which are one feature (--rare)
 klr-csv: stdin: column 'constant' is left out: it is always '5'
 klr-csv: stdin: column 'id' is left out: it has 5 different texts, 'u' the first, none of them in 2 rows (--rare)
 klr-csv: stdin: 6 rows, 7 features of 3 columns; labels are names (--string-labels); without a label: 1 row
@@ -155,7 +155,13 @@ for my $case (
     is(examples($table, '-l', 'y', @option), "$message\n", $message);
 }
 
-# What may have been meant by a column that becomes a category.
+# Rows of numbers that are read together are strays among dates.
+my $dates = join '', map { "$_,1\n" } ('20200102') x 512, ('2020-01-02') x 9000;
+is(examples("d,y\n$dates", '-l', 'y'),
+    "2: column 'd': '20200102' is no date, unlike 9000 other cells: --missing, "
+        . "--category or --leave-out\n", 'a block of numbers among dates');
+
+# Warnings of a column that is taken for a category.
 sub doubts { return csv($_[0], '-l', 'y', '--rare', 2, @_[ 1 .. $#_ ], '-')->{err} }
 
 my $half = "a,y\n1,1\n2,0\nunknown,1\nunknown,0\n";
@@ -168,13 +174,15 @@ for my $case (
         qq(a;y\n\$1,200;1\n\$1,200;0\n\$300;1\n\$300;0\n) ],
     [ "stdin: %s '10 %%' and the like are no numbers: leave out units",
         "a,y\n10 %,1\n10 %,0\n" . "20 %,1\n20 %,0\n" ],
+    [ "stdin:4: %s 'p' is no number, unlike 2 other cells: --missing, or",
+        "a,x,y\n1,1,1\n2,2,0\np,1,1\nq,2,0\n" ],
     [ 'stdin: %s of 5 cells, 3 have texts of less than 2 rows each, which are '
             . 'one feature (--rare)', "a,y\nu,1\nv,0\nw,0\nx,0\nx,1\n" ])
 {
     my ($message, $table) = @$case;
-    $message = sprintf $message, "column 'a' becomes a category:";
+    $message = sprintf $message, "column 'a' is taken for a category:";
     like(doubts($table), qr/^klr-csv: \Q$message\E/, $message);
-    unlike(doubts($table, '--category', 'a'), qr/becomes/, 'as was said');
+    unlike(doubts($table, '--category', 'a'), qr/is taken/, 'as was said');
 }
 for my $usage ([], [ '-l', 'y', '-r', 'map' ], [ '-r', 'map', '-x', 'a' ],
     [ '-r', 'map', '--no-header' ],

@@ -204,17 +204,18 @@ static void test_sweeps(const char *set, double *bits, bool first)
     static double out[K + H];
     const size_t cols = 136;
     double worst = 0;
-    memset(out, 0, sizeof out);
+    for (size_t i = 0; i < K + H; i++)
+        out[i] = 1; /* they add to that */
     dense->gemv_t(H, cols, left, K, x, out);
     dense->expand(H, cols, left, K, w, out + K);
     for (size_t k = 0; k < K; k++) {
-        long double sum = 0;
+        long double sum = 1;
         for (size_t i = 0; k < cols && i < H; i++)
             sum += (long double)left[i * K + k] * x[i];
         worst = larger_of(worst, fabs((double)(out[k] - sum)));
     }
     for (size_t i = 0; i < H; i++) {
-        long double sum = 0;
+        long double sum = 1;
         for (size_t k = 0; k < cols; k++)
             sum += (long double)left[i * K + k] * w[k];
         worst = larger_of(worst, fabs((double)(out[K + i] - sum)));

@@ -15,6 +15,7 @@
 #include "kernel/sums.c"        /* sums that tiles cannot give */
 #include "kernel/float_form.c"  /* examples as floats, where these serve */
 #include "kernel/lean.c"        /* examples whose doubles are not kept */
+#include "kernel/apart.c"       /* columns that lie apart, side by side */
 #include "kernel/gram.c"        /* blocks of the Gram matrix */
 #include "kernel/linear.c"      /* products with the features */
 #include "kernel/product.c"     /* products with tiles of the matrix */

@@ -124,6 +124,14 @@ static size_t tile_workspace(const struct klr_points *b, enum way way)
     return spread_bytes(b, way) + table + lines_map_bytes(b) + lean_bytes(b);
 }
 
+/* Where the workspace begins that tiles of any way leave alone. */
+static size_t apart_begin(const struct klr_points *b)
+{
+    size_t bytes = tile_workspace(b, IN_DOUBLE);
+    size_t narrow = b->narrow.tiles ? tile_workspace(b, IN_FLOAT) : 0;
+    return ((bytes > narrow ? bytes : narrow) + 63) / 64 * 64;
+}
+
 /* True if there are lines enough for the features of `count` left rows. */
 static bool lines_suffice(const struct klr_points *a, const size_t *row,
                           size_t count, const struct klr_points *b,
@@ -152,9 +160,7 @@ size_t klr_gram_workspace(const struct klr_points *b)
 {
     if (b->form == MATRIX)
         return 0;
-    size_t bytes = tile_workspace(b, IN_DOUBLE);
-    size_t narrow = b->narrow.tiles ? tile_workspace(b, IN_FLOAT) : 0;
-    return ((bytes > narrow ? bytes : narrow) + 63) / 64 * 64;
+    return apart_begin(b) + (apart_bytes(b) + 63) / 64 * 64;
 }
 
 /* The columns t->begin to t->end, in the numbers of `way`. */
@@ -173,31 +179,76 @@ static void tile_compute(struct tile *t, enum way way, bool binary)
         tiles->sparse(t);
 }
 
+/* Where a tile's entries go, and how. */
+struct tile_columns {
+    struct tile *t;
+    enum way way;
+    bool binary;
+    bool rounds; /* doubles to floats */
+    enum klr_precision precision;
+    void *const *out;
+    size_t at;                    /* in rows of out */
+    size_t position[SPAN], count; /* columns that lie apart, for the next */
+};
+
+/* `width` columns from `begin` on, or those that lie apart. */
+static void columns_compute(struct tile_columns *c, size_t begin, size_t width)
+{
+    _Alignas(64) double exact[ROUND_ROWS][ROUND_COLS];
+    void *rounded[ROUND_ROWS];
+    struct tile *t = c->t;
+    for (size_t r = 0; r < ROUND_ROWS; r++)
+        rounded[r] = exact[r];
+    t->out = c->rounds ? rounded : c->out;
+    t->at = c->rounds ? 0 : c->at;
+    t->begin = begin;
+    t->end = begin + width;
+    if (c->count > 0)
+        apart_tile(t, c->way == IN_FLOAT, c->position, c->count);
+    else
+        tile_compute(t, c->way, c->binary);
+    for (size_t r = 0; c->rounds && r < t->count; r++)
+        store_values(exact[r], width, c->precision, c->out[r], c->at);
+    c->at += width;
+    c->count = 0;
+}
+
+/* A range as it lies. */
+static void columns_run(struct tile_columns *c, struct klr_range range)
+{
+    for (size_t j = range.begin, width; j < range.end; j += width) {
+        width = range.end - j;
+        if (c->rounds && width > ROUND_COLS)
+            width = ROUND_COLS - j % ROUND_COLS;
+        columns_compute(c, j, width);
+    }
+}
+
 /* All of `cols`, in the numbers of `way` or rounded from them. */
 static void tile_columns(struct tile *t, enum way way, bool binary,
                          struct klr_set cols, enum klr_precision precision,
                          void *const *out)
 {
-    _Alignas(64) double exact[ROUND_ROWS][ROUND_COLS];
-    void *rounded[ROUND_ROWS];
-    bool rounds = precision == KLR_FLOAT && way != IN_FLOAT;
-    size_t at = 0, width;
-    for (size_t r = 0; r < ROUND_ROWS; r++)
-        rounded[r] = exact[r];
-    t->out = rounds ? rounded : out;
+    struct tile_columns c = {.t = t,
+                             .way = way,
+                             .binary = binary,
+                             .rounds =
+                                 precision == KLR_FLOAT && way != IN_FLOAT,
+                             .precision = precision,
+                             .out = out};
+    bool apart = way != CAREFULLY && !binary && apart_pays(t, cols);
     for (size_t q = 0; q < cols.count; q++) {
-        size_t end = cols.range[q].end;
-        for (size_t j = cols.range[q].begin; j < end; j += width, at += width) {
-            width = rounds && end - j > ROUND_COLS ? ROUND_COLS - j % ROUND_COLS
-                                                   : end - j;
-            t->begin = j;
-            t->end = j + width;
-            t->at = rounds ? 0 : at;
-            tile_compute(t, way, binary);
-            for (size_t r = 0; rounds && r < t->count; r++)
-                store_values(exact[r], width, precision, out[r], at);
+        struct klr_range range = cols.range[q];
+        if (!apart)
+            columns_run(&c, range);
+        for (; apart && range.begin < range.end; range.begin++) {
+            c.position[c.count++] = range.begin;
+            if (c.count == SPAN)
+                columns_compute(&c, 0, SPAN);
         }
     }
+    if (c.count > 0)
+        columns_compute(&c, 0, c.count);
 }
 
 /* `count` rows of a that are computed in one way, at most tile_rows. */
@@ -222,6 +273,7 @@ static void gram_tile(const struct klr_points *a, const size_t *row,
                      .work = workspace,
                      .table = (uint64_t *)(void *)behind,
                      .columns = (double *)(void *)behind,
+                     .apart = (char *)workspace + apart_begin(b),
                      .left = tile_left(b, way, count),
                      .lookup = tile_lookup(a, row, count, b, way)};
     lines_place_map(&t, behind);

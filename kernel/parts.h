@@ -248,6 +248,7 @@ struct tile {
     uint64_t *used;   /* MAPPED: (words of 64 features), zeros between calls */
     uint32_t *line;   /* MAPPED: the same */
     double *columns;  /* where b is lean: lean_bytes, zeros between calls */
+    void *apart;      /* apart_bytes */
     void *const *out; /* (count) rows, */
     size_t at;        /* and where in them column `begin` belongs */
 };

@@ -20,7 +20,7 @@ static double uniform(void) /* [0, 1) */
 /* The workspace of a single caller, zeroed for every call. */
 static void *room_for(const struct klr_points *p)
 {
-    static _Alignas(64) char room[1 << 20];
+    static _Alignas(64) char room[1 << 22];
     size_t bytes = klr_gram_workspace(p);
     if (bytes > sizeof room)
         abort();

@@ -62,17 +62,14 @@ static size_t sweep_vectors(const struct subspace *s)
 static double subspace_bytes(const struct subspace *s, size_t most)
 {
     const struct binary_problem *problem = s->problem;
-    double n = (double)problem->n, m = (double)most, k = (double)s->columns;
-    double rows =
-        (double)sample_most(sample_wanted(most), s->classes, problem->n);
+    double n = (double)problem->n, k = (double)s->columns;
     double growth =
         k > 1
             ? point_sweep_bytes(problem, growth_candidates(most, 0), s->columns)
             : 0;
     return growth + point_sweep_bytes(problem, most, sweep_vectors(s)) +
            (1 + k) * (double)panels_size(most) * sizeof(double) +
-           rows * (m + KLR_BAND) * sizeof(float) +
-           (3 + 10 * k) * n * sizeof(double) +
+           sample_bytes(s, most) + (3 + 10 * k) * n * sizeof(double) +
            share_bytes(s->machines, problem->n, most) +
            (problem->params->loo ? leave_out_bytes(problem, most, s->columns)
                                  : 0);

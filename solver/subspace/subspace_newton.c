@@ -157,8 +157,8 @@ static bool restricted_column(struct subspace *s, double total, double *u)
     return whole;
 }
 
-/* Likewise of several columns, whose means have to be known between the two
- * products; at a sample or all examples. */
+/* Likewise by two products, between which the means of columns are taken; of a
+ * sample or of all examples. */
 static bool restricted_columns(struct subspace *s, const struct fit *fit,
                                double *u)
 {
@@ -193,8 +193,9 @@ static bool subspace_direction(struct subspace *s, struct fit *fit,
     memcpy(s->q, s->z, length * sizeof *s->q);
     double ez = dot(length, s->rest, s->z), first = ez;
     for (*products = 0; *products < RESTRICTED_PRODUCTS && ez > 0;) {
-        if (!(s->columns == 1 ? restricted_column(s, total, u)
-                              : restricted_columns(s, fit, u)))
+        if (!(s->columns == 1 && fit == &s->all
+                  ? restricted_column(s, total, u)
+                  : restricted_columns(s, fit, u)))
             return false;
         ++*products;
         s->progress.iterations += fit == &s->all;
@@ -281,8 +282,10 @@ static bool restricted_step(struct subspace *s, enum klr_precision precision,
 {
     if (!restricted_slope(s, precision))
         return false;
-    if (*products > RESTRICTED_MANY && !s->sweep.times && !subspace_renew(s))
+    bool renews = *products > RESTRICTED_MANY && !s->sweep.times;
+    if (renews && !subspace_renew(s))
         return false;
+    s->renewed = renews;
     double accuracy = restricted_accuracy(s, eps), distance = INFINITY;
     if (precision == KLR_DOUBLE)
         distance = fmax(0.1 * eps * fabs(s->objective),

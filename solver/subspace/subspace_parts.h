@@ -148,10 +148,12 @@ static const struct subspace_functions subspace_two_classes, subspace_softmax;
 
 enum { SUBSPACE_VECTORS = 10 };
 
-/* Draws one example from each of `wanted` equal parts of a class. */
+/* Draws one example from each of `wanted` equal parts of a class; or at steps
+ * of 1 of the sum of chances. */
 struct draw {
     size_t size, wanted;
     size_t seen, part, pick, end;
+    double sum, next;
 };
 
 /* A machine of several that share their points, while others are worked on. */
@@ -180,6 +182,7 @@ struct subspace {
     struct panels r;   /* R */
     struct panels *h;  /* (columns) the factors of the preconditioner */
     bool have_h;       /* there are those */
+    bool renewed;      /* for the last direction of all examples */
     double *rho;       /* (2, columns) of all, of the sample */
     double *next_rho;  /* (columns) workspace */
     struct draw *draw; /* (classes) workspace of sample_rows */
@@ -201,6 +204,8 @@ struct subspace {
     double *share;               /* (sample.n) examples that each stands for */
     float *b;                    /* (sample.n, panels_bands(m) KLR_BAND) B */
     float *scaled;               /* some of its rows, weighted */
+    double *white;               /* (threads) workspace of whiten_task */
+    size_t wanted;               /* about so many are to be in the sample */
     double *sample_column;       /* (n) workspace, of several columns */
     double objective, gap;       /* of all; gap / objective */
     double entries;              /* multiplied by sweeps */
@@ -314,6 +319,8 @@ static size_t sample_most(size_t wanted, size_t classes, size_t n);
 static int subspace_draw(struct subspace *s, size_t wanted,
                          struct klr_error *err);
 static void subspace_forget_sample(struct subspace *s);
+/* The bytes that one for m points takes. */
+static double sample_bytes(const struct subspace *s, size_t m);
 /* size (classes) of the classes. */
 static void sample_count(const struct subspace *s, size_t *size);
 /* Draw wanted[c] rows of class c, for two of y = -1 and 1, no more than there
@@ -325,14 +332,15 @@ static size_t sample_rows(const struct subspace *s, uint64_t random,
 static void sample_values(struct subspace *s, const double *q, double *u);
 static void sample_gather(struct subspace *s, const double *t, double *out);
 /* Newton's method on the sample from w on until the objective is within `eps`,
- * relatively, of the least. h is that of its last point. False: it was ended.
- */
+ * relatively, of the least. h is that of one of its points, or of the last C.
+ * False: it was ended. */
 static bool subspace_fit_sample(struct subspace *s, double eps);
 /* h = I + B'(W - W 1 1'W / 1'W 1) B, factored, by the sample's B and W; of each
  * column by the diagonal of W there.
  */
 static bool subspace_precondition(struct subspace *s);
-/* Likewise, by W of all examples there. */
+/* Likewise, by W of all examples there; of another sample where h had been
+ * renewed for the last direction, too, and that took long all the same. */
 static bool subspace_renew(struct subspace *s);
 /* x (panels_bands(m) KLR_BAND, KLR_BAND) = R^-T K[points, examples], rows of B
  * transposed: of the examples row[first ..], or first .. where row is NULL; at

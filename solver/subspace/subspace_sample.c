@@ -1,22 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The problem on a sample of the examples: B there, Newton's method with the
- * exact Hessian, whose last one preconditions that of all examples. A softmax
- * of k columns has a Hessian of k m rows; those of its columns alone, by the
- * diagonal of W, precondition conjugate gradients on the sample as well. The
- * sum of columns stays 0: their mean is taken away, on which W has no effect.
+ * The problem on a sample of the examples: B there, and Newton's method by
+ * conjugate gradients. Its Hessian, formed now and then, preconditions them, on
+ * all examples as well. A softmax of k columns has a Hessian of k m rows: those
+ * of its columns alone, by the diagonal of W, precondition. The sum of columns
+ * stays 0: their mean is taken away, on which W has no effect.
  *
  * A sample is drawn from each class by itself, one example from each of as many
  * equal parts of the class as are wanted; each stands for the examples of its
  * part. A class of few is in it whole, or makes half as much of the sample as
  * if all classes were equal.
+ *
+ * At a large C most of W is on few examples, of which an even sample has too
+ * few: its Hessian lacks what W_i b_i b_i' of the others are. Where a new one
+ * does not do, half of the sample is drawn by leverage, W_i b_i'h^-1 b_i, each
+ * standing for as many as its chance says. Then the Hessian has what counts,
+ * whatever C is.
  */
 #include "solver/subspace/subspace_parts.h"
 
 enum {
-    SAMPLE_ROWS = 1024,   /* that are weighted together */
-    SAMPLE_PRODUCTS = 16, /* of a step, after which Hessians are renewed */
-    SAMPLE_SHARE = 2      /* of an equal part are of each class, if any */
+    SAMPLE_ROWS = 1024,  /* that are weighted together */
+    SAMPLE_PRODUCT = 80, /* points for which a product costs a Hessian's m-th */
+    SAMPLE_SHARE = 2,    /* of an equal part are of each class, if any */
+    LEVERAGE_PROBES = 8  /* vectors that scores are estimated by */
 };
 
 /* ---- drawing ---- */
@@ -43,14 +50,19 @@ static size_t sample_class(const struct subspace *s, size_t i)
     return s->columns > 1 ? s->all.softmax.class[i] : s->problem->y[i] > 0;
 }
 
-static size_t sample_rows(const struct subspace *s, uint64_t random,
-                          const size_t *wanted, size_t *row, double *share)
+static void draw_begin(const struct subspace *s, const size_t *wanted)
 {
-    size_t count = 0;
     for (size_t c = 0; c < s->classes; c++)
         s->draw[c] = (struct draw){.wanted = wanted[c]};
     for (size_t i = 0; i < s->n; i++)
         s->draw[sample_class(s, i)].size++;
+}
+
+static size_t sample_rows(const struct subspace *s, uint64_t random,
+                          const size_t *wanted, size_t *row, double *share)
+{
+    size_t count = 0;
+    draw_begin(s, wanted);
     for (size_t i = 0; i < s->n; i++) {
         struct draw *d = &s->draw[sample_class(s, i)];
         if (d->wanted == 0 || !draw_takes(d, &random))
@@ -88,11 +100,6 @@ static size_t sample_pitch(const struct subspace *s)
     return panels_bands(s->m) * KLR_BAND;
 }
 
-struct whitening {
-    struct subspace *s;
-    double *x; /* (threads, pitch, KLR_BAND) */
-};
-
 static void subspace_whiten(const struct subspace *s, size_t thread,
                             const size_t *row, size_t first, size_t rows,
                             double *x)
@@ -112,30 +119,15 @@ static void subspace_whiten(const struct subspace *s, size_t thread,
 /* Some rows of B. */
 static void whiten_task(void *context, size_t task, size_t thread)
 {
-    struct whitening *whitening = context;
-    struct subspace *s = whitening->s;
+    struct subspace *s = context;
     size_t first = task * KLR_BAND, pitch = sample_pitch(s);
     size_t rows = band_rows(s->sample.n, first);
-    double *x = whitening->x + thread * pitch * KLR_BAND;
+    double *x = s->white + thread * pitch * KLR_BAND;
     subspace_whiten(s, thread, s->row, first, rows, x);
     for (size_t i = 0; i < rows; i++)
         for (size_t k = 0; k < pitch; k++)
             s->b[(first + i) * pitch + k] =
                 k < s->m ? (float)x[k * KLR_BAND + i] : 0;
-}
-
-static int sample_whiten(struct subspace *s, struct klr_error *err)
-{
-    struct klr_pool *pool = s->problem->op->pool;
-    struct whitening whitening = {.s = s};
-    whitening.x = klr_alloc(klr_pool_size(pool) * sample_pitch(s),
-                            KLR_BAND * sizeof(double), err);
-    if (!whitening.x)
-        return KLR_E_MEMORY;
-    klr_pool_run(pool, panels_bands(s->sample.n), whiten_task, &whitening);
-    operator_count(s->problem->op, 0, 0);
-    klr_free(whitening.x);
-    return 0;
 }
 
 static void subspace_forget_sample(struct subspace *s)
@@ -146,34 +138,164 @@ static void subspace_forget_sample(struct subspace *s)
     s->share = klr_free(s->share);
     s->b = klr_free(s->b);
     s->scaled = klr_free(s->scaled);
+    s->white = klr_free(s->white);
+}
+
+static double sample_bytes(const struct subspace *s, size_t m)
+{
+    double threads = (double)klr_pool_size(s->problem->op->pool);
+    double pitch = (double)(panels_bands(m) * KLR_BAND);
+    double rows = (double)sample_most(sample_wanted(m), s->classes, s->n);
+    return (rows + SAMPLE_ROWS) * pitch * sizeof(float) +
+           threads * pitch * KLR_BAND * sizeof(double) +
+           rows * (4 + 4 * (double)s->columns) * sizeof(double);
+}
+
+/* For up to `most` rows, none of which is drawn. */
+static int sample_create(struct subspace *s, size_t most, struct klr_error *err)
+{
+    size_t threads = klr_pool_size(s->problem->op->pool);
+    size_t pitch = sample_pitch(s);
+    subspace_forget_sample(s);
+    if (!(s->row = klr_alloc(most, sizeof *s->row, err)) ||
+        !(s->sample_y = klr_alloc(most, sizeof *s->sample_y, err)) ||
+        !(s->share = klr_alloc(most, sizeof *s->share, err)) ||
+        !(s->b = klr_alloc(most * pitch, sizeof *s->b, err)) ||
+        !(s->scaled = klr_alloc(SAMPLE_ROWS * pitch, sizeof *s->scaled, err)) ||
+        !(s->white =
+              klr_alloc(threads * pitch, KLR_BAND * sizeof *s->white, err)))
+        return KLR_E_MEMORY;
+    return fit_create(&s->sample, s->sample_y, most, s->columns, err);
+}
+
+/* The first n of s->row are the sample. False: the pool's watch ended it. */
+static bool sample_take(struct subspace *s, size_t n)
+{
+    s->sample.n = s->sample.softmax.n = n;
+    for (size_t i = 0; i < n; i++) {
+        s->sample_y[i] = s->problem->y[s->row[i]];
+        if (s->columns > 1)
+            s->sample.softmax.class[i] = s->all.softmax.class[s->row[i]];
+    }
+    bool whole =
+        klr_pool_run(s->problem->op->pool, panels_bands(n), whiten_task, s);
+    operator_count(s->problem->op, 0, 0);
+    return whole;
 }
 
 static int subspace_draw(struct subspace *s, size_t wanted,
                          struct klr_error *err)
 {
-    size_t most = sample_most(wanted, s->classes, s->n);
-    subspace_forget_sample(s);
-    if (!(s->row = klr_alloc(most, sizeof *s->row, err)) ||
-        !(s->sample_y = klr_alloc(most, sizeof *s->sample_y, err)) ||
-        !(s->share = klr_alloc(most, sizeof *s->share, err)))
-        return KLR_E_MEMORY;
-    int code = fit_create(&s->sample, s->sample_y, most, s->columns, err);
+    int code = sample_create(s, sample_most(wanted, s->classes, s->n), err);
     if (code)
         return code;
+    s->have_h = false; /* it may be another machine's */
+    s->wanted = wanted;
     sample_divide(s, wanted < s->n ? wanted : s->n, s->part);
-    s->sample.n = sample_rows(s, (uint64_t)s->problem->params->seed, s->part,
-                              s->row, s->share);
-    s->sample.softmax.n = s->sample.n;
-    if (!(s->b = klr_alloc(s->sample.n * sample_pitch(s), sizeof *s->b, err)) ||
-        !(s->scaled =
-              klr_alloc(SAMPLE_ROWS * sample_pitch(s), sizeof *s->scaled, err)))
-        return KLR_E_MEMORY;
-    for (size_t i = 0; i < s->sample.n; i++) {
-        s->sample_y[i] = s->problem->y[s->row[i]];
-        if (s->columns > 1)
-            s->sample.softmax.class[i] = s->all.softmax.class[s->row[i]];
+    sample_take(s, sample_rows(s, (uint64_t)s->problem->params->seed, s->part,
+                               s->row, s->share));
+    return 0;
+}
+
+/* ---- drawing anew, by leverage ---- */
+
+/* score (n) is about W_i b_i'h^-1 b_i, summed over columns: W_i times the mean
+ * of (b_i'h^(-1/2) z)^2 over z of random signs. False: it was ended. */
+static bool leverage_scores(struct subspace *s, uint64_t *random, double *score)
+{
+    size_t k = s->columns, size = s->n * k;
+    double *square = score; /* (n, columns) */
+    memset(square, 0, size * sizeof *square);
+    for (int probe = 0; probe < LEVERAGE_PROBES; probe++) {
+        for (size_t e = 0; e < subspace_length(s); e++)
+            s->q[e] = random_next(random) >> 63 ? 1 : -1;
+        for (size_t c = 0; c < k; c++)
+            panels_backward(&s->h[c], s->q + c * s->m);
+        if (!subspace_multiply(s, KLR_FLOAT, s->q, s->du, NULL, NULL))
+            return false;
+        for (size_t e = 0; e < size; e++)
+            square[e] += s->du[e] * s->du[e] / LEVERAGE_PROBES;
     }
-    return sample_whiten(s, err);
+    for (size_t i = 0; i < s->n; i++) {
+        double sum = 0;
+        for (size_t c = 0; c < k; c++)
+            sum +=
+                s->functions->curvature(&s->all, i, c, c) * square[i * k + c];
+        score[i] = sum; /* i <= i k */
+    }
+    return true;
+}
+
+/* The chance of an example to be drawn where scores count `times`. */
+static double draw_chance(const struct subspace *s, const double *score,
+                          double times, size_t i)
+{
+    const struct draw *d = &s->draw[sample_class(s, i)];
+    return fmin((double)d->wanted / (double)d->size + times * score[i], 1);
+}
+
+/* `times` for which the sum of chances, a concave function, is s->wanted: by
+ * Newton's method from below. */
+static double draw_times(const struct subspace *s, const double *score)
+{
+    enum { STEPS = 50 };
+    const double wanted = (double)s->wanted, enough = 0.999 * wanted;
+    double times = 0;
+    for (int step = 0; step < STEPS; step++) {
+        double sum = 0, slope = 0;
+        for (size_t i = 0; i < s->n; i++) {
+            double chance = draw_chance(s, score, times, i);
+            sum += chance;
+            slope += chance < 1 ? score[i] : 0;
+        }
+        if (sum >= enough || !(slope > 0))
+            break;
+        times += (wanted - sum) / slope;
+    }
+    return times;
+}
+
+/* s->row and s->share, by chances, one example of a class at each step of 1 of
+ * their sum over it. Half as many as at first are drawn evenly. Returns how
+ * many they are. */
+static size_t leverage_rows(struct subspace *s, uint64_t *random,
+                            const double *score)
+{
+    size_t count = 0, most = sample_most(s->wanted, s->classes, s->n);
+    sample_divide(s, s->wanted / 2, s->part);
+    draw_begin(s, s->part);
+    for (size_t c = 0; c < s->classes; c++)
+        s->draw[c].next = ldexp((double)(random_next(random) >> 11), -53);
+    double times = draw_times(s, score);
+    for (size_t i = 0; i < s->n && count < most; i++) {
+        struct draw *d = &s->draw[sample_class(s, i)];
+        double chance = draw_chance(s, score, times, i);
+        d->sum += chance;
+        if (!(d->sum > d->next))
+            continue;
+        d->next++;
+        s->row[count] = i;
+        s->share[count++] = 1 / chance;
+    }
+    return count;
+}
+
+/* C_i times what example i stands for. */
+static void sample_costs(struct subspace *s)
+{
+    for (size_t i = 0; i < s->sample.n; i++)
+        s->sample.cost[i] = subspace_cost(s, s->row[i]) * s->share[i];
+}
+
+/* Another sample, for W of all examples. False: it was ended. */
+static bool sample_redraw(struct subspace *s)
+{
+    uint64_t random = (uint64_t)s->problem->params->seed;
+    double *score = s->dual;
+    if (s->sample.n == s->n || !s->have_h)
+        return true;
+    return leverage_scores(s, &random, score) &&
+           sample_take(s, leverage_rows(s, &random, score));
 }
 
 /* ---- the preconditioner ---- */
@@ -290,6 +412,9 @@ static bool subspace_precondition(struct subspace *s)
 
 static bool subspace_renew(struct subspace *s)
 {
+    if (s->renewed && !sample_redraw(s))
+        return false;
+    sample_costs(s);
     s->functions->renew(s);
     return subspace_precondition(s);
 }
@@ -350,22 +475,16 @@ static void sample_values(struct subspace *s, const double *q, double *u)
     }
 }
 
-/* x, and B x in du: of one column exactly, by the Hessian; of several to a
- * tenth, with Hessians that are formed anew where that took long. False: it was
- * ended. */
+/* x, and B x in du, to a tenth, with a Hessian that is formed anew where that
+ * took long. False: it was ended. */
 static bool sample_direction(struct subspace *s, size_t *products)
 {
     const double accuracy = 0.1;
-    bool forms = s->columns == 1 || !s->have_h || *products > SAMPLE_PRODUCTS;
+    size_t enough = s->m / SAMPLE_PRODUCT; /* cost what a Hessian does */
+    bool forms = !s->have_h || *products > enough;
     if ((forms && !subspace_precondition(s)) || !subspace_goes_on(s))
         return false;
-    if (s->columns > 1)
-        return subspace_direction(s, &s->sample, accuracy, INFINITY, products);
-    subspace_invert(s, s->slope, s->x);
-    for (size_t k = 0; k < s->m; k++)
-        s->x[k] = -s->x[k];
-    sample_values(s, s->x, s->du);
-    return true;
+    return subspace_direction(s, &s->sample, accuracy, INFINITY, products);
 }
 
 static bool subspace_fit_sample(struct subspace *s, double eps)
@@ -373,8 +492,7 @@ static bool subspace_fit_sample(struct subspace *s, double eps)
     enum { STEPS = 60 };
     struct fit *fit = &s->sample;
     size_t length = subspace_length(s), products = 0;
-    for (size_t i = 0; i < fit->n; i++)
-        fit->cost[i] = subspace_cost(s, s->row[i]) * s->share[i];
+    sample_costs(s);
     sample_values(s, s->w, fit->u);
     for (int step = 0; step < STEPS; step++) {
         subspace_evaluate(s, fit);

@@ -129,10 +129,12 @@ static void softmax_newton(const struct softmax *sm, double slope, double far)
 
 /* By Newton's method with halved steps. The loss is convex in rho; near the
  * optimum, where it changes no more, the slope tells whether a step is good. It
- * has the digits of a loss that is small against the costs. */
+ * has the digits of a loss that is small against the costs. No part of a step
+ * there is better than the whole, but for rounding. */
 static void softmax_rho(const struct softmax *sm, const double *u, double *rho)
 {
     enum { STEPS = 200, HALVINGS = 30 };
+    const double near = 1e-12; /* a fall of the loss, relatively */
     size_t k = sm->columns;
     double far = SOFTMAX_FAR, total = 0;
     double loss, slope = softmax_slope(sm, u, rho, &loss);
@@ -143,7 +145,9 @@ static void softmax_rho(const struct softmax *sm, const double *u, double *rho)
         double length = 2, next = INFINITY, change = 0, old = loss;
         softmax_newton(sm, slope, far);
         memcpy(sm->best, rho, k * sizeof *rho);
-        for (int half = 0; half < HALVINGS; half++) {
+        double fall = 0.5 * dot(k, sm->slope, sm->step);
+        int halvings = fall > near * loss ? HALVINGS : 1;
+        for (int half = 0; half < halvings; half++) {
             length /= 2;
             for (size_t c = 0; c < k; c++)
                 rho[c] = sm->best[c] - length * sm->step[c];

@@ -475,13 +475,14 @@ static void sample_values(struct subspace *s, const double *q, double *u)
     }
 }
 
-/* x, and B x in du, to a tenth, with a Hessian that is formed anew where that
- * took long. False: it was ended. */
-static bool sample_direction(struct subspace *s, size_t *products)
+/* x, and B x in du, to a tenth, with a Hessian that is formed anew where an old
+ * one took long. False: it was ended. */
+static bool sample_direction(struct subspace *s, size_t *products, bool *formed)
 {
     const double accuracy = 0.1;
     size_t enough = s->m / SAMPLE_PRODUCT; /* cost what a Hessian does */
-    bool forms = !s->have_h || *products > enough;
+    bool forms = !s->have_h || (*products > enough && !*formed);
+    *formed = forms;
     if ((forms && !subspace_precondition(s)) || !subspace_goes_on(s))
         return false;
     return subspace_direction(s, &s->sample, accuracy, INFINITY, products);
@@ -492,6 +493,7 @@ static bool subspace_fit_sample(struct subspace *s, double eps)
     enum { STEPS = 60 };
     struct fit *fit = &s->sample;
     size_t length = subspace_length(s), products = 0;
+    bool formed = false;
     sample_costs(s);
     sample_values(s, s->w, fit->u);
     for (int step = 0; step < STEPS; step++) {
@@ -499,7 +501,7 @@ static bool subspace_fit_sample(struct subspace *s, double eps)
         sample_gather(s, fit->g, s->bg);
         for (size_t k = 0; k < length; k++)
             s->slope[k] = s->w[k] - s->bg[k];
-        if (!sample_direction(s, &products))
+        if (!sample_direction(s, &products, &formed))
             return false;
         double fall = -0.5 * dot(length, s->slope, s->x);
         double objective = 0.5 * dot(length, s->w, s->w) + fit->losses;

@@ -203,7 +203,8 @@ struct subspace {
     double *sample_y;            /* (sample.n) */
     double *share;               /* (sample.n) examples that each stands for */
     float *b;                    /* (sample.n, panels_bands(m) KLR_BAND) B */
-    float *scaled;               /* some of its rows, weighted */
+    float *scaled;               /* workspace, some of its rows, weighted */
+    double *gathered;            /* likewise, parts of B't */
     double *white;               /* (threads) workspace of whiten_task */
     size_t wanted;               /* about so many are to be in the sample */
     double *sample_column;       /* (n) workspace, of several columns */

@@ -100,6 +100,12 @@ static size_t sample_pitch(const struct subspace *s)
     return panels_bands(s->m) * KLR_BAND;
 }
 
+/* Products with B are divided into so many. */
+static size_t sample_parts(size_t rows)
+{
+    return (rows + SAMPLE_ROWS - 1) / SAMPLE_ROWS;
+}
+
 static void subspace_whiten(const struct subspace *s, size_t thread,
                             const size_t *row, size_t first, size_t rows,
                             double *x)
@@ -138,6 +144,7 @@ static void subspace_forget_sample(struct subspace *s)
     s->share = klr_free(s->share);
     s->b = klr_free(s->b);
     s->scaled = klr_free(s->scaled);
+    s->gathered = klr_free(s->gathered);
     s->white = klr_free(s->white);
 }
 
@@ -148,6 +155,7 @@ static double sample_bytes(const struct subspace *s, size_t m)
     double rows = (double)sample_most(sample_wanted(m), s->classes, s->n);
     return (rows + SAMPLE_ROWS) * pitch * sizeof(float) +
            threads * pitch * KLR_BAND * sizeof(double) +
+           pitch * (rows / SAMPLE_ROWS + 1) * sizeof(double) +
            rows * (4 + 4 * (double)s->columns) * sizeof(double);
 }
 
@@ -162,6 +170,8 @@ static int sample_create(struct subspace *s, size_t most, struct klr_error *err)
         !(s->share = klr_alloc(most, sizeof *s->share, err)) ||
         !(s->b = klr_alloc(most * pitch, sizeof *s->b, err)) ||
         !(s->scaled = klr_alloc(SAMPLE_ROWS * pitch, sizeof *s->scaled, err)) ||
+        !(s->gathered = klr_alloc(sample_parts(most) * pitch,
+                                  sizeof *s->gathered, err)) ||
         !(s->white =
               klr_alloc(threads * pitch, KLR_BAND * sizeof *s->white, err)))
         return KLR_E_MEMORY;
@@ -445,33 +455,73 @@ static void subspace_invert(const struct subspace *s, const double *x,
 
 /* ---- Newton's method ---- */
 
-/* Column by column, in ascending order: what a column of `out` has beyond m is
- * in the next one's place, or is the padding of the last. */
+/* B of the sample and a vector; SAMPLE_ROWS rows at a time. */
+struct sample_product {
+    const struct subspace *s;
+    const double *from;
+    double *to;
+};
+
+static size_t part_rows(const struct subspace *s, size_t part)
+{
+    size_t left = s->sample.n - part * SAMPLE_ROWS;
+    return left < SAMPLE_ROWS ? left : SAMPLE_ROWS;
+}
+
+/* to (parts, pitch) = B' from, of these rows alone. */
+static void gather_task(void *context, size_t part, size_t thread)
+{
+    const struct sample_product *p = context;
+    const struct subspace *s = p->s;
+    size_t pitch = sample_pitch(s), first = part * SAMPLE_ROWS;
+    double *to = p->to + part * pitch;
+    (void)thread;
+    memset(to, 0, pitch * sizeof *to);
+    s->r.dense->gemv_t(part_rows(s, part), pitch, s->b + first * pitch, pitch,
+                       p->from + first, to);
+}
+
+/* to (n) = B from. */
+static void values_task(void *context, size_t part, size_t thread)
+{
+    const struct sample_product *p = context;
+    const struct subspace *s = p->s;
+    size_t pitch = sample_pitch(s), first = part * SAMPLE_ROWS;
+    size_t rows = part_rows(s, part);
+    (void)thread;
+    memset(p->to + first, 0, rows * sizeof *p->to);
+    s->r.dense->expand(rows, pitch, s->b + first * pitch, pitch, p->from,
+                       p->to + first);
+}
+
 static void sample_gather(struct subspace *s, const double *t, double *out)
 {
-    size_t pitch = sample_pitch(s), n = s->sample.n, k = s->columns;
+    size_t n = s->sample.n, k = s->columns, parts = sample_parts(n);
+    size_t pitch = sample_pitch(s);
+    struct sample_product p = {s, k > 1 ? s->sample_column : t, s->gathered};
     for (size_t c = 0; c < k; c++) {
-        const double *column = t;
+        double *to = out + c * s->m;
         for (size_t i = 0; i < n && k > 1; i++)
             s->sample_column[i] = t[i * k + c];
-        if (k > 1)
-            column = s->sample_column;
-        memset(out + c * s->m, 0, pitch * sizeof *out);
-        s->r.dense->gemv_t(n, pitch, s->b, pitch, column, out + c * s->m);
+        klr_pool_run_all(s->problem->op->pool, parts, gather_task, &p);
+        memset(to, 0, s->m * sizeof *to);
+        for (size_t part = 0; part < parts; part++)
+            for (size_t q = 0; q < s->m; q++)
+                to[q] += s->gathered[part * pitch + q];
     }
 }
 
 static void sample_values(struct subspace *s, const double *q, double *u)
 {
-    size_t pitch = sample_pitch(s), n = s->sample.n, k = s->columns;
+    size_t n = s->sample.n, k = s->columns;
+    struct sample_product p = {s, s->v, k > 1 ? s->sample_column : u};
     for (size_t c = 0; c < k; c++) {
-        double *column = k > 1 ? s->sample_column : u;
-        memset(s->v, 0, pitch * sizeof *s->v);
+        memset(s->v, 0, sample_pitch(s) * sizeof *s->v);
         memcpy(s->v, q + c * s->m, s->m * sizeof *q);
-        memset(column, 0, n * sizeof *column);
-        s->r.dense->expand(n, pitch, s->b, pitch, s->v, column);
+        klr_pool_run_all(s->problem->op->pool, sample_parts(n), values_task,
+                         &p);
         for (size_t i = 0; i < n && k > 1; i++)
-            u[i * k + c] = column[i];
+            u[i * k + c] = p.to[i];
     }
 }
 

@@ -347,7 +347,7 @@ static int subspace_at(struct subspace *s, size_t t,
     enum klr_status status = s->problem->clock->status;
     subspace_start(s, params->cost.value[t]);
     s->hessians = 0;
-    if (!status && subspace_fit_sample(s, sample_gap)) {
+    if (!status && subspace_fit_sample(s, sample_gap) && subspace_refresh(s)) {
         memcpy(s->all.rho, s->sample.rho, s->columns * sizeof *s->rho);
         status = level_approach(s) ? subspace_newton(s, params->eps)
                                    : s->problem->clock->status;

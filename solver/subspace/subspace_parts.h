@@ -181,7 +181,8 @@ struct subspace {
     double size;       /* max |K_ii| */
     struct panels r;   /* R */
     struct panels *h;  /* (columns) the factors of the preconditioner */
-    bool have_h;       /* there are those */
+    bool have_h;       /* there are those, */
+    bool formed;       /* at the point of the last direction of the sample */
     bool renewed;      /* for the last direction of all examples */
     double *rho;       /* (2, columns) of all, of the sample */
     double *next_rho;  /* (columns) workspace */
@@ -340,6 +341,9 @@ static bool subspace_fit_sample(struct subspace *s, double eps);
  * column by the diagonal of W there.
  */
 static bool subspace_precondition(struct subspace *s);
+/* Likewise, before products with all examples, if h is an old one and that
+ * costs less than the products that it saves. */
+static bool subspace_refresh(struct subspace *s);
 /* Likewise, by W of all examples there; of another sample where h had been
  * renewed for the last direction, too, and that took long all the same. */
 static bool subspace_renew(struct subspace *s);

@@ -23,6 +23,7 @@ enum {
     SAMPLE_ROWS = 1024,  /* that are weighted together */
     SAMPLE_PRODUCT = 80, /* points for which a product costs a Hessian's m-th */
     SAMPLE_SHARE = 2,    /* of an equal part are of each class, if any */
+    SAMPLE_PASSES = 160, /* s m / n of a Hessian that costs four of all */
     LEVERAGE_PROBES = 8  /* vectors that scores are estimated by */
 };
 
@@ -420,6 +421,13 @@ static bool subspace_precondition(struct subspace *s)
     return whole;
 }
 
+static bool subspace_refresh(struct subspace *s)
+{
+    double hessian = (double)s->sample.n * (double)s->m;
+    bool dear = hessian > SAMPLE_PASSES * (double)s->n;
+    return s->formed || dear || subspace_precondition(s);
+}
+
 static bool subspace_renew(struct subspace *s)
 {
     if (s->renewed && !sample_redraw(s))
@@ -527,12 +535,12 @@ static void sample_values(struct subspace *s, const double *q, double *u)
 
 /* x, and B x in du, to a tenth, with a Hessian that is formed anew where an old
  * one took long. False: it was ended. */
-static bool sample_direction(struct subspace *s, size_t *products, bool *formed)
+static bool sample_direction(struct subspace *s, size_t *products)
 {
     const double accuracy = 0.1;
     size_t enough = s->m / SAMPLE_PRODUCT; /* cost what a Hessian does */
-    bool forms = !s->have_h || (*products > enough && !*formed);
-    *formed = forms;
+    bool forms = !s->have_h || (*products > enough && !s->formed);
+    s->formed = forms;
     if ((forms && !subspace_precondition(s)) || !subspace_goes_on(s))
         return false;
     return subspace_direction(s, &s->sample, accuracy, INFINITY, products);
@@ -543,7 +551,7 @@ static bool subspace_fit_sample(struct subspace *s, double eps)
     enum { STEPS = 60 };
     struct fit *fit = &s->sample;
     size_t length = subspace_length(s), products = 0;
-    bool formed = false;
+    s->formed = false;
     sample_costs(s);
     sample_values(s, s->w, fit->u);
     for (int step = 0; step < STEPS; step++) {
@@ -551,7 +559,7 @@ static bool subspace_fit_sample(struct subspace *s, double eps)
         sample_gather(s, fit->g, s->bg);
         for (size_t k = 0; k < length; k++)
             s->slope[k] = s->w[k] - s->bg[k];
-        if (!sample_direction(s, &products, &formed))
+        if (!sample_direction(s, &products))
             return false;
         double fall = -0.5 * dot(length, s->slope, s->x);
         double objective = 0.5 * dot(length, s->w, s->w) + fit->losses;

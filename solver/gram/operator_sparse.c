@@ -5,8 +5,8 @@
  */
 #include "solver/gram/gram.h"
 
-/* Whole tiles, which serve twice, cost a quarter or less of scattered columns,
- * entry by entry. */
+/* Whole tiles, which serve twice, cost a quarter or less of columns that lie
+ * apart in sparse rows, entry by entry. */
 enum { SPARSE_FEW = 8 };
 
 static void chosen_free(struct chosen *chosen)

@@ -204,7 +204,7 @@ static void columns_compute(struct tile_columns *c, size_t begin, size_t width)
     t->begin = begin;
     t->end = begin + width;
     if (c->count > 0)
-        apart_tile(t, c->way == IN_FLOAT, c->position, c->count);
+        apart_tile(t, c->way == IN_FLOAT, c->binary, c->position, c->count);
     else
         tile_compute(t, c->way, c->binary);
     for (size_t r = 0; c->rounds && r < t->count; r++)
@@ -236,7 +236,7 @@ static void tile_columns(struct tile *t, enum way way, bool binary,
                                  precision == KLR_FLOAT && way != IN_FLOAT,
                              .precision = precision,
                              .out = out};
-    bool apart = way != CAREFULLY && !binary && apart_pays(t, cols);
+    bool apart = way != CAREFULLY && apart_pays(t, binary, cols);
     for (size_t q = 0; q < cols.count; q++) {
         struct klr_range range = cols.range[q];
         if (!apart)

@@ -20,10 +20,10 @@
 #include "solver/subspace/subspace_parts.h"
 
 enum {
-    SAMPLE_ROWS = 1024,  /* that are weighted together */
-    SAMPLE_PRODUCT = 80, /* points for which a product costs a Hessian's m-th */
+    SAMPLE_ROWS = 1024,  /* that are multiplied together */
     SAMPLE_SHARE = 2,    /* of an equal part are of each class, if any */
-    SAMPLE_PASSES = 160, /* s m / n of a Hessian that costs four of all */
+    SAMPLE_PRODUCT = 80, /* a Hessian costs m / 80 products with the sample; */
+    SAMPLE_PASSES = 160, /* where s m < 160 n, less than four with all */
     LEVERAGE_PROBES = 8  /* vectors that scores are estimated by */
 };
 

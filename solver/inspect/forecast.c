@@ -18,7 +18,7 @@ static const double forecast_kept = 0.35, forecast_computed = 0.35; /* ns, to
 static const double forecast_path = 0.5; /* of the passes, for each further C */
 /* To find the size of a basis takes so many entries for each pair of a point
  * and an example, and so many seconds for Hessians of a sample. */
-static const double forecast_rounds = 60, forecast_hessians = 8;
+static const double forecast_rounds = 60, forecast_hessians = 4;
 
 /* Nanoseconds that an entry takes. */
 static int forecast_price(const struct klr_problem *problem,

@@ -197,7 +197,7 @@ static void columns_compute(struct tile_columns *c, size_t begin, size_t width)
     _Alignas(64) double exact[ROUND_ROWS][ROUND_COLS];
     void *rounded[ROUND_ROWS];
     struct tile *t = c->t;
-    for (size_t r = 0; r < ROUND_ROWS; r++)
+    for (size_t r = 0; c->rounds && r < ROUND_ROWS; r++)
         rounded[r] = exact[r];
     t->out = c->rounds ? rounded : c->out;
     t->at = c->rounds ? 0 : c->at;

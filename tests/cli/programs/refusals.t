@@ -145,7 +145,7 @@ for my $mark ([ gzip => "\x1f\x8b\x08\0" ], [ bzip2 => 'BZh91AY&SY' ],
 refused('a single class', ['klr-train', 'f'], { f => "1 1:1\n1 1:2\n" }, 1,
     'klr-train: f: all examples have the same label: two classes are needed');
 refused('... without a word on the kernel', [qw(klr-train -g 1e9 f)],
-    { f => "1 1:1\n1 1:2\n" }, 1,
+    { f => join '', map { "1 1:$_\n" } 1 .. 20 }, 1,
     'klr-train: f: all examples have the same label: two classes are needed');
 refused('regression targets', ['klr-train', 'f'],
     { f => join '', map { "$_.5 1:0.$_\n" } 1 .. 40 }, 1,

@@ -192,6 +192,8 @@ static void partition_held(const struct partition *partition, size_t c,
 static int compare_labels(const void *a, const void *b);
 /* splitmix64 */
 static uint64_t random_next(uint64_t *state);
+/* In [0, 1), a multiple of 2^-53. */
+static double random_unit(uint64_t *state);
 /* Bring a random choice of the items to their front; returns how many these
  * are: `wanted`, or all if there are fewer. */
 static size_t random_choose(uint64_t *state, size_t *item, size_t count,

@@ -29,6 +29,11 @@ static size_t random_below(uint64_t *state, size_t bound)
     return (size_t)(z % bound);
 }
 
+static double random_unit(uint64_t *state)
+{
+    return ldexp((double)(random_next(state) >> 11), -53);
+}
+
 static size_t random_choose(uint64_t *state, size_t *item, size_t count,
                             size_t wanted)
 {

@@ -119,7 +119,7 @@ static void growth_draw(struct growth *g, size_t wanted, uint64_t *random)
     }
     bool all = positive <= wanted;
     double step = total / (double)wanted;
-    double next = ldexp((double)(random_next(random) >> 11), -53) * step;
+    double next = random_unit(random) * step;
     g->count = 0;
     for (size_t i = 0; i < s->n && g->count < wanted; i++) {
         sum += size[i];

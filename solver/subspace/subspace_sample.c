@@ -276,7 +276,7 @@ static size_t leverage_rows(struct subspace *s, uint64_t *random,
     sample_divide(s, s->wanted / 2, s->part);
     draw_begin(s, s->part);
     for (size_t c = 0; c < s->classes; c++)
-        s->draw[c].next = ldexp((double)(random_next(random) >> 11), -53);
+        s->draw[c].next = random_unit(random);
     double times = draw_times(s, score);
     for (size_t i = 0; i < s->n && count < most; i++) {
         struct draw *d = &s->draw[sample_class(s, i)];

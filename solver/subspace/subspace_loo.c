@@ -199,16 +199,15 @@ static void leave_join_task(void *context, size_t index, size_t thread)
     }
 }
 
-/* Adds to F its part without examples, and sets the least pivots. */
+/* Adds to F its part without examples, and sets the least pivots: F is at least
+ * I but for rho, and rounding leaves that of its diagonal. */
 static void leave_regularise(struct leave_out *l)
 {
     size_t m = l->s->m;
     double held = 0;
     for (size_t at = 0; at < l->f.n; at++) {
-        size_t e = at % l->pitch;
         double *pivot = panels_at(&l->f, at, at);
-        l->least[at] = e == m && e < l->size ? DBL_MIN : 0.5;
-        if (e == m && e < l->size)
+        if (l->size > m && at % l->pitch == m)
             held += *pivot;
         else
             *pivot += 1;
@@ -217,6 +216,11 @@ static void leave_regularise(struct leave_out *l)
         for (size_t d = c; d < l->k; d++)
             *panels_at(&l->f, c * l->pitch + m, d * l->pitch + m) +=
                 held > 0 ? held : 1;
+    for (size_t at = 0; at < l->f.n; at++) {
+        bool rho = l->size > m && at % l->pitch == m;
+        l->least[at] =
+            fmax(rho ? DBL_MIN : 0.5, DBL_EPSILON * *panels_at(&l->f, at, at));
+    }
 }
 
 /* False: it was ended. */
@@ -438,14 +442,17 @@ static int subspace_leave_out(struct subspace *s, size_t t,
     l.solution = solution;
     l.t = t;
     bool whole = !code && !clock_stopped(s->problem->clock) && leave_factor(&l);
+    /* Rounding has left nothing of a pivot: no answer is known. */
+    double unknown = whole && l.f.raised ? (double)NAN : 0;
+    whole = whole && !l.f.raised;
     memcpy(s->v, s->w, subspace_length(s) * sizeof *s->v);
     for (size_t c = 0; c < s->columns; c++)
         panels_backward(&s->r, s->v + c * s->m);
     whole = whole &&
             klr_pool_run(pool, panels_bands(s->n), leave_examples_task, &l) &&
             klr_pool_run(pool, panels_bands(s->m), leave_points_task, &l);
-    for (size_t c = 0; c < s->columns && !whole; c++)
-        memset(solution[c][t].shift, 0, s->n * sizeof(double));
+    for (size_t e = 0; e < s->columns * s->n && !whole; e++)
+        solution[e / s->n][t].shift[e % s->n] = unknown;
     operator_count(s->problem->op, 0, 0);
     leave_out_free(&l);
     return code;

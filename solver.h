@@ -187,6 +187,11 @@ void klr_problem_free(struct klr_problem *problem);
  * of a precomputed kernel are written. */
 bool klr_problem_has_serials(const struct klr_problem *problem);
 
+/* KLR_E_DATA: the labels are not those of classes, since there is one alone, or
+ * nearly each example has its own. klr_train asks, too. */
+int klr_problem_check_labels(const struct klr_problem *problem,
+                             struct klr_error *err);
+
 /* Scale the features of a problem that was read, as klr-scale --exact does: to
  * [-1, 1], or to zero mean and unit deviation over all its examples. Call it
  * once. Models trained on the problem apply the same scaling when they predict.

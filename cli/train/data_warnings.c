@@ -27,15 +27,6 @@ static void spread_cause(const struct klr_params *params, double gamma,
         snprintf(text, CLI_POINT_SIZE, "by gamma = %s ", number);
 }
 
-/* True if there is more than one label: else no kernel is of use. */
-static bool has_classes(const struct klr_problem *problem)
-{
-    for (size_t i = 1; i < problem->n; i++)
-        if (problem->label[i] != problem->label[0])
-            return true;
-    return false;
-}
-
 static void warn_spread(const struct cli_train *train,
                         const struct cli_program *program, const char *name)
 {
@@ -217,7 +208,7 @@ int cli_train_warn_data(const struct cli_train *train,
                  "%s: feature 0 is the number of the example: -t precomputed "
                  "trains on a kernel matrix",
                  name);
-    if (!train->options.automatic && has_classes(&train->problem))
+    if (!train->options.automatic)
         warn_spread(train, program, name);
     int code = warn_folds(train, program, err);
     if (!code && !train->options.check_kernel)

@@ -107,6 +107,9 @@ int cli_train_read_data(struct cli_train *train,
                         train->features ? train->options.feature_names
                                         : train->options.from,
                         &err);
+    if (!train->options.check_kernel &&
+        klr_problem_check_labels(&train->problem, &err))
+        return cli_train_fail(train, program, &err);
     if (cli_train_warn_data(train, program, &err) ||
         (!train->options.automatic && cli_train_describe(train, &err)))
         return cli_fail(program, NULL, &err);

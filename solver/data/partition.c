@@ -30,9 +30,10 @@ static int partition_distinct(struct partition *partition,
     return partition->label ? 0 : KLR_E_MEMORY;
 }
 
-static int partition_check_labels(size_t n, size_t k, bool named,
+static int partition_check_labels(const struct partition *partition, size_t n,
                                   struct klr_error *err)
 {
+    size_t k = partition->k;
     if (k < 2)
         return klr_fail(err, KLR_E_DATA,
                         "all examples have the same label: two classes are "
@@ -42,8 +43,20 @@ static int partition_check_labels(size_t n, size_t k, bool named,
                         "%zu distinct labels in %zu examples look like "
                         "%s, not like classes",
                         k, n,
-                        named ? "names of examples" : "regression targets");
+                        partition->names ? "names of examples"
+                                         : "regression targets");
     return 0;
+}
+
+int klr_problem_check_labels(const struct klr_problem *problem,
+                             struct klr_error *err)
+{
+    struct partition partition = {.names = problem->names};
+    int code = partition_distinct(&partition, problem, err);
+    if (!code)
+        code = partition_check_labels(&partition, problem->n, err);
+    klr_free(partition.label);
+    return code;
 }
 
 static int partition_find(const struct partition *partition, const char *option,
@@ -167,8 +180,7 @@ static int partition_create(struct partition *partition,
         !(partition->order = klr_alloc(n, sizeof *partition->order, err)) ||
         !(cell = klr_alloc(n, sizeof *cell, err)))
         goto done;
-    if ((code =
-             partition_check_labels(n, partition->k, partition->names, err)) ||
+    if ((code = partition_check_labels(partition, n, err)) ||
         (code = partition_positive(partition, positive, err)) ||
         (code = partition_check_folds(partition, plan.fold, err)))
         goto done;

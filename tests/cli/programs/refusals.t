@@ -147,7 +147,7 @@ refused('a single class', ['klr-train', 'f'], { f => "1 1:1\n1 1:2\n" }, 1,
 refused('... without a word on the kernel', [qw(klr-train -g 1e9 f)],
     { f => join '', map { "1 1:$_\n" } 1 .. 20 }, 1,
     'klr-train: f: all examples have the same label: two classes are needed');
-refused('regression targets', ['klr-train', 'f'],
+refused('regression targets', [qw(klr-train -g 1e9 -v 5 f)],
     { f => join '', map { "$_.5 1:0.$_\n" } 1 .. 40 }, 1,
     'klr-train: f: 40 distinct labels in 40 examples look like regression '
         . 'targets, not like classes');

@@ -8,20 +8,52 @@
  */
 #include "solver/data/data.h"
 
+/* More distinct labels are not those of classes. */
+enum { PARTITION_CLASSES = 1000 };
+
+/* Put a label among k ascending ones unless it is there: k then. */
+static size_t labels_insert(double *label, size_t k, double value)
+{
+    size_t low = 0, high = k;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (label[middle] < value)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low < k && label[low] == value)
+        return k;
+    memmove(label + low + 1, label + low, (k - low) * sizeof *label);
+    label[low] = value;
+    return k + 1;
+}
+
+/* Sort the labels, each once: how many there are. */
+static size_t labels_sort(double *label, size_t n)
+{
+    size_t k = 0;
+    qsort(label, n, sizeof *label, compare_labels);
+    for (size_t i = 0; i < n; i++)
+        if (k == 0 || label[i] != label[k - 1])
+            label[k++] = label[i];
+    return k;
+}
+
 /* The distinct labels, ascending. */
 static int partition_distinct(struct partition *partition,
                               const struct klr_problem *problem,
                               struct klr_error *err)
 {
-    size_t n = problem->n, k = 0;
+    size_t n = problem->n, k = 0, i = 0;
     double *label = klr_alloc(n, sizeof *label, err);
     if (!label)
         return KLR_E_MEMORY;
-    memcpy(label, problem->label, n * sizeof *label);
-    qsort(label, n, sizeof *label, compare_labels);
-    for (size_t i = 0; i < n; i++)
-        if (k == 0 || label[i] != label[k - 1])
-            label[k++] = label[i];
+    while (i < n && k <= PARTITION_CLASSES)
+        k = labels_insert(label, k, problem->label[i++]);
+    memcpy(label + k, problem->label + i, (n - i) * sizeof *label);
+    if (i < n)
+        k = labels_sort(label, k + n - i);
     partition->k = k;
     partition->label = klr_alloc(k, sizeof *label, err);
     if (partition->label)
@@ -38,7 +70,7 @@ static int partition_check_labels(const struct partition *partition, size_t n,
         return klr_fail(err, KLR_E_DATA,
                         "all examples have the same label: two classes are "
                         "needed");
-    if (k > 1000 || (n > 30 && k > n / 3))
+    if (k > PARTITION_CLASSES || (n > 30 && k > n / 3))
         return klr_fail(err, KLR_E_DATA,
                         "%zu distinct labels in %zu examples look like "
                         "%s, not like classes",

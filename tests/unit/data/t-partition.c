@@ -140,6 +140,16 @@ static void test_refusals(void)
     ok(partition_create(&partition, &problem, NULL, deal_none, &err) == 0,
        "n/3 classes are accepted");
     partition_free(&partition);
+    double each[3000];
+    for (size_t i = 0; i < 3000; i++)
+        each[i] = (double)(i * 7 % 1501);
+    problem = problem_of(each, 3000);
+    ok(klr_problem_check_labels(&problem, &err) == KLR_E_DATA &&
+           strstr(err.message, "1501 distinct labels in 3000 examples"),
+       "no more than 1000: %s", err.message);
+    for (size_t i = 0; i < 3000; i++)
+        each[i] = (double)(i * 7 % 1000);
+    ok(klr_problem_check_labels(&problem, &err) == 0, "... are accepted");
     double few[] = {1, 2, 1};
     problem = problem_of(few, 3);
     ok(partition_create(&partition, &problem, NULL,

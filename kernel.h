@@ -64,12 +64,16 @@ struct klr_features {
 };
 
 /* Rows that all have the same features, one after the other, 1 at least, with
- * numbers of base/packed.h. */
+ * numbers of base/packed.h. They may be scaled as they are unpacked: then the
+ * features are those of the scaling, each of which has a number. */
 enum { KLR_PACKED_COLUMNS = 1024 }; /* at most */
+struct klr_scaling;
 struct klr_packed {
     size_t columns;
-    int *index;      /* (columns) one after the other */
+    int *index;      /* (columns) one after the other; scaled: (features) */
     uint32_t *value; /* (n, columns) */
+    const struct klr_scaling *scaling; /* the caller's, or NULL */
+    int first;                         /* scaled: that of the first column */
 };
 
 /* Row i. What is unpacked is put into `space` (KLR_PACKED_COLUMNS). */

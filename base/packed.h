@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define KLR_PACKED_MOST 67108863e9 /* the largest */
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -196,3 +196,17 @@ int klr_scaling_map(const struct klr_scaling *scaling,
                     "feature %d: the value %g is scaled out of range",
                     column->index, v);
 }
+
+void klr_scaling_map_row(const struct klr_scaling *scaling, double *value)
+{
+    const struct klr_scaling_column *column = scaling->column;
+    size_t columns = scaling->columns;
+    struct klr_limits to = {scaling->lower, scaling->upper, 0, 0};
+    for (size_t c = 0; c < columns && scaling->standardize; c++)
+        value[c] = standardize(&column[c], value[c]);
+    for (size_t c = 0; c < columns && !scaling->standardize; c++) {
+        to.min = column[c].from;
+        to.max = column[c].to;
+        value[c] = klr_limits_map(to, value[c]);
+    }
+}

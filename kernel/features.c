@@ -4,6 +4,22 @@
  */
 #include "kernel/parts.h"
 
+#include "base/scaling.h"
+
+static size_t packed_features(const struct klr_packed *packed)
+{
+    return packed->scaling ? packed->scaling->columns : packed->columns;
+}
+
+/* In place: a feature's number is never before the feature. */
+static void packed_scale(const struct klr_packed *packed, double *value)
+{
+    const struct klr_scaling *scaling = packed->scaling;
+    for (size_t c = 0; c < scaling->columns; c++)
+        value[c] = value[packed->index[c] - packed->first];
+    klr_scaling_map_row(scaling, value);
+}
+
 struct klr_feature_row klr_features_row(const struct klr_features *x, size_t i,
                                         double *space)
 {
@@ -14,19 +30,24 @@ struct klr_feature_row klr_features_row(const struct klr_features *x, size_t i,
                                         x->index + begin, x->value + begin};
     }
     klr_unpack(packed->columns, packed->value + i * packed->columns, space);
-    return (struct klr_feature_row){packed->columns, packed->index, space};
+    if (packed->scaling)
+        packed_scale(packed, space);
+    return (struct klr_feature_row){packed_features(packed), packed->index,
+                                    space};
 }
 
 static size_t features_size(const struct klr_features *x, size_t i)
 {
-    return x->packed ? x->packed->columns : x->start[i + 1] - x->start[i];
+    return x->packed ? packed_features(x->packed)
+                     : x->start[i + 1] - x->start[i];
 }
 
 size_t klr_features_count(const struct klr_features *x)
 {
     if (x->n == 0)
         return 0;
-    return x->packed ? x->n * x->packed->columns : x->start[x->n] - x->start[0];
+    return x->packed ? x->n * packed_features(x->packed)
+                     : x->start[x->n] - x->start[0];
 }
 
 size_t klr_features_starts(const struct klr_features *x, const size_t *row,

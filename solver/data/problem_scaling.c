@@ -106,7 +106,47 @@ static int scaling_learn(struct klr_scaling *scaling,
 
 /* ---- Problems ---- */
 
-/* Its features become the scaled ones, which stand in no text. */
+/* Scaled features stand in no text. */
+static void problem_set_scaling(struct klr_problem *problem,
+                                struct klr_scaling *scaling)
+{
+    problem->text = klr_free(problem->text);
+    problem->offset = klr_free(problem->offset);
+    problem->reader = klr_reader_close(problem->reader);
+    problem->scaling = scaling;
+}
+
+/* True if packed numbers can stay so: all columns are among them, and no number
+ * that can be packed is scaled out of range. */
+static bool scaling_fits(const struct klr_scaling *scaling,
+                         const struct klr_packed *packed)
+{
+    const struct klr_scaling_column *column = scaling->column;
+    size_t columns = scaling->columns;
+    double scaled;
+    bool fits = packed && columns > 0 && column[0].index >= packed->index[0] &&
+                column[columns - 1].index <= packed->index[packed->columns - 1];
+    for (size_t c = 0; c < columns && fits; c++)
+        fits = !klr_scaling_map(scaling, &column[c], KLR_PACKED_MOST, &scaled,
+                                NULL) &&
+               !klr_scaling_map(scaling, &column[c], -KLR_PACKED_MOST, &scaled,
+                                NULL);
+    return fits;
+}
+
+static void problem_keep_packed(struct klr_problem *problem,
+                                struct klr_scaling *scaling)
+{
+    struct klr_packed *packed = problem->packed;
+    packed->first = packed->index[0];
+    packed->scaling = scaling;
+    for (size_t c = 0; c < scaling->columns; c++)
+        packed->index[c] = scaling->column[c].index;
+    problem->dimension = scaling->column[scaling->columns - 1].index;
+    problem_set_scaling(problem, scaling);
+}
+
+/* Its features become the scaled ones. */
 static void problem_take(struct klr_problem *problem, struct rows *rows,
                          size_t *start, struct klr_scaling *scaling)
 {
@@ -117,10 +157,6 @@ static void problem_take(struct klr_problem *problem, struct rows *rows,
     problem->start = start;
     problem->index = rows->index;
     problem->value = rows->value;
-    problem->text = klr_free(problem->text);
-    problem->offset = klr_free(problem->offset);
-    problem->reader = klr_reader_close(problem->reader);
-    problem->scaling = scaling;
     problem->dimension = 0;
     problem->has_zero = false;
     for (size_t i = 0; i < rows->count; i++) {
@@ -128,6 +164,7 @@ static void problem_take(struct klr_problem *problem, struct rows *rows,
         if (rows->index[i] > problem->dimension)
             problem->dimension = rows->index[i];
     }
+    problem_set_scaling(problem, scaling);
 }
 
 /* Zeros that become other values may take more memory than there is: of many
@@ -164,6 +201,10 @@ static int problem_apply_scaling(struct klr_problem *problem,
     struct klr_features x = problem_features(problem);
     struct rows rows = {0};
     size_t *start = NULL;
+    if (scaling_fits(scaling, problem->packed)) {
+        problem_keep_packed(problem, scaling);
+        return 0;
+    }
     int code = check_room(scaling, &x, err);
     if (!code && !(start = klr_alloc(x.n + 1, sizeof *start, err)))
         code = KLR_E_MEMORY;

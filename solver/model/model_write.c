@@ -189,6 +189,8 @@ static void save_numbers(const struct klr_model *model, size_t sv,
     if (model->kernel.type == KLR_PRECOMPUTED)
         from.count = 1; /* the serial number; the rest is the matrix */
     for (size_t k = 0; k < from.count; k++) {
+        if (from.value[k] == 0)
+            continue;
         klr_putf(out, "%d:", from.index[k]);
         klr_put_real(out, from.value[k]);
         klr_put(out, " ", 1);

@@ -125,10 +125,6 @@ static void check_uses(void)
     ok(klr_problem_unit_gamma(&plain, KLR_RBF) ==
            klr_problem_unit_gamma(&packed, KLR_RBF),
        "the same distances");
-    code = klr_problem_scale(&plain, KLR_SCALE_MINMAX, &err) ||
-           klr_problem_scale(&packed, KLR_SCALE_MINMAX, &err);
-    ok(!code && packed.start && !packed.packed, "scaled rows are not packed");
-    ok(equal_features(&plain, &packed), "... and the same");
     klr_problem_free(&plain);
     klr_problem_free(&packed);
     klr_problem_free(&some[0]);
@@ -153,6 +149,112 @@ static bool decide(const struct klr_problem *problem,
     klr_predictor_free(predictor);
     klr_model_free(model);
     return right;
+}
+
+/* The features that are not 0. */
+static struct klr_feature_row without_zeros(struct klr_feature_row row,
+                                            int *index, double *value)
+{
+    size_t count = 0;
+    for (size_t k = 0; k < row.count; k++)
+        if (row.value[k] != 0) {
+            index[count] = row.index[k];
+            value[count++] = row.value[k];
+        }
+    return (struct klr_feature_row){count, index, value};
+}
+
+static bool equal_but_zeros(const struct klr_problem *a,
+                            const struct klr_problem *b)
+{
+    enum { MOST = 8 };
+    int index[2][MOST];
+    double value[2][MOST], space[2][KLR_PACKED_COLUMNS];
+    struct klr_features x = problem_features(a), z = problem_features(b);
+    bool equal = x.n == z.n && x.dimension == z.dimension;
+    for (size_t i = 0; i < x.n && equal; i++) {
+        struct klr_feature_row r =
+            without_zeros(klr_features_row(&x, i, space[0]), *index, *value);
+        struct klr_feature_row s = without_zeros(
+            klr_features_row(&z, i, space[1]), index[1], value[1]);
+        equal = r.count == s.count &&
+                !memcmp(r.index, s.index, r.count * sizeof *r.index) &&
+                !memcmp(r.value, s.value, r.count * sizeof *r.value);
+    }
+    return equal;
+}
+
+/* Feature 2 never changes, some others are scaled to 0. */
+static const char scaled_text[] = "1 1:0 2:7 3:-1 4:70000\n"
+                                  "0 1:1 2:7 3:0.25 4:-0.3\n"
+                                  "1 1:2 2:7 3:0 4:9e9\n"
+                                  "0 1:1 2:7 3:1 4:2\n";
+
+/* The file of a model of the problem, which has less than `size` bytes. */
+static size_t save(const struct klr_problem *problem,
+                   const struct klr_params *params, char *bytes, size_t size)
+{
+    struct klr_model *model = NULL;
+    struct klr_output *out;
+    struct klr_report report;
+    struct klr_error err = {0};
+    if (klr_train(problem, params, &model, &report, &err) ||
+        klr_output_open(&out, path, &err) ||
+        klr_model_save(model, out, 0, &err) || klr_output_commit(out, &err))
+        printf("# %s\n", err.message);
+    klr_model_free(model);
+    FILE *file = fopen(path, "rb");
+    size_t length = file ? fread(bytes, 1, size, file) : 0;
+    if (file)
+        fclose(file);
+    return length;
+}
+
+/* How the rows are scaled, and what comes of it. */
+static void check_scaled(enum klr_scale how)
+{
+    struct klr_problem plain, packed, raw, like;
+    struct klr_params params;
+    struct klr_model *model = NULL;
+    struct klr_report report;
+    struct klr_error err = {0};
+    put(scaled_text);
+    int code = klr_problem_read(&plain, path, 0, 1, &err) ||
+               klr_problem_read(&raw, path, 0, 1, &err) ||
+               klr_problem_read(&packed, path, KLR_READ_PACKED, 1, &err) ||
+               klr_problem_read(&like, path, KLR_READ_PACKED, 1, &err) ||
+               klr_problem_scale(&plain, how, &err) ||
+               klr_problem_scale(&packed, how, &err);
+    ok(!code && packed.packed && !packed.start, "%s: scaled rows stay packed",
+       klr_scale_names[how]);
+    ok(equal_but_zeros(&plain, &packed), "... and are the same");
+    double decision[2][4];
+    klr_params_init(&params);
+    ok(decide(&plain, &params, &raw, decision[0]) &&
+           decide(&packed, &params, &raw, decision[1]) &&
+           !memcmp(decision[0], decision[1], sizeof *decision),
+       "... their models answer the same");
+    static char file[2][1 << 13];
+    size_t length = save(&plain, &params, file[0], sizeof *file);
+    ok(length > 0 && length < sizeof *file &&
+           length == save(&packed, &params, file[1], sizeof *file) &&
+           !memcmp(file[0], file[1], length),
+       "... in the same bytes");
+    code = klr_train(&plain, &params, &model, &report, &err) ||
+           klr_problem_scale_as(&like, model, &err);
+    ok(!code && like.packed && equal_but_zeros(&plain, &like),
+       "... also scaled as by a model");
+    klr_problem_free(&like);
+    put("1 2:3 3:4\n0 2:1 3:2\n");
+    code = klr_problem_read(&like, path, KLR_READ_PACKED, 1, &err) ||
+           klr_problem_scale_as(&like, model, &err);
+    ok(!code && !like.packed && like.start[1] == 3,
+       "... which makes features of zeros: not packed");
+    klr_model_free(model);
+    klr_problem_free(&plain);
+    klr_problem_free(&packed);
+    klr_problem_free(&raw);
+    klr_problem_free(&like);
 }
 
 /* Models, and rows that they answer, packed and not. */
@@ -218,6 +320,8 @@ int main(void)
     check_wide(KLR_PACKED_COLUMNS);
     check_wide(KLR_PACKED_COLUMNS + 1);
     check_uses();
+    check_scaled(KLR_SCALE_MINMAX);
+    check_scaled(KLR_SCALE_STANDARD);
     check_models();
     unlink(path);
     return done_testing();

@@ -53,9 +53,9 @@ static void columns_forget(struct columns *c)
         c->place[i] = c->k.set.size;
 }
 
-/* Room for the columns of v; false if there is too little even for them alone.
- * All are forgotten then, too: sums depend on the order in which columns came.
- */
+/* Make room for the columns of v. If there is too little, all columns are
+ * forgotten: their order decides the order of sums, so none may stay behind.
+ * False if v alone has more than there is room for. */
 static bool columns_make_room(struct columns *c, const double *v)
 {
     size_t n = c->k.set.size, count = 0, missing = 0;

@@ -44,9 +44,9 @@ static size_t store_bytes(const struct tile_store *kept,
     return kept->stored * TILE_AREA * klr_precision_bytes(precision);
 }
 
-/* Allocate as many of `all` tiles as the budget has room for; the budget
- * becomes the rest. Tiles are resident only once they are filled; `at_once`:
- * that is when they are first asked for. */
+/* Allocate as many of `all` tiles as the budget has room for, and take them off
+ * the budget. A tile becomes resident when it is filled; with `at_once` it is
+ * filled when it is first asked for. */
 static bool store_create(struct tile_store *kept, enum klr_precision precision,
                          size_t all, bool at_once, size_t *budget,
                          struct klr_error *err)
@@ -127,11 +127,11 @@ static int tiles_work_create(struct gram_tiles *tiles, size_t threads,
     return 0;
 }
 
-/* The cost of new memory is not known, nor the number of products to come. A
- * tile is kept once computing it has cost as much as the memory; this costs at
- * most twice the best choice. As a rule five products of floats come at least:
- * where they cost more than the memory, a tile is kept at once. Doubles may be
- * asked for once, and fixed16 will be often. */
+/* Neither the cost of new memory nor the number of products to come is known.
+ * So a tile is kept once computing it has cost as much as its memory, which
+ * costs at most twice the best choice. Floats serve five products at least, as
+ * a rule: where these cost more than the memory, a tile is kept at once.
+ * Doubles may be asked for once only, fixed16 is asked for often. */
 static void tiles_set_patience(struct gram_tiles *tiles)
 {
     const double least = 5, most = 8;
@@ -252,8 +252,8 @@ static size_t tiles_rows(struct klr_set rows, size_t at, size_t *row)
     return count;
 }
 
-/* Rows of a tile's height at most, KLR_TILE entries apart. However far apart
- * they are, they are computed together. */
+/* K of the rows, KLR_TILE entries apart in `out`. They are computed together
+ * wherever they lie. */
 static void tiles_gram(const struct gram_tiles *tiles, struct tile_work *work,
                        const struct klr_points *left, struct klr_set rows,
                        struct klr_set cols, enum klr_precision precision,
@@ -341,8 +341,8 @@ static struct block_iterator block_start(struct klr_set set, size_t block,
     return (struct block_iterator){.set = set, .block = block, .piece = piece};
 }
 
-/* How many positions are left of the range that position `at` of the piece is
- * in; of all that follow, where the piece is of more than RANGES ranges. */
+/* How many positions from `at` on lie in one range. If the piece has more than
+ * RANGES ranges: all that follow, which are gathered. */
 static size_t slice_run(const struct block_slice *piece, struct klr_set set,
                         size_t at)
 {
@@ -449,8 +449,8 @@ static void strip_transpose(const char *from, size_t rows, size_t cols,
                     to + j * KLR_TILE * element);
 }
 
-/* Columns side by side are computed together, whole panels at least; rows
- * however far apart they are. So few columns that are scattered become rows. */
+/* Columns are computed fast if they lie side by side, whole panels of them;
+ * rows may lie anywhere. So a few scattered columns are computed as rows. */
 static struct strip strip_compute(struct gram_tiles *tiles,
                                   struct tile_work *work,
                                   const struct klr_points *left,

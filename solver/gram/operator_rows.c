@@ -35,9 +35,10 @@ static struct klr_set rows_columns(const struct row_group *r, size_t task,
     return block_ranges(cut, tiles->work[thread].cols);
 }
 
-/* A row's part in a block of columns, from a tile that is kept. Where tiles are
- * computed whole, so is this one, but of doubles, of which few rows are asked
- * for, none is looked at: what is counted depends on no other problem. */
+/* Copy a row's part in a block of columns from a tile that is kept. An operator
+ * of whole tiles fills the tile for that. Doubles are never copied there, since
+ * few rows of doubles are asked for: counts of entries must not depend on what
+ * another problem has filled. */
 static bool row_copy(const struct row_group *r, size_t i, size_t block,
                      size_t thread, struct klr_set set, char *to)
 {

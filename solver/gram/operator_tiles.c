@@ -12,10 +12,11 @@
  */
 #include "solver/gram/operator_parts.h"
 
-/* A tile is computed whole, to be kept, where at least an eighth of it is used,
- * and so many products have computed it that keeping it pays: as a rule, more
- * will come, and of other folds. Where all of it will be used by and by, it
- * does not matter who meets it first. */
+/* Compute a whole tile, to keep it, if at least an eighth of it is used, and so
+ * many products have computed it that keeping it pays: as a rule other products
+ * follow, those of other folds among them. If the caller wants whole tiles, all
+ * of each will be used in the end, and it does not matter who meets it first.
+ */
 static void product_fill(const struct product *p, size_t i, size_t j,
                          size_t used, size_t thread)
 {
@@ -35,8 +36,9 @@ static size_t strip_height(enum klr_precision precision)
 
 /* ---- products with rows = columns ---- */
 
-/* The tile at `index`, of the blocks met: its wave has places for I + J = wave
- * and for I + J = wave + b. False: the place is empty. */
+/* The tile (i, j) in place `index` of the blocks that are in use. A wave has
+ * places for i + j = wave and for i + j = wave + b. False if the place is
+ * empty. */
 static bool product_place(size_t b, size_t index, size_t *wave, size_t *i,
                           size_t *j)
 {
@@ -114,8 +116,8 @@ static bool product_symmetric(struct product *p)
 
 /* ---- other products ---- */
 
-/* Fill tiles first, since several tasks may read one; the longest rows of them
- * before the others, so that threads end together. */
+/* Fill tiles before any task multiplies, since several tasks may read one.
+ * Those with the longest rows come first, so that threads end together. */
 static void fill_task(void *context, size_t index, size_t thread)
 {
     const struct product *p = context;

@@ -80,8 +80,8 @@ static void logistic_majorise(struct newton *nt)
     }
 }
 
-/* The kind of dual point of the answer; none but a bound where the clock ended
- * its evaluation. */
+/* Which dual point the answer has. DUAL_NONE if the clock ended the evaluation:
+ * then there is a bound alone. */
 static enum dual_point logistic_point_kind(const struct newton *nt, bool dual)
 {
     if (!dual && !nt->dual_is_evaluated && clock_stopped(nt->problem->clock))
@@ -213,7 +213,7 @@ static void newton_return(struct newton *nt)
     newton_look(nt, false);
 }
 
-/* Where steps did not arrive, the best point stands for the last one. */
+/* If the target was not reached, the answer is the point of the smallest P. */
 static enum klr_status newton_end(struct newton *nt, enum klr_status status)
 {
     bool least = newton_is_possible(nt) && nt->primal <= nt->best.primal;
@@ -222,7 +222,7 @@ static enum klr_status newton_end(struct newton *nt, enum klr_status status)
     return status;
 }
 
-/* The plan at new costs: on the way along a path rougher steps will do. */
+/* The plan at new costs. On the way along a path rougher steps will do. */
 static struct newton_plan plan_start(const struct newton_plan *last,
                                      bool on_the_way)
 {
@@ -232,11 +232,11 @@ static struct newton_plan plan_start(const struct newton_plan *last,
                                 .from_subset = last->from_subset};
 }
 
-/* The accuracy of conjugate gradients. It rises every few steps, and if the gap
- * was below 0.1 and falls slowly. Where the gap falls fast, it is at most what
- * makes this step the last one, since the gap falls by its square; just that
- * where the gap is small. From a subset's solution that spoke for all it is
- * higher: the residual is mostly that of the other examples, and soon gone. */
+/* The accuracy of conjugate gradients. It rises every few steps, and if the
+ * gap, below 0.1, falls slowly. If the gap falls fast, no more is asked for
+ * than makes this step the last one, as the gap falls by its square; a small
+ * gap asks for just that. After the start from a subset it is higher: the
+ * residual is mostly that of the other examples, and soon gone. */
 static double plan_accuracy(struct newton_plan *plan, double gap, double target,
                             bool late)
 {
@@ -251,10 +251,10 @@ static double plan_accuracy(struct newton_plan *plan, double gap, double target,
     return plan->from_subset ? 0.3 * accuracy : accuracy;
 }
 
-/* Conjugate gradients may end at this r'z, whatever their accuracy: half of it
+/* Conjugate gradients may end at this r'z whatever their accuracy. Half of it
  * bounds what the residual adds to P, which may be a part of target * P. It is
  * 0 far from the optimum, where the next gap has other sources, and once steps
- * have turned out to need more accuracy than at first. */
+ * have needed more accuracy than at first. */
 static double plan_enough(const struct newton_plan *plan, double gap,
                           double target, double primal)
 {
@@ -263,18 +263,17 @@ static double plan_enough(const struct newton_plan *plan, double gap,
     return last ? 2 * part * target * fabs(primal) : 0;
 }
 
-/* True if the weights are to be those of newton_functions.majorise: where the
- * gap is 1 or more, as after D = 0, while it is halved each time, and again
- * after a step without them that had to be cut short. */
+/* True if the weights are to be those of newton_functions.majorise: if the gap
+ * is 1 or more, as after D = 0, and was halved, or if a step with plain weights
+ * had to be cut short. */
 static bool plan_majorises(const struct newton_plan *plan, double gap)
 {
     return gap >= 1 && (gap <= 0.5 * plan->before ||
                         (!plan->majorised && plan->length < 1));
 }
 
-/* How the next step is made. The preconditioner gets more rank where the last
- * step took many of conjugate gradients, and every few steps where the gap
- * falls slowly. */
+/* Plan the next step. The preconditioner gets more rank if the last step took
+ * many conjugate gradients, and every few steps while the gap falls slowly. */
 static void newton_plan(struct newton *nt, int step)
 {
     struct newton_plan *plan = &nt->plan;
@@ -292,9 +291,9 @@ static void newton_plan(struct newton *nt, int step)
         nt->functions->majorise(nt);
 }
 
-/* From an evaluated point: Newton steps at the present costs until the relative
- * gap reaches the target. Where no step lowers P, or K seems indefinite, coarse
- * products have led astray: finer ones from then on. */
+/* Take Newton steps at the present costs from an evaluated point, until the
+ * relative gap reaches the target. If no step lowers P, or K seems indefinite,
+ * coarse products have misled: finer ones follow. */
 static enum klr_status newton_descend(struct newton *nt)
 {
     struct direction *d = &nt->direction;
@@ -390,8 +389,8 @@ static enum klr_status newton_minimise(struct newton *nt)
     return status;
 }
 
-/* The clock ended the path: what was reached, as a point of the problem at its
- * end, unless beta = 0 is better there. */
+/* The clock ended the path: the answer is what was reached, as a point of the
+ * problem at its end, or beta = 0 if that is better. */
 static enum klr_status newton_stop(struct newton *nt, enum klr_status status)
 {
     newton_unseen(nt);
@@ -464,8 +463,8 @@ static int newton_path(struct newton *nt, struct solution *const *solution,
 
 /* ---- start and end ---- */
 
-/* Subsets, of subsets again, are half as large each. Their preconditioners are
- * gone before that of all examples is built. */
+/* Each subset is half as large as the one before it. The preconditioner of a
+ * subset is freed before that of all examples is built. */
 static double newton_bytes(size_t n)
 {
     double vectors = (double)n * NEWTON_VECTORS * sizeof(double);

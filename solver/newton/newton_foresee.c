@@ -198,8 +198,8 @@ static void foresight_descend(struct newton *nt)
     f->moves = 1;
 }
 
-/* True if what L leaves of K, by its diagonal, takes little from what V fell
- * by: 1/2 D'(K - Q)D beside the first value less the last. */
+/* True if what L leaves out of K, by its diagonal, matters little: 1/2 D'(K -
+ * Q)D beside what V has fallen by. */
 static bool foresight_holds(const struct newton *nt)
 {
     const double little = 0.05;
@@ -213,8 +213,9 @@ static bool foresight_holds(const struct newton *nt)
     return 0.5 * sum <= little * (nt->foresight.first - nt->foresight.value);
 }
 
-/* One product with K, if it will be of use. False if not, or if it shows K not
- * to be positive semidefinite, or the clock ended it. */
+/* Foresee a point, and confirm it by one product with K. False if L does not
+ * hold, if the product shows that K is not positive semidefinite, or if the
+ * clock ended it. */
 static bool foresight_round(struct newton *nt)
 {
     struct direction *d = &nt->direction;
@@ -243,8 +244,8 @@ static bool foresight_serves(const struct newton *nt)
            nt->direction.precision == KLR_FLOAT;
 }
 
-/* At the present gradient: true if the gap is to be closed, by steps that have
- * all rows. */
+/* True if the gap at the present gradient is still to be closed, and by steps
+ * that leave out no row. */
 static bool foresight_is_due(struct newton *nt)
 {
     struct direction *d = &nt->direction;
@@ -261,8 +262,8 @@ static bool foresight_prepare(struct newton *nt, double least)
     return precond_prepare(&nt->direction.precond, nt->s);
 }
 
-/* The dual point of the last round stands once more, beside a point that is
- * none. True if their gap can be told. */
+/* Take the dual point of the last round again, as the present point is none
+ * that is good enough. True if their gap can be told from rounding. */
 static bool foresight_returns(struct newton *nt)
 {
     foresight_gradient(nt);

@@ -261,10 +261,10 @@ static bool subset_multiply(const struct subset *s, const struct newton *sub,
     return true;
 }
 
-/* Its solution as a point of all examples: P there over that of the subset, or
- * infinity where P is larger than `zero`, that of beta = 0. What the subset
- * says of other examples is misleading then. The clock may end that: then it is
- * the answer, of which P is not known. */
+/* Make the subset's solution a point of all examples. Returns P there over P of
+ * the subset, or infinity if P is larger than `zero`, that of beta = 0: then
+ * the subset misleads about the other examples. If the clock ends it, the
+ * solution is the answer, and its P is not known. */
 static double subset_spread(const struct subset *s, const struct newton *sub,
                             double zero, struct newton *nt)
 {
@@ -282,7 +282,7 @@ static double subset_spread(const struct subset *s, const struct newton *sub,
     return nt->primal < zero ? nt->primal / sub->primal : INFINITY;
 }
 
-/* Begin at the present point of all, of which the examples are a part. */
+/* Begin the subset at the present point of all examples. */
 static void subset_restrict(const struct subset *s, const struct newton *nt,
                             const struct place *to, struct newton *sub)
 {
@@ -293,8 +293,8 @@ static void subset_restrict(const struct subset *s, const struct newton *nt,
     }
 }
 
-/* Solve for the subset: in the same way if it is the first, else from where the
- * last one led. *ratio is that of subset_spread. */
+/* Solve for the subset: the first one along a path from 0, later ones from the
+ * present point. *ratio is that of subset_spread. */
 static int subset_solve(const struct subset *s, struct newton *nt,
                         const struct place *to, double zero, bool first,
                         double *ratio, struct klr_error *err)
@@ -349,8 +349,9 @@ static void subset_leave(struct newton *nt)
     memset(nt->u, 0, nt->size * sizeof *nt->u);
 }
 
-/* Where P is near that of the subset, it speaks for all, and g would tell
- * nothing new. Where it is far above, the subset is of no use. */
+/* If P is near that of the subset, the subset speaks for all, and the dual
+ * point g would tell nothing new. If P is far above, the subset is of no use.
+ */
 static int subset_start(struct newton *nt, const struct place *to, bool *served,
                         struct klr_error *err)
 {

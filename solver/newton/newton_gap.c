@@ -31,9 +31,10 @@ static bool newton_product(struct newton *nt, const double *x,
                           out);
 }
 
-/* u = K beta once more, for sums of beta that are 0, where they are to be 0:
- * those of steps for functions are anything. Many conjugate gradients may lose
- * that, and steps from beta keep what its sum is: P is not least there. */
+/* Compute u = K beta anew, and P. With a bias the columns of beta are to have
+ * sum 0. Many conjugate gradients lose that to rounding, later steps keep the
+ * wrong sum, and P is not least there; so the sum is taken off. It stays if
+ * steps for functions have found beta: their columns may have any sum. */
 static bool newton_refresh(struct newton *nt)
 {
     const size_t bytes = nt->size * sizeof *nt->beta;
@@ -79,9 +80,9 @@ static double newton_gap(void *solver)
     return (primal - nt->dual) / fabs(primal);
 }
 
-/* Other steps leave a beta that is nearly feasible in the dual; steps for
- * functions do not. The point g itself is a step or two behind: it gets some
- * more steps to become good enough. */
+/* True if the gap is reached. Steps for functions leave a beta that is not
+ * feasible in the dual, so the answer is to be g. It is a step or two behind,
+ * and gets up to NEWTON_MORE steps to reach the gap, too. */
 static bool newton_settled(struct newton *nt)
 {
     const double target = nt->progress.target;
@@ -192,10 +193,10 @@ static bool newton_is_plain(const struct newton *nt)
     return nt->columns == 1 && nt->loss.box == 0;
 }
 
-/* Takes beta for the dual point, or 0 where D = 0 if beta is none on the way:
- * without a product, but one where u is to be of finer entries than those of
- * steps. False, unless it must do, if little is gained on the last step, which
- * floats may have misled: g tells more. */
+/* Take beta for the dual point if it is feasible: D takes no product then,
+ * unless u is to be of finer entries than those of steps. False if beta is
+ * infeasible or has gained little on the last step, which may be the fault of
+ * floats: g tells more then. With `must` an infeasible beta gives D = 0. */
 static bool newton_own_point(struct newton *nt, bool must)
 {
     double excess = newton_excess(nt);
@@ -221,8 +222,8 @@ static bool newton_own_point(struct newton *nt, bool must)
     return true;
 }
 
-/* The dual point g, of finer entries as soon as coarse ones do not do: at the
- * last steps, or at a large C. */
+/* Evaluate the dual point g, by finer entries where coarse ones will not do: at
+ * the last steps, or at a large C. */
 static bool newton_look_further(struct newton *nt)
 {
     enum klr_precision steps = nt->direction.precision,
@@ -244,9 +245,9 @@ static bool newton_look_further(struct newton *nt)
     }
 }
 
-/* True if the last step lowered P by so much that the gap cannot be small yet;
- * then g is not worth its product. Not where the gap was large: long steps are
- * taken then, as long as it falls. */
+/* True if the last step lowered P by so much that the gap cannot be small yet,
+ * so that g is not worth its product. A large gap is always computed: long
+ * steps are taken only as long as it falls. */
 static bool newton_is_far(const struct newton *nt)
 {
     const double large = 10, target = nt->progress.target;
@@ -262,10 +263,11 @@ static bool newton_unseen(struct newton *nt)
     return false;
 }
 
-/* The gap. beta has a larger D than g once a step has led there; where C has
- * just grown, too, as soon as it had the smaller P at a C before. Where a
- * subset spoke for all g tells nothing new, and D is taken for 0. Far from the
- * optimum the gap is a guess: a tenth of what the last step was worth. */
+/* Look at the gap. After a step beta is tried for the dual point first, as it
+ * mostly has a larger D than g. With new costs it is tried only if it had the
+ * smaller P at the costs before, or comes from a subset that spoke for all:
+ * then g would tell nothing new. Far from the optimum the gap is a guess, a
+ * tenth of what the last step gained. */
 static bool newton_look(struct newton *nt, bool first)
 {
     enum klr_precision steps = nt->direction.precision;

@@ -86,7 +86,8 @@ static double direction_curvature(const struct direction *d, size_t i, size_t c)
                           : s[0] * s[0];
 }
 
-/* W_i K_ii, and what the row weighs in the constraint; over all columns. */
+/* W_i K_ii, and the weight of the row in the constraint; sums over all columns.
+ */
 static double direction_weight(const struct direction *d, size_t i)
 {
     double sum = 0;
@@ -120,7 +121,8 @@ static int direction_bin(const struct direction *d)
     return bin;
 }
 
-/* Leaving rows out is worth a product more only for a good part of all. */
+/* True if enough rows are left out to be worth the one more product that takes.
+ */
 static bool direction_is_part(const struct direction *d, size_t kept)
 {
     return (double)kept <= 0.6 * (double)d->n;
@@ -215,9 +217,9 @@ static void direction_precondition(struct direction *d, const double *in,
 
 /* ---- the start ---- */
 
-/* v = S^-1 x, x = e on the rows kept; where others are left out, x = e - W a so
- * that s'v = 0 still. The residual there is S q - v - S K x. One column alone
- * leaves rows out here. */
+/* The start at beta: v = S^-1 x, with x = e on the rows kept. If other rows are
+ * left out, x = e - W a, so that s'v = 0 still. The residual is S q - v - S K
+ * x. Only one column leaves rows out. */
 static void direction_other(struct direction *d, double *v, double *residual)
 {
     double sum = 0, total = 0;

@@ -46,9 +46,9 @@ static bool smo_is_hinge(const struct smo *smo)
     return smo->loss.model == KLR_MODEL_SVM;
 }
 
-/* The rounding of float entries, carried into s by sums of terms alpha_k K, in
- * units of the tolerance: with alpha as it is, times `ratio`, or, if that is 0,
- * the largest. */
+/* The rounding error of s from float entries, in units of the tolerance. It
+ * adds up over terms alpha_k K; alpha is taken `ratio` times as large as it is
+ * or, for ratio = 0, as large as it can be. */
 static double smo_rounding(const struct smo *smo, double ratio)
 {
     double squares = 0;
@@ -60,17 +60,18 @@ static double smo_rounding(const struct smo *smo, double ratio)
            smo_tolerance(smo->problem->params);
 }
 
-/* True if floats do no harm: the worst two of all examples are off by some six
- * deviations, a third of the tolerance. By the bound, which alpha is far from,
- * or for alpha times `ratio`. */
+/* True if float entries do no harm: the two worst of all examples, off by some
+ * six standard deviations, stay within a third of the tolerance. It is enough
+ * if that holds for the largest alpha, or for a hinge's present alpha times
+ * `ratio`. */
 static bool smo_serves_float(const struct smo *smo, double ratio)
 {
     return smo_rounding(smo, 0) <= 0.1 ||
            (smo_is_hinge(smo) && ratio > 0 && smo_rounding(smo, ratio) <= 0.05);
 }
 
-/* Many alpha of a hinge stay 0: before they are known floats are tried, unless
- * they might be far off. */
+/* Float entries are tried at first for a hinge, as many alpha will stay 0,
+ * unless the bound says that they might be far off. */
 static enum klr_precision smo_choose_precision(const struct smo *smo,
                                                double ratio)
 {
@@ -80,16 +81,17 @@ static enum klr_precision smo_choose_precision(const struct smo *smo,
     return tries || smo_serves_float(smo, ratio) ? KLR_FLOAT : KLR_DOUBLE;
 }
 
-/* Rows of 2 MB, which stay in a cache of the processor, and never so few that
- * none could be fetched ahead. */
+/* Rows of 2 MB together, which stay in a cache of the processor, but never so
+ * few that no row could be fetched ahead. */
 static size_t smo_first_rows(const struct smo *smo)
 {
     size_t rows = (2 << 20) / (smo->n * smo_element(smo));
     return rows > 4 * SMO_FETCH ? rows : 4 * SMO_FETCH;
 }
 
-/* Rows of the columns in work, a part of the budget but for two. To gather an
- * entry costs a fourth of what a new one's memory may. */
+/* A cache for rows of the columns in work, from a part of the budget; two whole
+ * rows are left for others. Gathering an entry costs a quarter of what the
+ * memory of a new one may. */
 static int smo_create_gathered(struct smo *smo, size_t *budget,
                                struct klr_error *err)
 {
@@ -127,9 +129,9 @@ static int smo_set_precision(struct smo *smo, enum klr_precision precision,
     return code;
 }
 
-/* The cost of each example, alpha coming to be `ratio` times as large, and what
- * follows from it. *kept tells that cached rows, and products, are good for it.
- */
+/* Set the cost of each example, and what follows from it; alpha is about to
+ * become `ratio` times as large. *kept tells if cached rows and products stay
+ * good. */
 static int smo_set_cost(struct smo *smo, double c, double ratio, bool *kept,
                         struct klr_error *err)
 {
@@ -207,9 +209,9 @@ static void smo_free(struct smo *smo)
 
 /* ---- the loop ---- */
 
-/* The partner j of i, the first; without bias the one of both that is farther
- * from s = 0 moves alone, Keerthi (7.1), as if its mirror image had -s. False
- * if no pair in work violates by more than eps. */
+/* Choose the partner j of i. Without a bias only one of the two moves, the one
+ * farther from s = 0, Keerthi (7.1), as if against a mirror image with -s.
+ * False if no pair in work violates by more than eps. */
 static bool smo_choose(struct smo *smo, size_t *i, size_t *j,
                        const void **row_i)
 {
@@ -233,8 +235,9 @@ static bool smo_choose(struct smo *smo, size_t *i, size_t *j,
     return (*j < n || smo->single) && most - least > smo->eps;
 }
 
-/* Without a limit of the caller's as many steps as LIBSVM makes: where it needs
- * more, C is too large for the scale of the features. */
+/* If the caller sets no limit, it is the number of steps that LIBSVM takes: a
+ * problem that needs more has a C that is too large for the scale of its
+ * features. */
 static enum klr_status smo_clock(struct smo *smo)
 {
     const struct klr_params *params = smo->problem->params;
@@ -246,8 +249,9 @@ static enum klr_status smo_clock(struct smo *smo)
                        smo);
 }
 
-/* Where nothing violates by more than eps, with all in work: whether that is
- * the end. If it is the gap that counts, eps falls until that is reached. */
+/* Asked when all examples are in work and none violates by more than eps: true
+ * if that is the end. If the gap is what counts, eps falls until the gap is
+ * reached. */
 static bool smo_settled(struct smo *smo, enum klr_status *status)
 {
     if (smo_gap_reached(smo))
@@ -276,10 +280,10 @@ static void smo_count_idle(struct smo *smo)
 }
 
 /* True if steps have come to nothing: the dual grows by rounding alone, and the
- * violation does not get smaller. This happens where alpha next to an end of
- * the box, or of very different sizes, has no digits left. Asked from time to
- * time. The dual is known with all examples in work only: the others come back
- * when the violation alone has been idle for long. */
+ * violation does not fall. So it ends if an alpha next to an end of its box, or
+ * beside much larger ones, has no digits left. The dual is known only with all
+ * examples in work, so examples set aside come back when the violation has been
+ * idle for long. */
 static bool smo_is_stuck(struct smo *smo, int *code, struct klr_error *err)
 {
     enum { STEPS = 1000, LOOKS = 20 };
@@ -335,8 +339,9 @@ static void smo_set_due(const struct smo *smo, struct smo_due *due)
         due->regroup = smo_shrinks(smo) ? often : SIZE_MAX;
 }
 
-/* Every n steps, see whether the gap is reached, or steps come to nothing; more
- * often, what can be set aside. False: a step is due. */
+/* Every n steps look if the gap is reached, or if steps come to nothing; more
+ * often look which examples can be set aside. False if a step is due instead.
+ */
 static bool smo_pauses(struct smo *smo, struct smo_due *due,
                        enum klr_status *status, bool *optimal, int *code,
                        struct klr_error *err)
@@ -422,8 +427,8 @@ static int smo_refine(struct smo *smo, enum klr_status *status,
     return smo_descend(smo, status, err);
 }
 
-/* For C = c, from alpha in proportion to `ratio` and its s, or, if that is 0,
- * from the beginning. */
+/* Solve for C = c, starting from `ratio` times the present alpha and s, or, for
+ * ratio = 0, from the beginning. */
 static int smo_solve_at(struct smo *smo, double c, double ratio,
                         struct solution *solution, struct klr_error *err)
 {
@@ -456,9 +461,10 @@ static int smo_solve_at(struct smo *smo, double c, double ratio,
     return code ? code : smo_finish(smo, c, status, solution, err);
 }
 
-/* The hinge's alpha of the last C is taken in proportion to C, so that what was
- * at a bound stays there; the logistic's goes through smo_stretch: away
- * from its bounds it grows far less than C. */
+/* The next C starts from the last one's alpha. For the hinge alpha grows in
+ * proportion to C, so that it stays at its bounds. For the logistic loss alpha
+ * away from its bounds grows far less than C, and smo_stretch finds the length.
+ */
 static int smo_solve(const struct binary_problem *problem,
                      struct solution *solution, struct klr_error *err)
 {

@@ -70,8 +70,9 @@ static bool smo_gap_reached(struct smo *smo)
     return gap > 0 && smo_gap(smo) <= gap;
 }
 
-/* Keerthi's tau bounds half the violation, (3.11). A gap goes with about its
- * root, since it is of second order in the violation, but for the hinge. */
+/* Keerthi's tau bounds half the violation, (3.11). The gap is of second order
+ * in the violation, so for a gap its root is asked for; a hinge's gap is of
+ * first order. */
 static double smo_tolerance(const struct klr_params *params)
 {
     bool hinge = params->model == KLR_MODEL_SVM;
@@ -81,9 +82,10 @@ static double smo_tolerance(const struct klr_params *params)
     return hinge ? eps : 2 * eps;
 }
 
-/* The gap where nothing violates by more than eps, as no margin is farther off
- * than eps from where its alpha belongs: of the hinge C_i eps at most; of the
- * logistic loss, whose curvature is C_i / 4 at most, C_i eps^2 / 8. */
+/* A bound of the gap where nothing violates by more than eps. No margin is then
+ * farther than eps from where its alpha belongs. That adds C_i eps at most to a
+ * hinge, and C_i eps^2 / 8 to a logistic loss, whose curvature is C_i / 4 at
+ * most. */
 static double smo_bound(const struct smo *smo)
 {
     double eps = smo_tolerance(smo->problem->params), sum = 0;
@@ -92,8 +94,8 @@ static double smo_bound(const struct smo *smo)
     return sum * (smo->loss.model == KLR_MODEL_SVM ? eps : eps * eps / 8);
 }
 
-/* How far u may be off: a step rounds s, and changes two alpha by C_i each at
- * most, which is rounded as well. */
+/* How far u may be off. Each step rounds s once, and changes two alpha by C_i
+ * at most, which is rounded too. */
 static double smo_drift(const struct smo *smo, const struct smo_vectors *v)
 {
     double steps = (double)(smo->steps + smo->progress.iterations);

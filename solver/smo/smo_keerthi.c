@@ -15,9 +15,9 @@
 #include "solver/smo/smo_parts.h"
 
 /* The partner, i_up or i_low, with which an example that moves in the direction
- * sign violates the conditions more. If it does not violate with that one, then
- * not with the other. n: none, where all are near their boundaries, released or
- * not. */
+ * `sign` violates the conditions the more: if it does not violate with that
+ * one, it does not with the other. n if there is none, as all examples are near
+ * their boundaries. */
 static size_t outer_partner(const struct smo *smo, double sign)
 {
     size_t best = smo->n;
@@ -28,8 +28,9 @@ static size_t outer_partner(const struct smo *smo, double sign)
     return best;
 }
 
-/* The direction in which example k, near its boundary, could move: 0 if none
- * lowers the dual by more than a step leaves undone, or no partner is left. */
+/* The direction in which example k, near its boundary, could move. 0 if no move
+ * lowers the dual by more than a step leaves undone, or if there is no partner.
+ */
 static double outer_sign(const struct smo *smo, size_t k, const size_t *partner)
 {
     double sign = smo_room(smo, &smo->example[k], 1) > 0 ? 1 : -1;
@@ -40,8 +41,8 @@ static double outer_sign(const struct smo *smo, size_t k, const size_t *partner)
     return sign * (smo->s[k] - s) > smo_accuracy(smo) ? sign : 0;
 }
 
-/* All are near their boundaries, and none is left for a partner: they are for
- * each other, until they have moved. */
+/* Called when all examples are near their boundaries, and none is left for a
+ * partner: they become partners of each other until they have moved. */
 static bool outer_release(struct smo *smo)
 {
     double most, least;

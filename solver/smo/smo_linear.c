@@ -127,8 +127,8 @@ static void linear_begin(struct smo_linear *l)
     linear_weights(l);
 }
 
-/* Until no slope is more than a quarter of what SMO allows for, the sum is
- * small, or the clock ends it. */
+/* Descend until no slope is larger than a quarter of what SMO allows for and
+ * the sum is small, or the clock ends it. */
 static void linear_descend(struct smo_linear *l)
 {
     struct smo *smo = l->smo;

@@ -96,9 +96,9 @@ static void smo_look(const struct smo *smo, struct smo_wanted *wanted)
                     k + SMO_RUN < smo->active ? k + SMO_RUN : smo->active);
 }
 
-/* A row costs about half as much among SMO_FETCH: those ahead pay if three of
- * five are used. Where fewer of the last ones were, it is tried again after
- * twice as many single rows as the time before. */
+/* Fetching SMO_FETCH rows together halves the cost of a row, so rows ahead pay
+ * if three of five are used. If fewer of the last ones were, the next try comes
+ * after twice as many single rows as the one before. */
 static bool smo_looks_ahead(struct smo *smo)
 {
     struct smo_ahead *ahead = &smo->ahead;

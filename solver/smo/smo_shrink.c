@@ -33,8 +33,8 @@ static void smo_take_spare(struct smo *smo, size_t count)
         smo_copy(smo->spare, k, smo, k);
 }
 
-/* True for an example that is at a bound and beyond the others: it can only
- * fall and has s above `most`, or only rise and has s below `least`. */
+/* True if an example is idle: at a bound, and beyond all others. It can only
+ * fall and its s is above `most`, or only rise and its s is below `least`. */
 static bool smo_is_idle(const struct smo *smo, size_t k, double most,
                         double least)
 {
@@ -55,10 +55,11 @@ static int smo_remember(struct smo *smo, struct klr_error *err)
     return 0;
 }
 
-/* In the first n steps rows may be asked for but once, and be gone when they
- * are to make up for what is set aside. That costs no more than the steps until
- * then where these rows are not more than the steps ask for. What the cache has
- * room for has no say: no result may depend on it. */
+/* True if examples may be set aside. To take them back costs the rows of all
+ * alphas that have changed. In the first n steps a row may have been asked for
+ * once only, and be gone by then; so no more rows may be in work than steps ask
+ * for anyway. The room of the cache must not count: no result may depend on it.
+ */
 static bool smo_can_make_up(const struct smo *smo, size_t kept)
 {
     return kept <= 2 * SMO_OFTEN ||
@@ -130,8 +131,8 @@ static void make_up_task(void *context, size_t task, size_t thread)
     (void)thread;
 }
 
-/* s of those set aside, by the rows of alphas that have changed. False: the
- * clock ended that. */
+/* Bring s of the examples set aside up to date, by the rows of all alphas that
+ * have changed. False if the clock ended that. */
 static bool smo_make_up_all(struct smo *smo)
 {
     struct smo_changes c = {

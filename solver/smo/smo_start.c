@@ -76,9 +76,9 @@ static double smo_ray_slope(const struct smo *smo, double r)
     return slope;
 }
 
-/* alpha, and s = -K beta, times the r that is best for the dual, nearly: where
- * C K is large, the solution for K = 0 is far too long, and that for a smaller
- * C too short. Without it every alpha had to come there by its own steps. */
+/* Multiply alpha, and s = -K beta, by nearly the r that is best for the dual.
+ * Where C K is large, the solution for K = 0 is far too long, and that of a
+ * smaller C too short; single steps would take long to mend it. */
 static void smo_stretch(struct smo *smo)
 {
     const double close = 1.001;

@@ -49,11 +49,11 @@ static unsigned char smo_side(const struct smo *smo,
     return (unsigned char)side;
 }
 
-/* psi'' as the choice of j takes it. Nearer to 0 or C than smo_near it is so
- * large that an example which should leave promises hardly anything, and would
- * wait until all others are optimal. Alphas that belong next to 0 do not grow
- * with C: where a part of a large C is much more, they promise much, and are
- * chosen again and again for steps that hardly move them. */
+/* psi'' for the choice of j, bounded. Near 0 and C psi'' is so large that an
+ * example which should leave there promises hardly anything, and would wait
+ * until all others are optimal. But alphas that belong next to 0 do not grow
+ * with C: a bound by a part of a large C would have them chosen again and
+ * again, for steps that hardly move them. */
 static double smo_curvature(const struct smo *smo, const struct smo_example *e)
 {
     double low = fmin(smo_near * e->cost, smo_near_most);

@@ -96,8 +96,8 @@ static double value_rounding(size_t n, const double *u, double rho)
     return ldexp(most + fabs(rho), -53);
 }
 
-/* On the diagonal where K is positive semidefinite; else it may even be 0
- * there, and a few rows are looked at. */
+/* The largest |K_ij|: it is on the diagonal where K is positive semidefinite.
+ * Other diagonals may even be 0: there a few rows are looked at. */
 static double kernel_size(const struct binary_problem *problem, double *row)
 {
     enum { ROWS = 16 };
@@ -117,9 +117,9 @@ static double kernel_size(const struct binary_problem *problem, double *row)
     return size;
 }
 
-/* True if no minor of example i and another one tells that K is not positive
- * semidefinite or, with a bias, not so on vectors of sum 0; to the thousandth
- * to which a precomputed K is taken to be rounded. */
+/* False if a minor of example i and another one shows that K is not positive
+ * semidefinite or, with a bias, not so on vectors of sum 0. A precomputed K is
+ * taken to be rounded to a thousandth. */
 static bool minors_agree(const struct binary_problem *problem, size_t i,
                          const double *row, const double *diagonal)
 {
@@ -134,8 +134,8 @@ static bool minors_agree(const struct binary_problem *problem, size_t i,
     return true;
 }
 
-/* True if nothing tells that the dual is no bound: a precomputed K is
- * taken on trust, but for what a few of its rows show. `room` has 2 n. */
+/* True if nothing shows that the dual is no bound. A precomputed K is trusted,
+ * but a few of its rows are looked at. `room` has 2 n elements. */
 static bool dual_is_trusted(const struct binary_problem *problem, double *room)
 {
     enum { ROWS = 16 };
@@ -265,8 +265,8 @@ static bool appraisal_is_cut(const struct appraisal *a)
     return clock_stopped(a->problem->clock);
 }
 
-/* True if u_i must be known better than it is: an error of it, and what is left
- * of the slack for rho, would change the objective. */
+/* True if u_i must be known more exactly: its error, with what is left of the
+ * slack for rho, could change the objective. */
 static bool appraisal_matters(const struct appraisal *a, size_t i)
 {
     const double slack = 1e-3 + 8 * a->error;
@@ -275,8 +275,8 @@ static bool appraisal_matters(const struct appraisal *a, size_t i)
                                   loss_value(&a->loss, z + slack, a->cost[i]);
 }
 
-/* u of double entries where it matters; beside a hinge that is so at few
- * examples, which are all that have coefficients. Elsewhere it stays. */
+/* Form u of double entries where it matters. For a hinge that is at a few
+ * examples, and these are all that have coefficients. */
 static int appraisal_refine(struct appraisal *a, struct klr_error *err)
 {
     struct chosen chosen = {0};
@@ -308,8 +308,8 @@ static int appraisal_product(struct appraisal *a, struct klr_error *err)
     return support_product(a->problem, a->beta, a->precision, a->own[0], err);
 }
 
-/* P. u of the solver is good for the precision that it says, else it is formed
- * anew, if the clock lets it be. */
+/* Compute P. The solver's u is used if its precision is enough; else u is
+ * formed anew, if the clock allows it. */
 static int appraisal_primal(struct appraisal *a, struct klr_error *err)
 {
     const struct point *point = a->point;
@@ -362,10 +362,10 @@ static int appraisal_dual(struct appraisal *a, struct klr_error *err)
     return code;
 }
 
-/* The part of the gap by which g is not beta, and what rounding may add: of K g
- * by itself, and by g, which follows decision values that err by `error`: each
- * g_i by |g_i| error at most, independently. With e = beta - g the latter adds
- * e'K dg, where K e is known, and dg'K dg / 2. */
+/* The part of the gap that e = beta - g makes, with what rounding may add: to K
+ * g itself, and to g, which follows decision values that err by `error`, so
+ * that each g_i errs by |g_i| error at most, independently. The latter adds e'K
+ * dg, where K e is known, and dg'K dg / 2. */
 static double appraisal_distance(const struct appraisal *a, double error,
                                  double *effect)
 {
@@ -447,7 +447,7 @@ static int appraisal_again(struct appraisal *a, struct klr_error *err)
 }
 
 /* True if entries are too coarse to certify the gap or, for a model, the
- * objective. In cross validation objectives are not used by themselves. */
+ * objective. Cross validation does not use objectives. */
 static bool appraisal_is_blurred(const struct appraisal *a)
 {
     return (a->precision != KLR_DOUBLE || a->point->drift > 0) &&
@@ -457,11 +457,11 @@ static bool appraisal_is_blurred(const struct appraisal *a)
              !(a->c.blur <= certificate_exact * fabs(a->c.primal))));
 }
 
-/* The model of a sparse solution leaves out the examples at the lower end of
- * the box, which Newton steps come near: Consolo, section 3. A primal point may
- * be beyond that end, far from 0: such examples stay. rho and P are those of
- * what is left, the dual point stays. Where these examples matter, if K is
- * large or the box, all stay. */
+/* Leave out of a sparse model the examples at the lower end of the box, which
+ * Newton steps come near: Consolo, section 3. A primal point may lie beyond
+ * that end, far from 0; such examples stay. rho and P are those of what is
+ * left; the dual point keeps all. If the examples matter, as K or the box is
+ * large, all of them stay. */
 static int point_drop(struct appraisal *a, struct solution *solution,
                       struct klr_error *err)
 {

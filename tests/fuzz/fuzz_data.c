@@ -145,7 +145,7 @@ static void check_validation(const struct input *in,
     for (size_t t = 0; t < v.count; t++) {
         const struct klr_metric_values *now = &v.values[t];
         const struct klr_report *report = &v.report[t];
-        bool lost = report->status == KLR_PRECISION_LIMIT &&
+        bool lost = report->status >= KLR_PRECISION_LIMIT &&
                     report->doubt >= KLR_DOUBT_ROUNDING && t != v.best;
         bool answered = now->count == problem->n && now->accuracy >= 0 &&
                         now->accuracy <= 1;

@@ -17,8 +17,9 @@ enum {
 
 /* ---- making ready ---- */
 
-/* Pivots of K_MM err by about 2^-24 of K_ii where products are of floats, which
- * H shows some C n / pivot times; they must not exceed a tenth of its 1. */
+/* The least pivot of K_MM. With products of floats pivots err by about 2^-24
+ * K_ii, which becomes C n / pivot times as much in H; it is to stay below a
+ * tenth of the 1 in H. */
 static double pivot_tolerance(const struct binary_problem *problem)
 {
     const struct klr_reals *cost = &problem->params->cost;
@@ -138,8 +139,8 @@ static int room_triangles(struct subspace *s, size_t most,
     return 0;
 }
 
-/* Entries of K that are kept save less than half the time: without -m they take
- * no more than KEPT_UNASKED bytes. */
+/* The bytes of entries of K that are kept. Keeping them saves less than half
+ * the time, so that without -m they take no more than KEPT_UNASKED. */
 static double kept_budget(const struct subspace *s, double need)
 {
     const struct klr_params *params = s->problem->params;

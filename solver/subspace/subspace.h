@@ -7,9 +7,10 @@
 
 #include "solver/solve/solve.h"
 
-/* On params->basis points that it chooses, or on those that are given. primal
- * and dual are those of the problem restricted to the span; solution->basis has
- * what the objective may be above that of all points. It fills in the shift. */
+/* Solve the problem on params->basis points that it chooses, or on those that
+ * are given. primal and dual are those of the problem restricted to the span;
+ * solution->basis tells by how much the objective may be above that of all
+ * points. It fills in the shift. */
 static solve_fn subspace_solve;
 /* Likewise for machines that share their points: params->basis in all. */
 static solve_all_fn subspace_solve_all;
@@ -24,9 +25,9 @@ struct projection {
     double distance; /* |f - its projection|^2 */
 };
 
-/* beta (n) becomes the coefficients of the projection of its expansion onto the
- * span of at most params->basis kernels, chosen among those of beta. It stays
- * as it is where these are all there are, and where the clock ends that. */
+/* Project an expansion: beta (n) becomes its coefficients in the span of at
+ * most params->basis of its kernels. beta stays as it is if it has no more
+ * kernels, or if the clock ends the projection. */
 static int subspace_project(const struct binary_problem *problem, double *beta,
                             struct projection *out, struct klr_error *err);
 

@@ -148,8 +148,8 @@ static void bound_base(struct bound *b)
     b->shrinks = box == 0 || fmax(b->base[0], b->base[1]) <= least - box;
 }
 
-/* The square of the bound on sum_i g_i k_i at t, without t^2 form; half of its
- * slope, without t form. */
+/* At t, the square of the bound on |sum_i g_i k_i| but for t^2 form; *slope is
+ * half of its slope but for t form. */
 static double bound_rest(const struct bound *b, double form, double t,
                          double *slope)
 {
@@ -158,8 +158,8 @@ static double bound_rest(const struct bound *b, double form, double t,
     return near * (2 * t * far + near);
 }
 
-/* P - max D_all, over |P|; *t becomes where it is. Without a box D_all is 0 at
- * t = 0, where it is far from the end of all points. */
+/* (P - D_all) / |P| for the t at which D_all is largest, and *t. Without a box
+ * D_all is 0 at t = 0, far from the optimum of all points. */
 static double bound_gap(const struct bound *b, double residual, double *t)
 {
     const struct subspace *s = b->s;

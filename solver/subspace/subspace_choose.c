@@ -62,8 +62,8 @@ static void span_drop(struct subspace *s, const bool *drop)
     s->m = kept;
 }
 
-/* R of the first m points, without those that it drops; false: it was ended,
- * which nothing does without a pool. */
+/* Form R of the first m points, leaving out those that it drops. False if the
+ * pool's watch ended it. */
 static bool span_factor(struct point_span *span, struct klr_pool *pool)
 {
     struct subspace *s = span->s;

@@ -104,8 +104,8 @@ static void growth_sizes(const struct subspace *s, double *size)
         size[s->member[k]] = 0;
 }
 
-/* At most `wanted`, one at each of as many equal steps of the sum of |g|; all
- * that have a g, where these are no more. */
+/* Draw at most `wanted` examples, one at each of as many equal steps of the sum
+ * of |g|; or all that have a g, if these are no more. */
 static void growth_draw(struct growth *g, size_t wanted, uint64_t *random)
 {
     struct subspace *s = g->s;
@@ -286,8 +286,8 @@ static float *growth_column(struct growth *g, size_t a, size_t joined)
     return column;
 }
 
-/* h and the diagonal of G lose what candidate a spans; `column` is its column
- * of G, which is scaled. */
+/* Take off h and the diagonal of G what candidate a spans. `column` is its
+ * column of G, which is scaled. */
 static void growth_remove(struct growth *g, size_t a, float *column)
 {
     double root = sqrt(g->diagonal[a]);

@@ -17,8 +17,8 @@ enum {
 /* Where Newton's method on the level may end: its objective is off by more. */
 static const double level_gap = 0.5;
 
-/* The sheets of classes that are few in the problem that is worked on, and the
- * next ones, so that these stand for what follows. */
+/* Take the sheets of classes that have few examples here, and the sheet behind
+ * each, which stands for what follows. */
 static void level_take_few(struct subspace *s, size_t step)
 {
     size_t *size = s->part;
@@ -28,7 +28,8 @@ static void level_take_few(struct subspace *s, size_t step)
             s->level[i / SHEET] = s->level[i / SHEET + 1] = 1;
 }
 
-/* Each that is taken stands for itself and what follows up to the next one. */
+/* A sheet that is taken stands for itself and for what follows up to the next
+ * one. */
 static void level_weigh(struct subspace *s, size_t sheets)
 {
     size_t from = 0;

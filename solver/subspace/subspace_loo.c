@@ -199,8 +199,8 @@ static void leave_join_task(void *context, size_t index, size_t thread)
     }
 }
 
-/* Adds to F its part without examples, and sets the least pivots: F is at least
- * I but for rho, and rounding leaves that of its diagonal. */
+/* Add to F its part without examples, and set the least pivots: above the
+ * rounding of the diagonal, and 1/2 but for rho, as F is at least I there. */
 static void leave_regularise(struct leave_out *l)
 {
     size_t m = l->s->m;

@@ -123,10 +123,11 @@ static double two_step(const struct subspace *s, double t, const double *dual)
     return step;
 }
 
-/* Some of many examples are so near an end of a box that any step leaves it by
- * little. These are cut off, and the room that others have makes the sum of all
- * 0, where that moves the point by less than a shorter step would. Without a
- * box alpha changes in proportion to itself: only long steps are too long. */
+/* Of many examples some are so near an end of their box that any step takes
+ * them out. These are cut off at the end, and others that have room make up for
+ * that in the sum, if this moves the point by less than a shorter step would.
+ * Without a box alpha changes in proportion to itself, and only long steps are
+ * too long. */
 static double two_follow(const struct subspace *s, double t, double *dual,
                          double *moved)
 {

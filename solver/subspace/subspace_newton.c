@@ -117,8 +117,8 @@ static bool subspace_multiply(struct subspace *s, enum klr_precision precision,
     return whole;
 }
 
-/* The slope; and, for one column, B'W 1 of floats, as products with H are: or H
- * would not be symmetric. */
+/* Compute the slope; for one column also B'W 1, of floats as products with H
+ * are: else H would not be symmetric. */
 static bool restricted_slope(struct subspace *s, enum klr_precision precision)
 {
     const struct sweep_vector vector[] = {{.t = s->all.g, .sum = s->bg},
@@ -140,8 +140,8 @@ static bool restricted_slope(struct subspace *s, enum klr_precision precision)
     return true;
 }
 
-/* hq = H q and u = B q of one column at all examples, in one sweep; `total` is
- * the sum of W. */
+/* For one column: hq = H q, and u = B q at all examples, in one sweep. `total`
+ * is the sum of W. */
 static bool restricted_column(struct subspace *s, double total, double *u)
 {
     const struct sweep_vector vector = {.v = s->v, .u = u, .sum = s->hq};
@@ -157,8 +157,8 @@ static bool restricted_column(struct subspace *s, double total, double *u)
     return whole;
 }
 
-/* Likewise by two products, between which the means of columns are taken; of a
- * sample or of all examples. */
+/* The same for several columns by two products, the means of columns being
+ * taken between them; on a sample or on all examples. */
 static bool restricted_columns(struct subspace *s, const struct fit *fit,
                                double *u)
 {
@@ -266,8 +266,8 @@ static bool restricted_confirm(struct subspace *s)
 
 /* ---- the method ---- */
 
-/* How far a step is solved for: far from the end a tenth; else what the gap
- * that is asked for needs. */
+/* How exactly a step is solved for: to a tenth far from the end, else as the
+ * gap that is asked for needs. */
 static double restricted_accuracy(const struct subspace *s, double eps)
 {
     const double usual = 0.1, near = 1e-3;
@@ -299,8 +299,8 @@ static bool restricted_step(struct subspace *s, enum klr_precision precision,
     return true;
 }
 
-/* Where steps end. What is left undone of one is not in w, u and g: but for the
- * clock, g is the point of the dual. */
+/* How the steps ended. A step that was not made has left no trace in w, u and
+ * g, and g is the dual point, unless the clock ended it. */
 static enum klr_status restricted_end(struct subspace *s)
 {
     enum klr_status status = clock_check(s->problem->clock, s->problem->params,
@@ -311,8 +311,8 @@ static enum klr_status restricted_end(struct subspace *s)
     return s->problem->clock->status;
 }
 
-/* By doubles as well where floats say that the end is near, or get no nearer.
- * False: it was ended. */
+/* Check the gap by doubles, too, once floats say that the end is near, or get
+ * no nearer. False if it was ended. */
 static bool restricted_check(struct subspace *s, double eps,
                              enum klr_precision *precision, size_t *vain)
 {

@@ -42,8 +42,9 @@ struct point_sweep {
     double *entries;         /* what was multiplied so far */
 };
 
-/* For up to `room` points and so many vectors; entries are kept in `budget`
- * bytes where all of them fit: results are the same. Free it in any case. */
+/* Create a sweep over K of up to `room` points, for up to `vectors` vectors. It
+ * keeps the entries if all of them fit into `budget` bytes; no result depends
+ * on that. Free it in any case. */
 static int point_sweep_create(struct point_sweep *s,
                               const struct binary_problem *problem,
                               const size_t *position, size_t room,
@@ -219,8 +220,8 @@ struct subspace {
     struct klr_progress progress;
 };
 
-/* Room for so many points: those that there are stay, with w and R, the sample
- * and the preconditioner do not. KLR_E_MEMORY, KLR_E_LIMIT. */
+/* Make room for so many points. Those that there are stay, with w and R; the
+ * sample and the preconditioner do not. KLR_E_MEMORY, KLR_E_LIMIT. */
 static int subspace_make_room(struct subspace *s, size_t most,
                               struct klr_error *err);
 /* True where the memory of -m allows for so many. */
@@ -246,20 +247,20 @@ static double subspace_diagonal(const struct subspace *s, size_t i);
 static size_t subspace_length(const struct subspace *s);
 /* rho, g, curve and losses at fit->u. */
 static void subspace_evaluate(const struct subspace *s, struct fit *fit);
-/* x with the Hessian of the fit, x = - its inverse times the slope, and B x in
- * du, until e'M^-1 e has fallen by accuracy^2 and |e|^2 / 2 is at most
- * `distance`; *products are those. False: it was ended. */
+/* x = -H^-1 slope and du = B x, with the Hessian H of the fit, by conjugate
+ * gradients from x, until e'M^-1 e has fallen by accuracy^2 and |e|^2 / 2 is at
+ * most `distance`. *products becomes their number. False if it was ended. */
 static bool subspace_direction(struct subspace *s, struct fit *fit,
                                double accuracy, double distance,
                                size_t *products);
-/* The first of t = 1, 1/2 .. by which x along du lowers the objective of the
- * fit, w'w / 2 included, is taken; returns t. */
+/* Take t x for the first of t = 1, 1/2 .. that lowers the objective of the fit,
+ * w'w / 2 included; du is B x. Returns t. */
 static double subspace_search(struct subspace *s, struct fit *fit,
                               const double *du);
 
-/* With room for params->basis points, or all examples, but none yet; for as
- * many machines as share them, or as many columns of a softmax. Free it in any
- * case. */
+/* Create a subspace with room for params->basis points, or all examples, but
+ * with no point yet; for as many machines as share it, or as many columns of a
+ * softmax. Free it in any case. */
 static int subspace_create(struct subspace *s,
                            const struct binary_problem *problem,
                            size_t machines, size_t columns,
@@ -280,15 +281,15 @@ static void subspace_turn(struct subspace *s, size_t q);
 static void subspace_keep(struct subspace *s, size_t q);
 /* How many g there are that points grow for: of machines, or of columns. */
 static size_t subspace_targets(const struct subspace *s);
-/* (n) the q-th: of machine q as it was kept, or of column q as it is. Elements
- * are s->columns apart. */
+/* (n) target q: g of machine q as it was kept, or of column q as it is now.
+ * Elements are s->columns apart. */
 static const double *subspace_target(const struct subspace *s, size_t q);
 
 /* ---- points: see subspace_choose.c, subspace_grow.c ---- */
 
-/* The first m points of member become those of the subspace, without those that
- * others span already; m falls. Where the clock ends that, the first `before`,
- * which were its points, stay alone. KLR_E_MEMORY. */
+/* The first m points of member become those of the subspace. A point that
+ * others span already leaves, and m falls. If the clock ends it, only the first
+ * `before` points are left, which were there before. KLR_E_MEMORY. */
 static int subspace_span(struct subspace *s, size_t before,
                          struct klr_error *err);
 /* The losses at C, of the best constant at first. */
@@ -299,10 +300,10 @@ static int subspace_choose(struct subspace *s, double c, struct klr_error *err);
 static int subspace_grow(struct subspace *s, struct klr_error *err);
 /* Candidates for so many points; `least` of them where these are few. */
 static size_t growth_candidates(size_t wanted, size_t least);
-/* At most `wanted` points join, of about so many candidates, that lower
- * |(1 - Pi) sum_i g_i k_i|^2 most, summed over targets g at all
- * examples; w is 0 on them. False: few did, the others being spanned already;
- * or it was ended. */
+/* At most `wanted` of about so many candidates join the points: those that
+ * lower |(1 - Pi) sum_i g_i k_i|^2 most, summed over targets g at all examples.
+ * w is 0 on them. False if few did, as the others were spanned already, or if
+ * it was ended. */
 static bool subspace_join(struct subspace *s, size_t wanted, size_t candidates,
                           uint64_t *random, struct klr_error *err, int *code);
 /* Likewise to twice the points, or s->most. */
@@ -333,19 +334,19 @@ static size_t sample_rows(const struct subspace *s, uint64_t random,
 /* B q of the sample, for q and u as of w and fit->u; out = B't. */
 static void sample_values(struct subspace *s, const double *q, double *u);
 static void sample_gather(struct subspace *s, const double *t, double *out);
-/* Newton's method on the sample from w on until the objective is within `eps`,
- * relatively, of the least. h is that of one of its points, or of the last C.
- * False: it was ended. */
+/* Take Newton steps on the sample, from w on, until the objective is within
+ * `eps`, relatively, of the least. h is then that of one of the points on the
+ * way, or of the last C. False if it was ended. */
 static bool subspace_fit_sample(struct subspace *s, double eps);
-/* h = I + B'(W - W 1 1'W / 1'W 1) B, factored, by the sample's B and W; of each
- * column by the diagonal of W there.
- */
+/* Form and factor h = I + B'(W - W 1 1'W / 1'W 1) B of the sample's B and W;
+ * for several columns one of each, with the diagonal of W there. */
 static bool subspace_precondition(struct subspace *s);
-/* Likewise, before products with all examples, if h is an old one and that
- * costs less than the products that it saves. */
+/* Form h anew before products with all examples, if it is an old one and if
+ * that costs less than the products it saves. */
 static bool subspace_refresh(struct subspace *s);
-/* Likewise, by W of all examples there; of another sample where h had been
- * renewed for the last direction, too, and that took long all the same. */
+/* Form h anew with the W that all examples have at the sample's rows. If h had
+ * been renewed for the last direction, too, and that took long all the same,
+ * draw another sample. */
 static bool subspace_renew(struct subspace *s);
 /* x (panels_bands(m) KLR_BAND, KLR_BAND) = R^-T K[points, examples], rows of B
  * transposed: of the examples row[first ..], or first .. where row is NULL; at
@@ -371,8 +372,8 @@ static bool level_approach(struct subspace *s);
 
 /* ---- the method: see subspace_newton.c ---- */
 
-/* By floats alone, to a gap of `eps` or where the objective hardly falls.
- * False: it was ended. */
+/* Approach the optimum by floats alone, until the gap is `eps` or the objective
+ * hardly falls. False if it was ended. */
 static bool subspace_approach(struct subspace *s, double eps);
 
 /* To a relative gap of `eps`; KLR_CONVERGED, or why not. */
@@ -380,9 +381,9 @@ static enum klr_status subspace_newton(struct subspace *s, double eps);
 
 /* ---- leave-one-out: see subspace_loo.c ---- */
 
-/* The shift of the columns' solutions at the t-th C, what leaving out an
- * example changes its decision values by, the points being held; 0 where the
- * clock ends it. KLR_E_MEMORY. */
+/* The shift of the columns' solutions at the t-th C: by what leaving out an
+ * example changes its decision values while the points are held. 0 if the clock
+ * ends it, NaN if rounding leaves no answer. KLR_E_MEMORY. */
 static int subspace_leave_out(struct subspace *s, size_t t,
                               struct solution *const *solution,
                               struct klr_error *err);
@@ -392,8 +393,8 @@ static double leave_out_bytes(const struct binary_problem *problem, size_t m,
 
 /* ---- all points: see subspace_bound.c ---- */
 
-/* By how much the objective may be above that of all points: by all rows of K,
- * or a sample of them. */
+/* By how much the objective may be above that of all points, from all rows of K
+ * or from a sample of them. */
 static int subspace_bound(struct subspace *s, bool all,
                           struct klr_basis_report *report,
                           struct klr_error *err);

@@ -75,8 +75,8 @@ static int grid_choose(const struct klr_problem *problem,
     return code;
 }
 
-/* The best by itself. Where several were validated and the clock cuts it, what
- * is known of it stays. */
+/* Validate the best point by itself. If several points were validated and the
+ * clock cuts this, what is known of it stays. */
 static int grid_answer(const struct klr_problem *problem,
                        const struct partition *partition,
                        const struct klr_params *settled, struct klr_pool *pool,

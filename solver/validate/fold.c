@@ -113,9 +113,9 @@ static void fold_leave_out(struct fold *v, struct klr_set held)
     }
 }
 
-/* Decision values of the positions `held`, by machines without fold f: class by
- * class, since an example has coefficients in the machines with its class only.
- * Not *whole: the clock ended that. */
+/* Decision values of the positions `held`, by machines without fold f. It goes
+ * class by class, as an example has coefficients only in the machines with its
+ * class. *whole is false if the clock ended it. */
 static int fold_decide(struct fold *v, size_t f, struct klr_set held,
                        bool *whole, struct klr_error *err)
 {
@@ -270,8 +270,8 @@ static void held_out_free(struct klr_held_out *held_out)
     *held_out = (struct klr_held_out){0};
 }
 
-/* The clock of all folds, at this one. Of those side by side each has the time
- * of all. A little is left for predictions. */
+/* The clock of all folds becomes that of this one. Each of the folds side by
+ * side has the time of all. A little is left for predictions. */
 static void fold_clock(struct clock *clock, struct fold_task task, size_t folds)
 {
     const double predictions = 0.05;

@@ -94,9 +94,9 @@ static void grid_skip(struct grid *grid, size_t cell)
 
 /* ---- points that cannot be solved ---- */
 
-/* True if the code refuses a fold of points that are compared: those that
- * cannot be solved have no values then, and do not end the run. The refusal of
- * the first fold is kept, in case that none can be solved. */
+/* True if a refusal does not end the run: points that are compared are refused
+ * one by one, and have no values then. The refusal of the first fold is kept,
+ * in case no point can be solved. */
 static bool grid_spares(struct grid *grid, size_t cell, size_t fold, int code,
                         const struct klr_error *err)
 {
@@ -226,8 +226,9 @@ static int grid_fold(struct grid *grid, size_t cell, size_t fold,
 
 /* ---- tasks ---- */
 
-/* The points of a cell, whose folds are all joined. Where one is the answer, or
- * was cut but has all predictions, it is told what they are worth. */
+/* Finish the points of a cell, whose folds are all joined. The point that is
+ * the answer hands its metrics over if it has all predictions, even if it was
+ * cut. */
 static void grid_finish(struct grid *grid, size_t cell)
 {
     struct fold_point *all = grid->cell[cell].fold[0];
@@ -259,8 +260,8 @@ static void grid_spread(const struct grid *grid, struct grid_cell *c,
     }
 }
 
-/* Under the grid's lock: what folds add, in their order, as far as all before
- * them are known. */
+/* Under the grid's lock: join what folds add, in their order, as far as all
+ * folds before are known. */
 static int grid_join(const struct grid *grid, struct grid_cell *c,
                      struct klr_error *err)
 {
@@ -294,8 +295,8 @@ static int grid_cell_begin(const struct grid *grid, struct grid_cell *c,
     return c->fold && c->spread ? 0 : KLR_E_MEMORY;
 }
 
-/* *go tells whether the fold is to be done. Then its cell has begun, and its
- * row has an operator. */
+/* *go tells if the fold is to be done. If so, its cell has begun, and its row
+ * has an operator. */
 static int grid_enter(struct grid *grid, size_t cell, bool *go,
                       struct klr_error *err)
 {
@@ -331,8 +332,8 @@ static void grid_row_free(struct grid *grid, struct grid_row *row)
 
 /* ---- the turn of a fold ---- */
 
-/* The last fold of a cell makes its points, the last of a row frees K. `points`
- * of a fold that was not done are NULL. */
+/* Leave a fold. The last one of a cell makes its points, the last one of a row
+ * frees K. `points` is NULL if the fold was not done. */
 static int grid_leave(struct grid *grid, size_t cell, size_t fold,
                       bool recalled, struct fold_point *points,
                       struct klr_error *err)
@@ -362,8 +363,8 @@ static int grid_leave(struct grid *grid, size_t cell, size_t fold,
     return code;
 }
 
-/* The largest gammas first: as a rule they take longest, and threads end
- * together. Where time is short they come last, so that others are done. */
+/* The largest gammas come first: as a rule they take longest, and threads end
+ * together. If time is short they come last, so that the others are done. */
 static size_t grid_order(const struct grid *grid, size_t index)
 {
     size_t last = grid->tasks - 1;
@@ -415,17 +416,17 @@ static bool grid_divides(const struct grid *grid, size_t abreast,
            grid->params->kernel != KLR_LINEAR;
 }
 
-/* Gammas that folds of so many threads can be of, a straggler's besides; a
- * solver that shares no tiles has a cache for each thread. */
+/* How many gammas folds of so many threads can belong to, with one for a
+ * straggler. A solver that shares no tiles has a cache for each thread. */
 static size_t grid_rows(const struct grid *grid, size_t threads, double solver)
 {
     size_t rows = solver > 0 ? threads / grid->folds + 2 : threads;
     return rows < threads ? rows : threads;
 }
 
-/* To as many threads as memory does for. A thread's fold has all that it may
- * use, so that none goes without: what its solver allocates, and the tiles of
- * all gammas at work, or a cache of that size. */
+/* Divide folds among as many threads as there is memory for. Each fold may use
+ * what it can come to need, so that none goes without: what its solver
+ * allocates, and the tiles of all gammas at work, or a cache of that size. */
 static void grid_divide(struct grid *grid, struct klr_pool *pool)
 {
     const struct klr_params *params = grid->params;

@@ -129,6 +129,15 @@ static int smo_set_precision(struct smo *smo, enum klr_precision precision,
     return code;
 }
 
+/* No step has been looked at. */
+static void smo_advance_begin(struct smo *smo)
+{
+    smo->advance = (struct smo_advance){.last = smo->progress.iterations,
+                                        .dual = -INFINITY,
+                                        .growth = NAN,
+                                        .violation = INFINITY};
+}
+
 /* Set the cost of each example, and what follows from it; alpha is about to
  * become `ratio` times as large. *kept tells if cached rows and products stay
  * good. */
@@ -145,8 +154,7 @@ static int smo_set_cost(struct smo *smo, double c, double ratio, bool *kept,
     *kept = smo->cache && precision == smo->precision;
     smo->steps += smo->progress.iterations;
     smo->progress.iterations = 0;
-    smo->advance = (struct smo_advance){
-        .dual = -INFINITY, .growth = NAN, .violation = INFINITY};
+    smo_advance_begin(smo);
     smo->most = INFINITY;
     smo->least = -INFINITY;
     return code || *kept ? code : smo_set_precision(smo, precision, err);
@@ -423,6 +431,7 @@ static int smo_refine(struct smo *smo, enum klr_status *status,
     smo->stale = *status != KLR_CONVERGED;
     if (smo->stale)
         return 0;
+    smo_advance_begin(smo);
     smo_begin(smo);
     return smo_descend(smo, status, err);
 }

@@ -299,15 +299,16 @@ static bool restricted_step(struct subspace *s, enum klr_precision precision,
     return true;
 }
 
-/* How the steps ended. A step that was not made has left no trace in w, u and
- * g, and g is the dual point, unless the clock ended it. */
-static enum klr_status restricted_end(struct subspace *s)
+/* How the steps ended, as `limit` says unless the clock did. A step that was
+ * not made has left no trace in w, u and g, and g is the dual point, unless the
+ * clock ended it. */
+static enum klr_status restricted_end(struct subspace *s, enum klr_status limit)
 {
     enum klr_status status = clock_check(s->problem->clock, s->problem->params,
                                          &s->progress, NULL, NULL);
     memcpy(s->dual, s->all.g, s->n * s->columns * sizeof *s->dual);
     if (!clock_stopped(s->problem->clock) && restricted_confirm(s))
-        return status ? status : KLR_PRECISION_LIMIT;
+        return status ? status : limit;
     return s->problem->clock->status;
 }
 
@@ -372,8 +373,8 @@ static enum klr_status subspace_newton(struct subspace *s, double eps)
     double least = INFINITY, lowest = INFINITY;
     if (!restricted_begin(s, eps))
         return s->problem->clock->status;
-    for (int step = 0; step < RESTRICTED_STEPS && vain < RESTRICTED_VAIN;
-         step++) {
+    int step = 0;
+    for (; step < RESTRICTED_STEPS && vain < RESTRICTED_VAIN; step++) {
         if (!restricted_step(s, precision, eps, &products))
             break;
         bool gains = s->gap < 0.5 * least || restricted_falls(s, lowest, fall);
@@ -387,5 +388,6 @@ static enum klr_status subspace_newton(struct subspace *s, double eps)
         if (!subspace_goes_on(s))
             break;
     }
-    return restricted_end(s);
+    return restricted_end(s, step < RESTRICTED_STEPS ? KLR_PRECISION_LIMIT
+                                                     : KLR_ITERATION_LIMIT);
 }

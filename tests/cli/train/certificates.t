@@ -217,6 +217,14 @@ my ($box, $said) =
 like($box->{status}, qr/^(converged|precision_limit)$/, 'a tiny box: status');
 cmp_ok($box->{iterations}, '<', 1e6, 'a tiny box: it ends');
 
+# Where steps by float entries come to nothing, those by doubles still gain.
+my ($finer) = told(qw(-s svm -t 0 -c 512), 'heart_scale');
+is($finer->{status}, 'converged', 'an svm goes on with doubles');
+
+# An end by the limit of steps is not called one by rounding.
+my ($ended) = told(qw(-s sklr -c 1e6 --basis 20), 'heart_scale');
+is($ended->{status}, 'iteration_limit', 'a basis that takes all its steps');
+
 # ---- A dual that tells nothing ----
 
 my $run = run([ 'klr-train', qw(-q --json -c 1e6 -g 5 --max-iter 3), $plain,

@@ -117,19 +117,19 @@ static bool subspace_multiply(struct subspace *s, enum klr_precision precision,
     return whole;
 }
 
-/* Compute the slope; for one column also B'W 1, of floats as products with H
- * are: else H would not be symmetric. */
+/* Compute the slope; for one column also B'W 1, of the entries that products
+ * with H have: else H would not be symmetric. */
 static bool restricted_slope(struct subspace *s, enum klr_precision precision)
 {
     const struct sweep_vector vector[] = {{.t = s->all.g, .sum = s->bg},
                                           {.t = s->all.curve, .sum = s->bw}};
     bool curve = subspace_has_bias(s) && s->columns == 1;
-    bool both = curve && precision == KLR_FLOAT;
+    bool both = curve && precision == s->directions;
     memset(s->bw, 0, s->m * sizeof *s->bw);
     if (!(both
               ? subspace_sweep(s, precision, 2, vector)
               : subspace_multiply(s, precision, NULL, NULL, s->all.g, s->bg)) ||
-        (curve && !both && !subspace_sweep(s, KLR_FLOAT, 1, vector + 1)))
+        (curve && !both && !subspace_sweep(s, s->directions, 1, vector + 1)))
         return false;
     if (both)
         panels_forward(&s->r, s->bg);
@@ -147,7 +147,7 @@ static bool restricted_column(struct subspace *s, double total, double *u)
     const struct sweep_vector vector = {.v = s->v, .u = u, .sum = s->hq};
     memcpy(s->v, s->q, s->m * sizeof *s->q);
     panels_backward(&s->r, s->v);
-    bool whole = subspace_sweep(s, KLR_FLOAT, 1, &vector);
+    bool whole = subspace_sweep(s, s->directions, 1, &vector);
     panels_forward(&s->r, s->hq);
     double along = subspace_has_bias(s) && total > 0
                        ? dot(s->n, s->all.curve, u) / total
@@ -165,12 +165,12 @@ static bool restricted_columns(struct subspace *s, const struct fit *fit,
     bool all = fit == &s->all;
     if (!all)
         sample_values(s, s->q, u);
-    else if (!subspace_multiply(s, KLR_FLOAT, s->q, u, NULL, NULL))
+    else if (!subspace_multiply(s, s->directions, s->q, u, NULL, NULL))
         return false;
     s->functions->bend(s, fit, u, s->dual);
     if (!all)
         sample_gather(s, s->dual, s->hq);
-    else if (!subspace_multiply(s, KLR_FLOAT, NULL, NULL, s->dual, s->hq))
+    else if (!subspace_multiply(s, s->directions, NULL, NULL, s->dual, s->hq))
         return false;
     for (size_t k = 0; k < subspace_length(s); k++)
         s->hq[k] += s->q[k];
@@ -312,22 +312,6 @@ static enum klr_status restricted_end(struct subspace *s, enum klr_status limit)
     return s->problem->clock->status;
 }
 
-/* Check the gap by doubles, too, once floats say that the end is near, or get
- * no nearer. False if it was ended. */
-static bool restricted_check(struct subspace *s, double eps,
-                             enum klr_precision *precision, size_t *vain)
-{
-    bool look = *precision == KLR_DOUBLE || s->gap <= eps;
-    if (*precision == KLR_FLOAT && *vain == RESTRICTED_VAIN) {
-        look = true;
-        *vain = 0;
-    }
-    if (!look)
-        return true;
-    *precision = KLR_DOUBLE;
-    return restricted_confirm(s);
-}
-
 /* True if the objective has fallen by more than that share of it. */
 static bool restricted_falls(const struct subspace *s, double before,
                              double share)
@@ -339,6 +323,7 @@ static bool restricted_falls(const struct subspace *s, double before,
 /* u and g at w, of floats. */
 static bool restricted_begin(struct subspace *s, double eps)
 {
+    s->directions = KLR_FLOAT;
     s->gap = INFINITY;
     s->progress.target = eps;
     s->progress.violation = INFINITY;
@@ -364,25 +349,54 @@ static bool subspace_approach(struct subspace *s, double eps)
     return goes_on;
 }
 
+/* What steps have come to. */
+struct restricted_gain {
+    double gap, objective; /* the least, when there was a gain last */
+    size_t vain;           /* steps since then */
+};
+
+static const struct restricted_gain restricted_none = {INFINITY, INFINITY, 0};
+
+static void restricted_count(const struct subspace *s,
+                             struct restricted_gain *g)
+{
+    const double fall = 1e-6; /* of an objective that is far from its end */
+    bool gains =
+        s->gap < 0.5 * g->gap || restricted_falls(s, g->objective, fall);
+    g->vain++;
+    if (!gains)
+        return;
+    g->vain = 0;
+    g->gap = fmin(g->gap, s->gap);
+    g->objective = fmin(g->objective, s->objective);
+}
+
+/* Steps are by floats until these say that the end is near, or gain no more.
+ * By doubles the problem is a slightly different one: gains count anew. Where a
+ * step gains little then, it is floats of H that mislead it. */
 static enum klr_status subspace_newton(struct subspace *s, double eps)
 {
     enum klr_precision precision = KLR_FLOAT;
-    const double fall = 1e-6; /* of an objective that is far from its end */
+    struct restricted_gain gain = restricted_none;
     /* after a level, h is to be renewed by the weights of all examples */
-    size_t products = s->level ? RESTRICTED_MANY + 1 : 0, vain = 0;
-    double least = INFINITY, lowest = INFINITY;
+    size_t products = s->level ? RESTRICTED_MANY + 1 : 0;
+    int step = 0;
     if (!restricted_begin(s, eps))
         return s->problem->clock->status;
-    int step = 0;
-    for (; step < RESTRICTED_STEPS && vain < RESTRICTED_VAIN; step++) {
-        if (!restricted_step(s, precision, eps, &products))
+    for (; step < RESTRICTED_STEPS && gain.vain < RESTRICTED_VAIN; step++) {
+        if (precision == KLR_DOUBLE && gain.vain > 0)
+            s->directions = KLR_DOUBLE;
+        if (!restricted_step(s, precision, eps, &products) ||
+            (precision == KLR_DOUBLE && !restricted_confirm(s)))
             break;
-        bool gains = s->gap < 0.5 * least || restricted_falls(s, lowest, fall);
-        vain = gains ? 0 : vain + 1;
-        least = fmin(least, s->gap);
-        lowest = fmin(lowest, s->objective);
-        if (!restricted_check(s, eps, &precision, &vain))
-            break;
+        restricted_count(s, &gain);
+        if (precision == KLR_FLOAT &&
+            (s->gap <= eps || gain.vain == RESTRICTED_VAIN)) {
+            precision = KLR_DOUBLE;
+            gain = restricted_none;
+            if (!restricted_confirm(s))
+                break;
+        }
         if (precision == KLR_DOUBLE && s->gap <= eps)
             return KLR_CONVERGED;
         if (!subspace_goes_on(s))

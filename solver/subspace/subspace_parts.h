@@ -185,16 +185,17 @@ struct subspace {
     bool have_h;       /* there are those, */
     bool formed;       /* at the point of the last direction of the sample */
     bool renewed;      /* for the last direction of all examples */
-    double *rho;       /* (2, columns) of all, of the sample */
-    double *next_rho;  /* (columns) workspace */
-    struct draw *draw; /* (classes) workspace of sample_rows */
-    size_t *part;      /* (classes) likewise, of subspace_draw */
-    struct sweep_vector *vector; /* (sweep.vectors) workspace */
-    double *least;               /* (most) */
-    double *store;               /* the following, (columns, m) each: */
-    double *w, *slope;           /* coefficients; w - B'g */
-    double *bg, *bw;             /* B'g; B'W 1 */
-    double *x, *rest;            /* the step; -slope - H x */
+    enum klr_precision directions; /* of products with H of all examples */
+    double *rho;                   /* (2, columns) of all, of the sample */
+    double *next_rho;              /* (columns) workspace */
+    struct draw *draw;             /* (classes) workspace of sample_rows */
+    size_t *part;                  /* (classes) likewise, of subspace_draw */
+    struct sweep_vector *vector;   /* (sweep.vectors) workspace */
+    double *least;                 /* (most) */
+    double *store;                 /* the following, (columns, m) each: */
+    double *w, *slope;             /* coefficients; w - B'g */
+    double *bg, *bw;               /* B'g; B'W 1 */
+    double *x, *rest;              /* the step; -slope - H x */
     double *z, *q, *hq, *v;
     struct point_sweep sweep;
     struct fit all;              /* of all examples */

@@ -19,6 +19,8 @@
  */
 #include "solver/subspace/subspace_parts.h"
 
+#include <float.h>
+
 enum {
     SAMPLE_ROWS = 1024,  /* that are multiplied together */
     SAMPLE_SHARE = 2,    /* of an equal part are of each class, if any */
@@ -311,7 +313,8 @@ static bool sample_redraw(struct subspace *s)
 
 /* ---- the preconditioner ---- */
 
-/* Some rows: s->scaled are roots of their weights, in sample.next, times B. */
+/* Some rows: s->scaled = A, the roots of their weights times B. The roots take
+ * the place of the weights in sample.next. */
 struct weighing {
     struct subspace *s;
     size_t first, rows;
@@ -324,7 +327,9 @@ static void weigh_task(void *context, size_t task, size_t thread)
     size_t pitch = sample_pitch(s), end = (task + 1) * KLR_BAND;
     (void)thread;
     for (size_t i = task * KLR_BAND; i < end && i < w->rows; i++) {
-        float root = (float)sqrt(s->sample.next[w->first + i]);
+        double *next = s->sample.next + w->first + i;
+        float root = (float)sqrt(*next);
+        *next = root;
         for (size_t k = 0; k < pitch; k++)
             s->scaled[i * pitch + k] = root * s->b[(w->first + i) * pitch + k];
     }
@@ -367,22 +372,22 @@ static bool hessian_add(struct subspace *s, struct panels *h, size_t rows)
                         square_task, &square);
 }
 
-/* h += I - mean mean' / sum W, where there is a bias. */
-static void hessian_finish(struct subspace *s, struct panels *h)
+/* h += I - A's (A's)' / s's, where there is a bias, for the roots s and the
+ * rows A as they were rounded: then only sums are, and h is I at least but for
+ * that. A pivot that is nothing but such rounding is raised to it: else what is
+ * right of it in its row, rounding too, would grow beyond measure. */
+static void hessian_finish(struct subspace *s, struct panels *h,
+                           const double *mean)
 {
     const struct fit *fit = &s->sample;
-    size_t pitch = sample_pitch(s);
-    double total = 0, *mean = s->hq;
-    memset(mean, 0, pitch * sizeof *mean);
-    for (size_t i = 0; i < fit->n; i++)
-        total += fit->next[i];
-    if (subspace_has_bias(s) && total > 0)
-        h->dense->gemv_t(fit->n, pitch, s->b, pitch, fit->next, mean);
+    double rounding = h->n <= SUBSPACE_FEW ? DBL_EPSILON : FLT_EPSILON;
+    double total = dot(fit->n, fit->next, fit->next);
+    bool bias = subspace_has_bias(s) && total > 0;
     for (size_t c = 0; c < s->m; c++) {
-        for (size_t r = 0; r <= c && total > 0; r++)
+        s->least[c] = fmax(0.5, rounding * *panels_at(h, c, c));
+        for (size_t r = 0; r <= c && bias; r++)
             *panels_at(h, r, c) -= mean[r] * (mean[c] / total);
         *panels_at(h, c, c) += 1;
-        s->least[c] = 0.5;
     }
 }
 
@@ -390,18 +395,22 @@ static void hessian_finish(struct subspace *s, struct panels *h)
 static bool sample_hessian(struct subspace *s, size_t c)
 {
     struct klr_pool *pool = s->problem->op->pool;
-    size_t n = s->sample.n;
+    size_t n = s->sample.n, pitch = sample_pitch(s);
     struct weighing w = {.s = s};
+    double *mean = s->hq; /* A's */
     bool whole = true;
+    memset(mean, 0, pitch * sizeof *mean);
     s->h[c].n = s->m;
     memset(s->h[c].value, 0, panels_size(s->m) * sizeof(double));
     for (; w.first < n && whole; w.first += w.rows) {
         w.rows = n - w.first < SAMPLE_ROWS ? n - w.first : SAMPLE_ROWS;
         whole = klr_pool_run(pool, panels_bands(w.rows), weigh_task, &w) &&
                 hessian_add(s, &s->h[c], w.rows);
+        s->h[c].dense->gemv_t(w.rows, pitch, s->scaled, pitch,
+                              s->sample.next + w.first, mean);
     }
     if (whole)
-        hessian_finish(s, &s->h[c]);
+        hessian_finish(s, &s->h[c], mean);
     double m = (double)s->m;
     s->flops += m * m * ((double)n + m / 3);
     return whole && panels_factor(&s->h[c], s->least, NULL);

@@ -209,11 +209,28 @@ my ($rows) = get("$dir/g") =~ /^sv_indices (.*)/m;
 is(join(' ', sort { $a <=> $b } split ' ', $rows), join(' ', 1 .. 20),
     '... by their lines');
 put("$dir/three", clusters(seed => 4, labels => [ 1, 2, 3 ], n => 90, d => 3));
+put("$dir/large", clusters(seed => 11, labels => [ 4, -2, 7 ], n => 90, d => 3,
+        zeros => 0));
 for my $how (qw(ovo ova softmax)) {
     my $three = train("$dir/three", 't', '--multiclass', $how,
         qw(--basis 15));
     is($three->{status}, '"converged"', "$how: three classes");
     is($three->{n_sv}, 15, '... of 15 points in all');
+}
+
+# At a large C float entries err by more than the solution can bear.
+for my $options (
+    '-t 1 -g 0.1 -r 1 -c 1e7 --basis 20',
+    '-t 1 -g 0.1 -r 1 -c 4096 --basis 50 --no-bias',
+    '-t 1 -g 0.1 -r 1 -c 1e5 --basis 50 -s sklr --lambda 1',
+    '-t 1 -g 0.1 -r 1 -c 4096 --basis 50 --multiclass softmax',
+    '-t 1 -g 0.1 -r 1 -c 1e9 --basis 20 --multiclass softmax',
+    '-t 2 -g 0.01 -c 1e5 --basis 50 --multiclass softmax'
+)
+{
+    my $large = train("$dir/large", 'l', split / /, $options);
+    is($large->{status}, '"converged"', "$options: converged");
+    cmp_ok($large->{gap}, '<=', 1e-6, '... to the gap');
 }
 
 # ---- classes that share the points ----

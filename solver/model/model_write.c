@@ -186,10 +186,11 @@ static void save_numbers(const struct klr_model *model, size_t sv,
     size_t row = model->problem ? model->sv_row[sv] : sv;
     double space[KLR_PACKED_COLUMNS];
     struct klr_feature_row from = klr_features_row(&x, row, space);
+    bool scaled = x.packed && x.packed->scaling; /* of zeros, too */
     if (model->kernel.type == KLR_PRECOMPUTED)
         from.count = 1; /* the serial number; the rest is the matrix */
     for (size_t k = 0; k < from.count; k++) {
-        if (from.value[k] == 0)
+        if (scaled && from.value[k] == 0)
             continue;
         klr_putf(out, "%d:", from.index[k]);
         klr_put_real(out, from.value[k]);

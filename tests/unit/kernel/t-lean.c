@@ -48,7 +48,8 @@ static void set_make(struct set *s)
         s->order[i] = s->order[j];
         s->order[j] = i;
     }
-    s->packed = (struct klr_packed){D, s->index, s->word};
+    s->packed =
+        (struct klr_packed){.columns = D, .index = s->index, .value = s->word};
     s->plain =
         (struct klr_features){N, D + 1, s->start, s->index, s->value, NULL};
     s->dense = (struct klr_features){N, D + 1, NULL, NULL, NULL, &s->packed};

@@ -82,16 +82,16 @@ static double smo_tolerance(const struct klr_params *params)
     return hinge ? eps : 2 * eps;
 }
 
-/* A bound of the gap where nothing violates by more than eps. No margin is then
- * farther than eps from where its alpha belongs. That adds C_i eps at most to a
- * hinge, and C_i eps^2 / 8 to a logistic loss, whose curvature is C_i / 4 at
- * most. */
-static double smo_bound(const struct smo *smo)
+/* No margin is farther than eps from where its alpha belongs. That adds C_i eps
+ * at most to a hinge, and C_i eps^2 / 8 to a logistic loss, whose curvature is
+ * C_i / 4 at most. */
+static double smo_bound(const struct binary_problem *problem, double c)
 {
-    double eps = smo_tolerance(smo->problem->params), sum = 0;
-    for (size_t k = 0; k < smo->n; k++)
-        sum += smo->example[k].cost;
-    return sum * (smo->loss.model == KLR_MODEL_SVM ? eps : eps * eps / 8);
+    double eps = smo_tolerance(problem->params), sum = 0;
+    for (size_t i = 0; i < problem->n; i++)
+        sum += c * problem->weight[i];
+    bool hinge = problem->params->model == KLR_MODEL_SVM;
+    return sum * (hinge ? eps : eps * eps / 8);
 }
 
 /* How far u may be off. Each step rounds s once, and changes two alpha by C_i
@@ -133,7 +133,7 @@ static int smo_finish(struct smo *smo, double c, enum klr_status status,
         .precision = smo->precision,
         .dual = DUAL_BETA,
         .target = smo->problem->params->gap,
-        .bound = smo_bound(smo),
+        .bound = smo_bound(smo->problem, c),
     };
     return point_finish(smo->problem, &point, solution, err);
 }

@@ -138,7 +138,7 @@ static int svm_coef_finish(const struct binary_problem *b, double c,
                                 .precision = KLR_DOUBLE,
                                 .dual = DUAL_GRADIENT,
                                 .target = b->params->gap,
-                                .bound = INFINITY,
+                                .bound = smo_bound(b, c),
                             },
                             solution, err);
     klr_free(beta);

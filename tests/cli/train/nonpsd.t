@@ -270,4 +270,17 @@ my $run = run(['klr-train', '--json', qw(-t sigmoid --regularizer coef),
     '-a', 'newton', $three, "$dir/three.model"]);
 cmp_ok(printed_json($run)->{gap}, '<=', 1e-6, 'three classes: gap');
 
+# Features that tell nothing: an svm that stops by its tolerance may be above
+# the best constant by as much, which is not the fault of rounding.
+my $draw = uniform(11);
+my $noise = put("$dir/noise", join '', map {
+    join(' ', $draw->() < 0.3 ? 1 : 0, map {
+        "$_:" . (int(3 * $draw->()) - 1) } 1 .. 3) . "\n" } 1 .. 60);
+for my $c (0.003, 0.01, 0.1, 1) {
+    $run = run([ qw(klr-train -q --json -s svm --regularizer coef -t 0 -c), $c,
+        $noise, "$dir/noise.model" ]);
+    is("$run->{err}" . printed_json($run)->{status}, 'converged',
+        "noise at C = $c");
+}
+
 done_testing();

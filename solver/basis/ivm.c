@@ -65,7 +65,7 @@ static bool ivm_factor(struct ivm *ivm)
     return hessian_form(&ivm->h) && hessian_factor(&ivm->h, 1);
 }
 
-/* The first of t = 1, 1/2, 1/4 ... that lowers the objective is taken; false if
+/* Take the first of t = 1, 1/2, 1/4 ... that lowers the objective; false if
  * there is none. */
 static bool ivm_search(struct ivm *ivm)
 {
@@ -91,8 +91,8 @@ static bool ivm_search(struct ivm *ivm)
     return false;
 }
 
-/* Newton's method from a point with gradient and factor to one with both; false
- * where the factor has no digits left. */
+/* Newton's method, from a point with gradient and factor to one with both.
+ * False if the factor has no digits left. */
 static bool ivm_fit(struct ivm *ivm)
 {
     const double accuracy = 1e-10;
@@ -148,8 +148,8 @@ static double ivm_bytes(size_t n, size_t room)
            (double)n * (double)(room + KLR_BAND) * sizeof(double);
 }
 
-/* Room for one basis function more, and for as many as there are, where -m has
- * it; an error where it has none for the first. */
+/* Make room for one basis function more or, if -m has it, for as many again. It
+ * is an error if there is none for the first. */
 static int ivm_grow(struct ivm *ivm, struct klr_error *err)
 {
     const double budget = (double)params_budget(ivm->problem->params);
@@ -186,8 +186,8 @@ static void ivm_shorten(struct ivm *ivm)
     ivm->candidates = kept;
 }
 
-/* Function v, behind the others, becomes one of them, with coefficient 0; false
- * as hessian_extend. */
+/* The function v behind the others becomes one of them, with coefficient 0.
+ * False as hessian_extend. */
 static bool ivm_extend(struct ivm *ivm, const double *v)
 {
     size_t r = ivm->h.rank;
@@ -253,9 +253,8 @@ static double ivm_held_fall(struct ivm *ivm, size_t m)
     return (before - now) / now;
 }
 
-/* The violation becomes the relative fall of H over the last rounds, as many as
- * a window has; or that of the loss of examples held out, as long as this is
- * larger, and more than a little. */
+/* Set the violation to the relative fall of H over the rounds of a window, or
+ * to that of the held-out loss if this is larger, and more than a little. */
 static void ivm_measure_fall(struct ivm *ivm)
 {
     const double little = 2e-3;
@@ -308,8 +307,9 @@ static bool ivm_release(struct ivm *ivm)
     return ivm_factor(ivm) && ivm_fit(ivm);
 }
 
-/* Rounds until what counts falls by less than eps. One that ends for want of a
- * candidate has the optimum of all points, or rank that rounding hides. */
+/* Go on until what counts falls by less than eps. If the rounds end for want of
+ * a candidate, the model has the optimum of all points, or as much rank as
+ * rounding leaves. */
 static int ivm_rounds(struct ivm *ivm, enum klr_status *status,
                       struct klr_error *err)
 {

@@ -116,7 +116,7 @@ static bool lhalf_slope(struct lhalf *l)
     return whole;
 }
 
-/* The violation of stationarity by a coefficient that is not 0, where the loss
+/* By how much a coefficient that is not 0 violates stationarity, where the loss
  * has that slope; relative to the slope of the regularizer. */
 static double lhalf_excess(double beta, double slope)
 {
@@ -194,8 +194,8 @@ static void lhalf_direct(struct lhalf *l)
         l->next[i] = ldexp(l->slope[i], -exponent);
 }
 
-/* For the first step, a good many times that to the minimum of the loss along
- * its gradient: the longest that lowers P will be taken. */
+/* Choose the first step: a good many times the one to the minimum of the loss
+ * along its gradient. The longest that lowers P will be taken. */
 static bool lhalf_begin(struct lhalf *l)
 {
     const double times = 64;

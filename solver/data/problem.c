@@ -187,8 +187,8 @@ static int problem_unpack(struct klr_problem *problem,
     return code;
 }
 
-/* Room for `more` rows; *word is that of the first one, NULL where there is
- * none like it yet. */
+/* Make room for `more` rows. *word is the place of the first one, or NULL if
+ * there are no packed rows yet. */
 static int problem_packed_room(const struct klr_problem *problem,
                                struct problem_room *room, size_t more,
                                uint32_t **word, struct klr_error *err)
@@ -245,8 +245,8 @@ struct line_batch {
     uint32_t *word;                  /* (count, columns) ... to here */
 };
 
-/* The next lines, which the block must hold all together: what has to be read
- * for the first one moves the others. 1, 0 at the end, or minus a code. */
+/* Take the next lines. The block must hold all of them together, since reading
+ * may move those before. 1, 0 at the end, or minus a code. */
 static int batch_take(struct line_batch *b, struct klr_error *err)
 {
     struct klr_input *input = b->reader->input;

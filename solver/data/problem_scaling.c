@@ -167,9 +167,9 @@ static void problem_take(struct klr_problem *problem, struct rows *rows,
     problem_set_scaling(problem, scaling);
 }
 
-/* Zeros that become other values may take more memory than there is: of many
- * rare features nearly all do. The system may grant it all the same, and end
- * the process as it is used. Training has them once more. */
+/* Zeros that become other values may take more memory than there is: many rare
+ * features become full columns. The system may grant that memory and end the
+ * process as it is used. Training keeps the values once more. */
 static int check_room(const struct klr_scaling *scaling,
                       const struct klr_features *x, struct klr_error *err)
 {

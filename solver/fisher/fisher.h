@@ -8,8 +8,8 @@
 #include "solver/solve/solve.h"
 
 /* Kernel Fisher discriminants; the objectives are those of Mika (3), with
- * weights: see fisher.c. KLR_E_DATA where K turns out to be indefinite and the
- * regularizer needs it not to be, or does not tell the classes apart. */
+ * weights: see fisher.c. KLR_E_DATA if K turns out to be indefinite where the
+ * regularizer needs it not to be, or if K does not tell the classes apart. */
 static solve_all_fn fisher_solve;
 static double fisher_bytes(size_t n);
 /* Fisher discriminants in few kernels, for any regularizer: see
@@ -28,11 +28,11 @@ static int fisher_threshold(const struct binary_problem *problem,
 static void fisher_share(const struct binary_problem *problem,
                          struct solution *solution);
 
-/* False if there is no discriminant. Either `scale`, the common factor of beta,
- * is not positive; or decision values of about 1 are sums of such large terms,
- * beta times kernel values up to `largest`, that rounding alone separates the
- * class means. Then the solution becomes the shares of the classes: beta is 0
- * and f the mean of y. Its status is kept, except KLR_PRECISION_LIMIT. */
+/* False if there is no discriminant. That is so if `scale`, the common factor
+ * of beta, is not positive. It is so, too, if decision values of about 1 are
+ * sums of such large terms, beta times kernel values up to `largest`, that
+ * rounding alone separates the class means. Then the solution becomes the
+ * shares of the classes: beta is 0 and f the mean of y. */
 static bool fisher_tells(const struct binary_problem *problem, double scale,
                          double largest, struct solution *solution);
 

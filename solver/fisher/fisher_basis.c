@@ -264,8 +264,8 @@ static void basis_begin_exact(struct scan *s)
     basis_scale(s);
 }
 
-/* For the rest of the kernel, the function a with the coefficients coef (count
- * + 1): put R a (count) into `rest`, and return C a'R a. */
+/* For the rest of the kernel, that is the function a with the coefficients coef
+ * (count + 1): put R a (count) into `rest`, and return C a'R a. */
 static double basis_penalised(const struct basis *basis, const double *coef)
 {
     size_t m = basis->count;

@@ -107,8 +107,8 @@ static int greedy_measure(const struct greedy *g, struct greedy_machine *m,
     return 0;
 }
 
-/* It is at its end where no kernel was found that adds to its basis: of points
- * that are given, where all are taken. */
+/* The machine is at its end, as no kernel was found that adds to its basis: if
+ * points are given, all of them are taken. */
 static void greedy_end_without(struct greedy_machine *m, bool given)
 {
     m->ranked = m->ranked || (!given && !m->done && !m->best.found);

@@ -33,9 +33,9 @@ static bool fisher_product(struct fisher *f, size_t count, double *const *x,
 
 /* ---- anchors ---- */
 
-/* The vectors x that an anchor multiplies by K, and where the results y go;
- * returns how many. The first is e, with sum 0 restored. Where R = |a|^2 the
- * second is ke, since value is K K e then. */
+/* The vectors x that an anchor multiplies by K, and where the products y go;
+ * returns how many. The first is e, with its sum made 0 again. For R = |a|^2
+ * the second is ke, since value is K K e there. */
 static size_t exact_columns(const struct fisher *f, struct exact *m, double **x,
                             double **y)
 {
@@ -53,8 +53,9 @@ static size_t exact_columns(const struct fisher *f, struct exact *m, double **x,
     return 2;
 }
 
-/* value = K K e from K e, in q, and K ke: their difference p is small, so that
- * floats do for it where they do for steps. */
+/* value = K K e, from K e, in q, and from K ke. The difference p of q and ke is
+ * small, so that floats are good enough for its product wherever they are for
+ * steps. */
 static bool fisher_square(struct fisher *f)
 {
     double *p[FISHER_MACHINES], *value[FISHER_MACHINES];
@@ -149,7 +150,7 @@ static size_t fisher_active(struct fisher *f, double target,
     return count;
 }
 
-/* A step of all machines that are active; false: none is any more, or the clock
+/* A step of all machines that are active. False if none is, or if the clock
  * ended a product. */
 static bool fisher_step(struct fisher *f, double target)
 {

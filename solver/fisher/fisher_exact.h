@@ -67,9 +67,9 @@ static void exact_judge(const struct fisher *f, struct exact *m);
 /* Relative; the largest one of a struct fisher, for the clock. */
 static double exact_gap(const struct exact *m);
 static double fisher_gap(void *solver);
-/* The error, in the mean, of an element of products with steps of that length
- * in all: entries of K err by some 2^-24 of the largest, independently of each
- * other. */
+/* The mean error of an element of products whose steps have that length in all:
+ * entries of K err by some 2^-24 of the largest, independently of each other.
+ */
 static double exact_error(const struct fisher *f, const struct exact *m,
                           double way);
 /* The part of P that such errors hide from the gap: those of decision values,
@@ -78,18 +78,18 @@ static double exact_hidden(const struct fisher *f, const struct exact *m);
 
 /* ---- N^-1: see fisher_inverse.c ---- */
 
-/* At the present c; unusable where the status is to stop, which the clock is
- * asked for while it is factored. */
+/* Prepare the present c. Of no use if the status is to stop: the clock is asked
+ * for it while the preconditioner is factored. */
 static int fisher_prepare(struct fisher *f, enum klr_status *status,
                           struct klr_error *err);
-/* z = N^-1 r on 1'z = 0, into q. The part of r that this takes away stays away,
- * or it would drown the rest. */
+/* z = N^-1 r on 1'z = 0, into q. The part of r that this takes away stays away:
+ * else it would drown the rest. */
 static void fisher_precondition(struct fisher *f, size_t count,
                                 struct exact *const *machine);
 
 /* ---- anchors and steps: see fisher_descent.c ---- */
 
-/* r formed anew by products in double, and with it a new beginning, unless the
+/* Form r anew by products in double, and begin again from there, unless the
  * clock ends them. */
 static void fisher_anchor(struct fisher *f);
 /* Steps from where the residuals are, until all gaps are `target`. */

@@ -96,8 +96,8 @@ static double fisher_offset(const struct binary_problem *problem,
     return fmax(fabs(sum[0] / weight[0]), fabs(sum[1] / weight[1]));
 }
 
-/* Constraints that do not hold move all decision values of a class by as much,
- * which rounding of the means may do as well. */
+/* Constraints that do not hold move all decision values of a class by as much.
+ * Rounding of the means may do so, too. */
 static void fisher_certify(const struct binary_problem *problem, double c,
                            const double *f, double size, double dual,
                            double target, struct solution *solution)

@@ -51,7 +51,7 @@ static void greedy_task(void *context, size_t k, size_t thread)
         candidates_judge(&m->scan, m->judgement);
 }
 
-/* One scan through each basis: what is to join it does, and the candidates
+/* Scan each basis once: the kernel that is to join it joins, and the candidates
  * loaded are judged. */
 static int greedy_scan(struct greedy *g, struct klr_error *err)
 {
@@ -127,7 +127,7 @@ static bool greedy_goes_on(struct greedy *g)
 }
 
 /* Check that the bases may grow by another band each, which comes off the
- * tiles. If not, it is an error where they are empty, else the end. */
+ * tiles. Without that room the run fails if they are empty, and else ends. */
 static int greedy_check_memory(struct greedy *g, struct klr_error *err)
 {
     double budget = (double)params_budget(g->params);
@@ -218,8 +218,8 @@ static int greedy_bound(struct greedy *g, struct klr_error *err)
     return 0;
 }
 
-/* f (n) = K beta, beta the coefficients of the discriminant; as the basis has
- * it where the clock ends the product. */
+/* f (n) = K beta for the coefficients beta of the discriminant; if the clock
+ * ends the product, f is what the basis has. */
 static int greedy_outputs(const struct greedy *g, const struct basis *basis,
                           const double *beta, double *f, struct klr_error *err)
 {

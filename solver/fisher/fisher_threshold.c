@@ -50,9 +50,10 @@ static double threshold_kink(const struct threshold *t, double w, size_t side,
     return (side == 0 ? 1 : -1) - w * t->point[side][next].u;
 }
 
-/* The slope at w of F at its best b. Where T is reached between two points, all
- * b between them are best: the middle one is taken. T may be reached at the
- * last of all points where the negative ones weigh nothing beside it. */
+/* The slope of F at w, with the best b there. If T is reached between two
+ * points, all b between them are best, and the middle one is taken. T may be
+ * reached at the last of all points, where the negative ones weigh nothing
+ * beside it. */
 static double threshold_slope(struct threshold *t, double w)
 {
     size_t next[2] = {0, 0};

@@ -8,8 +8,8 @@
 
 #include "solver/train/train.h"
 
-/* Pairs: some examples with all others, or with so many. Fewer examples than
- * SPREAD_LEAST are judged as if they were so many. */
+/* Pairs are those of a few examples with all others, or with so many. Fewer
+ * examples than SPREAD_LEAST are judged as if they were so many. */
 enum { SPREAD_ROWS = 20, SPREAD_OTHERS = 200000, SPREAD_LEAST = 20 };
 
 /* |u - v|^2, or |u - v|_1, of the rows i and j. */

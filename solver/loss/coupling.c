@@ -96,8 +96,8 @@ static void couple_sweep(size_t k, const double *r, double *p)
     normalise(k, p);
 }
 
-/* Elimination leaves small components without their digits, and with signs; a
- * few sweeps, in which they follow from larger ones, give them back. */
+/* Elimination leaves small components without their digits, or with a wrong
+ * sign. A few sweeps, in which they follow from larger ones, restore them. */
 static void couple_polish(size_t k, const double *r, double *p)
 {
     for (size_t i = 0; i < k; i++)

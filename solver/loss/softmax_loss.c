@@ -127,10 +127,10 @@ static void softmax_newton(const struct softmax *sm, double slope, double far)
     laplacian_solve(k, sm->w, sm->step);
 }
 
-/* By Newton's method with halved steps. The loss is convex in rho; near the
- * optimum, where it changes no more, the slope tells whether a step is good. It
- * has the digits of a loss that is small against the costs. No part of a step
- * there is better than the whole, but for rounding. */
+/* Find rho by Newton's method with halved steps; the loss is convex in rho.
+ * Near the optimum, where the loss changes no more, the slope tells if a step
+ * is good, with as many digits as the loss has beside the costs. No part of a
+ * step is better than the whole there, but for rounding. */
 static void softmax_rho(const struct softmax *sm, const double *u, double *rho)
 {
     enum { STEPS = 200, HALVINGS = 30 };

@@ -46,8 +46,9 @@ static size_t precond_first(size_t n, size_t most)
     return (size_t)fmin(4 * sqrt((double)n) + 1, (double)most);
 }
 
-/* 3 n^1/2 columns take as long to build as some two products with K. Of very
- * many examples vectors, too, take memory. */
+/* More columns than that do not pay at first: 3 n^1/2 of them take as long to
+ * build as some two products with K. For very many examples the memory of
+ * vectors counts, too. */
 static size_t precond_more(size_t n)
 {
     double megabytes = fmin(fmax(96 - (double)n / 2048, 32), 64);

@@ -13,9 +13,9 @@
 
 enum { PIVOTS_STRIP = 96 }; /* rows of L that get new columns in one task */
 
-/* Costs, in the units of precond_pays: to compute an entry of K; to fetch one
- * where K is shared; and for an element of L, per element before it in its
- * row. */
+/* Costs in the units of precond_pays: of computing an entry of K; of fetching
+ * one where K is shared; and of an element of L, for each element before it in
+ * its row. */
 static const double precond_entry = 12, precond_shared = 4,
                     precond_element = 0.5;
 

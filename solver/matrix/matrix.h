@@ -10,8 +10,8 @@
 
 /* ---- dense triangles: see triangle.c ---- */
 
-/* In place, upper triangle of a (n, n; pitch): a = R'R, with pivots raised to
- * the least one where they are smaller; false if one was. */
+/* Factor the upper triangle of a (n, n; pitch) in place: a = R'R. Pivots below
+ * `least` are raised to it; false if one was. */
 static bool triangle_factor(const struct klr_dense *dense, size_t n,
                             size_t pitch, double *a, double least);
 /* inverse (n, n; pitch), zeros at first, = R^-T, a lower triangle. */
@@ -48,10 +48,10 @@ static size_t panels_size(size_t n);
 static size_t panels_bands(size_t n);
 /* The element in row r and column c >= r. */
 static double *panels_at(const struct panels *p, size_t r, size_t c);
-/* In place: the symmetric matrix whose upper triangle p has becomes its factor,
- * R'R. A pivot of row r that is not above least[r] is raised to that; or, where
- * `drop` (n) is not NULL, marks its row as dropped, which is left out of R, of
- * fewer rows then. False: the pool's watch ended it. */
+/* Factor in place: the symmetric matrix whose upper triangle p has becomes R'R.
+ * A pivot of row r that is not above least[r] is raised to it; or, if `drop`
+ * (n) is not NULL, the row is marked as dropped and left out of R. False: the
+ * pool's watch ended it. */
 static bool panels_factor(struct panels *p, const double *least, bool *drop);
 /* x (n) = R^-T x, and R^-1 x. */
 static void panels_forward(const struct panels *p, double *x);
@@ -112,9 +112,9 @@ static int precond_create(struct precond *m, struct submatrix matrix,
                           size_t most, bool shared, struct klr_arena *arena,
                           struct klr_error *err);
 static double precond_bytes(size_t n, size_t most);
-/* The next L is built anew. If this one was for the last weights, its rank was
- * too low: from now on the limit is doubled, and products saved count for more.
- */
+/* The next L is built anew. If this one was built for the last weights, its
+ * rank was too low: from now on the limit is twice as large, and products saved
+ * count for more. */
 static void precond_raise(struct precond *m);
 /* For the roots s (n) of the weights, which must stay until the next build.
  * False: it was ended by the pool's watch, and there is none. */

@@ -30,9 +30,9 @@ static size_t model_answer_work(size_t k)
     return 2 * (k + k * k) + (k + 1) * (k + 2);
 }
 
-/* r_ab (k, k): the probability of class a against class b; without
- * probabilities 1 for the one that wins, at a decision value of 0 the second,
- * and 0 for the other. */
+/* r_ab (k, k): the probability of class a against class b. Without
+ * probabilities it is 1 for the class that wins and 0 for the other; at a
+ * decision value of 0 the second wins. */
 static void answer_pairs(const struct klr_model *model, const double *decision,
                          double *r)
 {

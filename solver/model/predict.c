@@ -175,8 +175,8 @@ static void linear_decide(const struct klr_predictor *p,
 
 /* ---- Floats or doubles ---- */
 
-/* Set *too_much if floats change too much the decision values, or log-odds, of
- * `count` support vectors from the first-th on. */
+/* Set *too_much if floats change the decision values, or log-odds, of `count`
+ * support vectors from the first-th on by too much. */
 static int predictor_compare(struct klr_predictor *p, size_t first,
                              size_t count, bool *too_much,
                              struct klr_error *err)

@@ -31,9 +31,9 @@ static size_t calibration_solves(const struct klr_params *params)
 
 /* ---- Weights of classes ---- */
 
-/* Training and fits see each class as often as its weight says, which adds
- * log(w_a / w_b) to the log-odds of class a against b, log w_c to the score of
- * class c among all: what z is to lose. */
+/* Training and fits see each class as often as its weight says. That adds
+ * log(w_a / w_b) to the log-odds of class a against b, and log w_c to the score
+ * of class c among all: the excess, which z is to lose. */
 static double group_excess(const struct machine_group *group,
                            const struct training *training, size_t machine)
 {
@@ -176,8 +176,8 @@ static struct klr_set group_sample(const struct machine_group *group,
     return set_of(range, count);
 }
 
-/* The decision values of a part by solutions without it, if there is time. What
- * these have for a note is noted of the own ones. */
+/* The decision values of a part, by solutions without it, if there is time.
+ * Notes of these solutions are noted of the group's own. */
 static int group_decide_part(struct machine_group *group,
                              struct training *training,
                              struct held_out held_out, struct fitting *f,
@@ -224,8 +224,8 @@ static int group_raise(struct machine_group *group, struct training *training,
     return code;
 }
 
-/* Decide the examples of each part. Without parts, the group's solutions decide
- * their own examples. A status that cuts off parts becomes that of all
+/* Decide the examples of each part; without parts, the group's solutions decide
+ * their own examples. If parts are cut off, their status becomes that of all
  * links. */
 static int group_decide_fitted(struct machine_group *group,
                                struct training *training, size_t fold,
@@ -291,7 +291,7 @@ static void group_sizes(const struct machine_group *group, size_t machine,
         size[y[i] > 0] += group->weight[i];
 }
 
-/* The links from the decision values of parts, or of all; from none the
+/* Fit the links to the decision values of parts, or of all; without any,
  * decision values stand for themselves. A machine that is the shares of its
  * sides has no use for values. */
 static void group_fit(struct machine_group *group,

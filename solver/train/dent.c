@@ -63,9 +63,9 @@ static int dent_look(struct training *training, double *dent,
     return code;
 }
 
-/* All trainings with K, those of folds and of values of C, share what one of
- * them has found. Where the solver keeps no tiles the look does: it has the
- * memory in which rows of K will be. */
+/* All trainings with K, of folds and of values of C, share what one of them has
+ * found. If the solver keeps no tiles the look keeps them, in the memory in
+ * which rows of K will be. */
 static int training_find_dent(struct training *training, struct klr_error *err)
 {
     struct klr_operator *op = training->op;

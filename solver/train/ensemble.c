@@ -142,9 +142,10 @@ static double pair_bytes(const struct training *training, size_t n)
            group * (double)training->partition->n + work;
 }
 
-/* How many threads have a group each: some for each thread, so that they end
- * together, or products so small that several threads gain nothing by them. The
- * linear kernel has one sum of features, which may be many. */
+/* How many threads have a group each: if there are some groups for each thread,
+ * so that threads end together, or if products are so small that several
+ * threads gain nothing by them. The linear kernel has one sum of features,
+ * which may be many. */
 static size_t members_wanted(const struct training *training, size_t groups)
 {
     const struct klr_operator *op = training->op;

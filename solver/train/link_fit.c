@@ -325,8 +325,8 @@ static struct link link_fit_values(const struct klr_params *params,
                : link_fit_platt(s, params->link == KLR_LINK_PLATT);
 }
 
-/* A part that is held out may have drawn more of one side than there is: sides
- * weigh as in training, and all of them as before. */
+/* A part that is held out may have drawn more of one side than there is. So
+ * sides weigh as in training, and all of them as before. */
 static void sides_balance(const struct sides *s, const double size[2])
 {
     double known[2];
@@ -338,8 +338,9 @@ static void sides_balance(const struct sides *s, const double size[2])
     }
 }
 
-/* A link that is better than the shares, of one parameter, by more than chance;
- * or these. f itself, which has none, must not be worse. */
+/* A link of one parameter that is better than the shares by more than chance,
+ * or the shares. f itself, which has no parameter, must not be worse than
+ * these. */
 static struct link link_fit_sides(const struct klr_params *params,
                                   const struct sides *s,
                                   const struct link *shares)

@@ -231,8 +231,8 @@ static enum klr_status loo_shift(struct loo *l,
     return status;
 }
 
-/* M is not positive definite to rounding: nothing is known without an example,
- * and where K is given, it is K that is not semidefinite. */
+/* M is not positive definite to rounding, so that nothing is known without an
+ * example. If K was given, K is to blame: it is not semidefinite. */
 static void loo_lose(const struct loo *l, const struct machine_group *group,
                      size_t s)
 {

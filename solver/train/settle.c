@@ -52,8 +52,9 @@ static struct klr_params params_settle(const struct klr_params *params)
     return settled;
 }
 
-/* The closed form of leave-one-out is one at the optimum, next to which solving
- * for that costs little. Far from it an sklr has more support vectors. */
+/* The closed form of leave-one-out holds at the optimum, and the last steps to
+ * it cost little beside the form. Far from the optimum an sklr has more support
+ * vectors. */
 static double params_grid_eps(const struct klr_params *params)
 {
     bool given = !isnan(params->eps) || params->gap > 0;

@@ -42,8 +42,8 @@ struct system {
     double (*bytes)(size_t n); /* allocated for n examples, beside tiles of K;
                                   NULL: works on a cache of its rows, or asks
                                   for tiles itself */
-    /* The machines of a softmax, which are one problem, and the bytes for n
-     * examples of k classes; NULL: it cannot. */
+    /* Trains the machines of a softmax, which are one problem; NULL: it cannot.
+     * The bytes are for n examples of k classes. */
     solve_all_fn *softmax;
     double (*softmax_bytes)(size_t n, size_t k);
 };
@@ -53,8 +53,8 @@ struct system {
 static const struct system *system_of(const struct klr_params *params,
                                       struct klr_error *err);
 
-/* True where the model ends with its memory, or keeps in it what fits. So it
- * has all there is, and no other is trained beside it. */
+/* True if the model ends when its memory does, or keeps in memory what fits.
+ * Then it has all memory, and no other is trained beside it. */
 static bool system_works_alone(const struct system *system);
 
 /* ---- parameters settled: see settle.c ---- */
@@ -208,8 +208,9 @@ static struct binary_problem group_binary(const struct machine_group *group,
 /* Where pairs are to share them, room for training->chosen. */
 static int shared_points_create(struct training *training,
                                 struct klr_error *err);
-/* Have them chosen, unless they are known, or pairs share none; *passes is what
- * that took. Not by several members at once: systems with points work alone. */
+/* Have the points chosen, unless they are known or pairs share none; *passes is
+ * what that took. Never by several members at once: systems with points work
+ * alone. */
 static int shared_points_choose(struct training *training,
                                 struct held_out held_out, double *passes,
                                 struct klr_error *err);
@@ -234,9 +235,9 @@ struct team {
     struct klr_error err;
 };
 
-/* All units, by so many members; the first four fields are set, others 0. After
- * a failure no unit begins. Returns the first failure. A single member is the
- * caller's thread, and its units may use the pool. */
+/* Run all units by so many members; the first four fields are set, others 0.
+ * After a failure no unit begins. Returns the first failure. A single member is
+ * the caller's thread, and its units may use the pool. */
 static int team_run(struct team *team, struct klr_pool *pool, size_t members,
                     struct klr_error *err);
 /* Under the lock: tell the caller's progress; true: it has asked to stop. */

@@ -84,8 +84,8 @@ static void coef_judge(struct coef *c)
     c->progress.objective = c->primal;
 }
 
-/* All of the point, with K g carried along; false where the clock ends it, and
- * leaves beta and u alone. */
+/* Evaluate the point, with K g carried along. False if the clock ends it; beta
+ * and u stay as they are. */
 static bool coef_look(struct coef *c)
 {
     coef_evaluate(c);
@@ -156,8 +156,8 @@ static double coef_slope(struct coef *c, double t, double *curvature)
     return slope;
 }
 
-/* The t where the slope has all but vanished: Newton's method in a bracket. P
- * is convex, but its own values would not tell small steps apart. */
+/* The t at which the slope has all but vanished, by Newton's method in a
+ * bracket. P is convex, but its values would not tell small steps apart. */
 static double coef_root(struct coef *c)
 {
     double curvature, low = 0, high = INFINITY, t = 0;

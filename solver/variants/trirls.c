@@ -158,8 +158,8 @@ static void trirls_return(struct trirls *tr)
     trirls_evaluate(tr);
 }
 
-/* Half the way back to the last point until P is not larger than there; false
- * if that comes to nothing, and the point is the last one. */
+/* Go half the way back to the last point until P is not larger than there.
+ * False if nothing is left of the step, and the point is the last one. */
 static bool trirls_halve(struct trirls *tr, double last)
 {
     for (int k = 0; k < TRIRLS_HALVINGS; k++) {
@@ -175,9 +175,9 @@ static bool trirls_halve(struct trirls *tr, double last)
     return false;
 }
 
-/* A weighted least squares problem, and how much of itself the deviance has
- * changed since the last one. Conjugate gradients are of float entries
- * where these hold K, what they come to is judged by double ones. */
+/* Solve a weighted least squares problem, and tell by how much of itself the
+ * deviance has changed. Conjugate gradients use float entries where floats hold
+ * K; what they come to is judged by double ones. */
 static enum klr_status trirls_step(struct trirls *tr)
 {
     double primal = tr->primal, losses = tr->losses;

@@ -92,7 +92,7 @@ double klr_limits_map(struct klr_limits to, double v);
 int klr_scaling_map(const struct klr_scaling *scaling,
                     const struct klr_scaling_column *column, double v,
                     double *scaled, struct klr_error *err);
-/* The same of a value of each column, in place, all of which are in range. */
+/* Likewise for a value of each column, in place, all of which are in range. */
 void klr_scaling_map_row(const struct klr_scaling *scaling, double *value);
 
 #endif

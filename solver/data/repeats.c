@@ -61,7 +61,7 @@ static size_t repeats_find(struct repeats *r, size_t row, uint64_t hash,
     return r->positions - 1;
 }
 
-/* Of a few rows at once. */
+/* The positions of a few rows at once. */
 static void repeats_find_all(struct repeats *r, const size_t *row, size_t count,
                              size_t begin, size_t *position)
 {

@@ -123,7 +123,7 @@ static double two_step(const struct subspace *s, double t, const double *dual)
     return step;
 }
 
-/* Of many examples some are so near an end of their box that any step takes
+/* Among many examples some are so near an end of their box that any step takes
  * them out. These are cut off at the end, and others that have room make up for
  * that in the sum, if this moves the point by less than a shorter step would.
  * Without a box alpha changes in proportion to itself, and only long steps are

@@ -157,7 +157,7 @@ static bool restricted_column(struct subspace *s, double total, double *u)
     return whole;
 }
 
-/* The same for several columns by two products, the means of columns being
+/* Likewise for several columns, by two products, the means of columns being
  * taken between them; on a sample or on all examples. */
 static bool restricted_columns(struct subspace *s, const struct fit *fit,
                                double *u)
@@ -349,7 +349,7 @@ static bool subspace_approach(struct subspace *s, double eps)
     return goes_on;
 }
 
-/* What steps have come to. */
+/* The gains of steps. */
 struct restricted_gain {
     double gap, objective; /* the least, when there was a gain last */
     size_t vain;           /* steps since then */

@@ -25,7 +25,7 @@ static void make_sides(double *f, double *y, double *weight)
     }
 }
 
-/* Of one model, without weights of classes. */
+/* Sides of one model, without weights of classes. */
 static struct sides sides_of(size_t n, double *f, double *y, double *weight)
 {
     return (struct sides){n, f, y, weight, f, 0};

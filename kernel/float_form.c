@@ -185,9 +185,10 @@ static bool row_is_exact(const struct klr_points *points, struct row row)
 {
     const int grid = points->narrow.grid;
     bool absolute = term_is_absolute(points->narrow.term);
-    double size = 0;
+    double size = 0, last = 0, value = 0;
     for (size_t k = 0; k < row.count; k++) {
-        double value = ldexp(row_value(row, k), -grid);
+        if (row_value(row, k) != last) /* features are often alike */
+            value = ldexp(last = row_value(row, k), -grid);
         if (!(fabs(value) < 0x1p24) || value != nearbyint(value))
             return false;
         size += absolute ? 2 * fabs(value) : value * value;
@@ -201,11 +202,14 @@ static void find_grid(struct klr_points *points)
     struct narrow *narrow = &points->narrow;
     narrow->grid = INT32_MAX;
     narrow->exact = !narrow->centre && !term_is_difference(narrow->term);
+    double last = 0;
     for (size_t p = 0; p < points->n && narrow->exact; p++) {
         struct row row = points_row(points, p, 0);
         for (size_t k = 0; k < row.count; k++) {
             double value = row_value(row, k);
-            int grid = value != 0 ? value_grid(value) : narrow->grid;
+            if (value == last || value == 0) /* they are often alike */
+                continue;
+            int grid = value_grid(last = value);
             narrow->grid = grid < narrow->grid ? grid : narrow->grid;
             narrow->exact &= fabs(value) <= ldexp(0x1p24, narrow->grid);
         }

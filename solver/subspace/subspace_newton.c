@@ -373,7 +373,7 @@ static void restricted_count(const struct subspace *s,
 
 /* Steps are by floats until these say that the end is near, or gain no more.
  * By doubles the problem is a slightly different one: gains count anew. Where a
- * step gains little then, it is floats of H that mislead it. */
+ * step does not halve the gap then, it is floats of H that mislead it. */
 static enum klr_status subspace_newton(struct subspace *s, double eps)
 {
     enum klr_precision precision = KLR_FLOAT;
@@ -384,12 +384,13 @@ static enum klr_status subspace_newton(struct subspace *s, double eps)
     if (!restricted_begin(s, eps))
         return s->problem->clock->status;
     for (; step < RESTRICTED_STEPS && gain.vain < RESTRICTED_VAIN; step++) {
-        if (precision == KLR_DOUBLE && gain.vain > 0)
-            s->directions = KLR_DOUBLE;
+        double before = s->gap;
         if (!restricted_step(s, precision, eps, &products) ||
             (precision == KLR_DOUBLE && !restricted_confirm(s)))
             break;
         restricted_count(s, &gain);
+        if (precision == KLR_DOUBLE && !(s->gap < 0.5 * before))
+            s->directions = KLR_DOUBLE;
         if (precision == KLR_FLOAT &&
             (s->gap <= eps || gain.vain == RESTRICTED_VAIN)) {
             precision = KLR_DOUBLE;

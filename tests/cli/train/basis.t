@@ -233,6 +233,19 @@ for my $options (
     cmp_ok($large->{gap}, '<=', 1e-6, '... to the gap');
 }
 
+# Features of sizes from 0.1 to 1e4: by float directions steps crept.
+{
+    my $draw = uniform(104);
+    put("$dir/sizes", join '', map {
+        my $y = $_ % 2;
+        join(' ', $y, map { "$_:" . sprintf '%.5g', 10**($_ - 2)
+                * (1 + 0.4 * $y * $draw->() + $draw->()) } 1 .. 6) . "\n"
+    } 1 .. 150);
+    my $sizes = train("$dir/sizes", 's', qw(-t 0 --basis 50 -c 1000));
+    is($sizes->{status}, '"converged"', 'features of many sizes');
+    cmp_ok($sizes->{iterations}, '<', 40, '... in few iterations');
+}
+
 # ---- classes that share the points ----
 
 put("$dir/four", clusters(seed => 5, labels => [ 1, 2, 3, 4 ], n => 2500,

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define KLR_PACKED_MOST 67108863e9 /* the largest */
+#define KLR_PACKED_MOST 36028797e9 /* the largest, below 2^55 */
 
 #ifdef __cplusplus
 extern "C" {

@@ -55,6 +55,13 @@ static void check_decimals(void)
     ok(lost == 0, "decimals of up to seven digits come back");
 }
 
+static void check_largest(void)
+{
+    ok(returns(KLR_PACKED_MOST) == 1 && returns(-KLR_PACKED_MOST) == 1 &&
+           returns(KLR_PACKED_MOST + 1e9) == 0,
+       "the largest number comes back, and no larger one");
+}
+
 /* All bits at random, and neighbours of decimals. */
 static void check_others(void)
 {
@@ -84,6 +91,7 @@ int main(void)
         ok(returns(refused[i]) == 0, "%.17g is refused", refused[i]);
     ok(returns(NAN) == 0, "NaN is refused");
     check_decimals();
+    check_largest();
     check_others();
     return done_testing();
 }

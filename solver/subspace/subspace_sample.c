@@ -406,8 +406,9 @@ static bool sample_hessian(struct subspace *s, size_t c)
         w.rows = n - w.first < SAMPLE_ROWS ? n - w.first : SAMPLE_ROWS;
         whole = klr_pool_run(pool, panels_bands(w.rows), weigh_task, &w) &&
                 hessian_add(s, &s->h[c], w.rows);
-        s->h[c].dense->gemv_t(w.rows, pitch, s->scaled, pitch,
-                              s->sample.next + w.first, mean);
+        if (subspace_has_bias(s))
+            s->h[c].dense->gemv_t(w.rows, pitch, s->scaled, pitch,
+                                  s->sample.next + w.first, mean);
     }
     if (whole)
         hessian_finish(s, &s->h[c], mean);

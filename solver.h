@@ -187,8 +187,8 @@ void klr_problem_free(struct klr_problem *problem);
  * of a precomputed kernel are written. */
 bool klr_problem_has_serials(const struct klr_problem *problem);
 
-/* KLR_E_DATA: the labels are not those of classes, since there is one alone, or
- * nearly each example has its own. klr_train asks, too. */
+/* KLR_E_DATA if the labels are not those of classes: all are the same, or
+ * nearly each example has its own. klr_train fails likewise. */
 int klr_problem_check_labels(const struct klr_problem *problem,
                              struct klr_error *err);
 

@@ -197,6 +197,8 @@ int klr_scaling_map(const struct klr_scaling *scaling,
                     column->index, v);
 }
 
+/* The loops are two since one that chose at each value took 3 % more of a
+ * training that reads its rows often. */
 void klr_scaling_map_row(const struct klr_scaling *scaling, double *value)
 {
     const struct klr_scaling_column *column = scaling->column;

@@ -349,7 +349,7 @@ static bool subspace_approach(struct subspace *s, double eps)
     return goes_on;
 }
 
-/* The gains of steps. */
+/* What steps gain. */
 struct restricted_gain {
     double gap, objective; /* the least, when there was a gain last */
     size_t vain;           /* steps since then */
@@ -371,9 +371,10 @@ static void restricted_count(const struct subspace *s,
     g->objective = fmin(g->objective, s->objective);
 }
 
-/* Steps are by floats until these say that the end is near, or gain no more.
- * By doubles the problem is a slightly different one: gains count anew. Where a
- * step does not halve the gap then, it is floats of H that mislead it. */
+/* Steps are by floats until these say that the end is near, or gain no more;
+ * then by doubles. The problem is a slightly different one then, and gains
+ * count anew. If a step by doubles does not halve the gap, the float entries of
+ * H misled it: directions are by doubles, too, from then on. */
 static enum klr_status subspace_newton(struct subspace *s, double eps)
 {
     enum klr_precision precision = KLR_FLOAT;

@@ -249,7 +249,7 @@ static size_t subspace_length(const struct subspace *s);
 /* rho, g, curve and losses at fit->u. */
 static void subspace_evaluate(const struct subspace *s, struct fit *fit);
 /* x = -H^-1 slope and du = B x, with the Hessian H of the fit, by conjugate
- * gradients from x, until e'M^-1 e has fallen by accuracy^2 and |e|^2 / 2 is at
+ * gradients from 0, until e'M^-1 e has fallen by accuracy^2 and |e|^2 / 2 is at
  * most `distance`. *products becomes their number. False if it was ended. */
 static bool subspace_direction(struct subspace *s, struct fit *fit,
                                double accuracy, double distance,

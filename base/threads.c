@@ -1,24 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The pool: threads sleep until a run is posted, join it, take tasks until none
- * is left, and sleep again. A run ends when its tasks have ended, not when all
- * threads have woken: one that comes too late finds nothing posted.
+ * The pool: threads sleep until a run is posted, take tasks until none is left,
+ * and sleep again. A run ends when its tasks are done, not when all threads
+ * have woken: one that comes too late finds no task. Thread t takes part if
+ * there are more than t tasks, so short runs are left to a few.
  *
  * To wake a thread takes longer than a short run. So threads look out for the
  * next run for a while before they sleep, and so does the caller for the end of
- * one; whatever else is to run on their processors goes first. Only as many are
- * woken as have a task.
+ * one; whatever else is to run on their processors goes first.
  *
- * Invariants, under the lock: task is NULL unless a run is posted; `joined`
- * threads work on it besides the caller; `sleeping` ones wait for a signal. A
- * thread is on its way to look for a run if it is neither. Without the lock
- * atomics alone are touched.
+ * No lock is held to post, take or end a task. `left` counts the tasks of the
+ * present run that nobody has taken, and is 0 between runs. Who counts it down
+ * by one has taken a task, and may read what the run is: it cannot end before
+ * that task is done. The lock is for those who sleep. Whoever is about to, says
+ * so before it looks a last time, and whoever has news brings them before it
+ * asks who sleeps: so one of both sees the other.
  */
 #include "base/threads.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdalign.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,7 +36,9 @@
 
 enum {
     THREAD_STACK = 1 << 20,
-    LOOKS = 100, /* before sleep: tens of microseconds */
+    LOOKS = 160, /* before sleep: tens of microseconds, ... */
+    PAUSES = 60, /* ... the first of which, one or two, give nothing up */
+    LINE = 64,   /* bytes of a cache line */
     RELEASED = 8 << 20
 };
 
@@ -41,22 +46,26 @@ struct pool_thread {
     struct klr_pool *pool;
     size_t number; /* from 1; 0 is the caller */
     pthread_t id;
+    pthread_cond_t wake;
+    bool asleep; /* under the lock */
 };
 
 struct klr_pool {
     size_t size; /* threads, the caller included */
     struct pool_thread *thread;
     pthread_mutex_t lock;
-    pthread_cond_t posted, left;
+    pthread_cond_t over;    /* the caller waits for the last tasks ... */
+    atomic_bool waiting;    /* ... if this says so */
+    atomic_size_t sleeping; /* threads */
     atomic_bool closing;
-    atomic_ulong run; /* how many have been posted */
-    klr_pool_task *task;
-    void *context;
-    size_t sleeping;
-    atomic_size_t joined, count, next;
     klr_pool_ends *ends; /* or NULL */
     void *watch;
     atomic_bool ended; /* the present run */
+    klr_pool_task *task;
+    void *context;
+    atomic_size_t count;              /* tasks of the present run, ... */
+    alignas(LINE) atomic_size_t left; /* ... not taken, ... */
+    alignas(LINE) atomic_size_t done; /* ... done */
 };
 
 /* ---- how many ---- */
@@ -85,55 +94,81 @@ static int threads_wanted(long long threads, size_t *out, struct klr_error *err)
 
 /* ---- threads ---- */
 
-static void pool_take_tasks(struct klr_pool *pool, klr_pool_task *task,
-                            void *context, size_t count, size_t number)
+/* Whether the present run has a task for that thread. */
+static bool pool_has_task(const struct klr_pool *pool, size_t number)
 {
-    size_t index;
-    while (!klr_pool_asks(pool, number) &&
-           (index = atomic_fetch_add(&pool->next, 1)) < count)
-        task(context, index, number);
+    return atomic_load(&pool->left) > 0 && number < atomic_load(&pool->count) &&
+           !atomic_load(&pool->ended);
 }
 
-/* Wait for a run after the one that was seen, which has tasks left. */
-static void pool_look_out(struct klr_pool *pool, unsigned long seen)
+static bool pool_take(struct klr_pool *pool, size_t *index)
 {
-    for (int look = 0; look < LOOKS && !atomic_load(&pool->closing); look++) {
-        if (atomic_load(&pool->run) != seen &&
-            atomic_load(&pool->next) < atomic_load(&pool->count))
-            break;
+    size_t left = atomic_load(&pool->left);
+    while (left > 0 &&
+           !atomic_compare_exchange_weak(&pool->left, &left, left - 1))
+        ;
+    *index = atomic_load(&pool->count) - left;
+    return left > 0;
+}
+
+static void pool_do(struct klr_pool *pool, size_t index, size_t number)
+{
+    pool->task(pool->context, index, number);
+    atomic_fetch_add(&pool->done, 1);
+    if (!atomic_load(&pool->waiting))
+        return;
+    pthread_mutex_lock(&pool->lock);
+    pthread_cond_signal(&pool->over);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+/* A moment between two looks, in which others may run on this processor, but
+ * for the first few. */
+static void pool_pause(int look)
+{
+    if (look >= PAUSES)
         sched_yield();
+#if defined __x86_64__ || defined __i386__
+    else
+        __builtin_ia32_pause();
+#endif
+}
+
+static void pool_look_out(const struct pool_thread *self)
+{
+    const struct klr_pool *pool = self->pool;
+    for (int look = 0; look < LOOKS; look++) {
+        if (pool_has_task(pool, self->number) || atomic_load(&pool->closing))
+            return;
+        pool_pause(look);
     }
+}
+
+/* Until there is a task, or the pool closes. */
+static void pool_sleep(struct pool_thread *self)
+{
+    struct klr_pool *pool = self->pool;
+    pthread_mutex_lock(&pool->lock);
+    self->asleep = true;
+    atomic_fetch_add(&pool->sleeping, 1);
+    while (!pool_has_task(pool, self->number) && !atomic_load(&pool->closing))
+        pthread_cond_wait(&self->wake, &pool->lock);
+    atomic_fetch_sub(&pool->sleeping, 1);
+    self->asleep = false;
+    pthread_mutex_unlock(&pool->lock);
 }
 
 static void *pool_thread_main(void *argument)
 {
-    const struct pool_thread *self = argument;
+    struct pool_thread *self = argument;
     struct klr_pool *pool = self->pool;
-    unsigned long seen = 0;
-    pthread_mutex_lock(&pool->lock);
-    for (;;) {
-        while (!pool->closing && (!pool->task || pool->run == seen)) {
-            pool->sleeping++;
-            pthread_cond_wait(&pool->posted, &pool->lock);
-            pool->sleeping--;
-        }
-        if (pool->closing)
-            break;
-        seen = pool->run;
-        klr_pool_task *task = pool->task;
-        void *context = pool->context;
-        size_t count = pool->count;
-        pool->joined++;
-        pthread_mutex_unlock(&pool->lock);
-        pool_take_tasks(pool, task, context, count, self->number);
-        pthread_mutex_lock(&pool->lock);
-        if (--pool->joined == 0)
-            pthread_cond_signal(&pool->left);
-        pthread_mutex_unlock(&pool->lock);
-        pool_look_out(pool, seen);
-        pthread_mutex_lock(&pool->lock);
+    size_t index;
+    while (!atomic_load(&pool->closing)) {
+        while (pool_has_task(pool, self->number) && pool_take(pool, &index))
+            pool_do(pool, index, self->number);
+        pool_look_out(self);
+        pool_sleep(self);
     }
-    pthread_mutex_unlock(&pool->lock);
     return NULL;
 }
 
@@ -150,12 +185,26 @@ static void pool_start(struct klr_pool *pool, size_t threads)
     while (pool->size < threads) {
         struct pool_thread *thread = &pool->thread[pool->size];
         *thread = (struct pool_thread){.pool = pool, .number = pool->size};
-        if (pthread_create(&thread->id, &attributes, pool_thread_main, thread))
+        pthread_cond_init(&thread->wake, NULL);
+        if (pthread_create(&thread->id, &attributes, pool_thread_main,
+                           thread)) {
+            pthread_cond_destroy(&thread->wake);
             break;
+        }
         pool->size++;
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
+}
+
+/* Wake those that would take one of so many tasks. */
+static void pool_wake(struct klr_pool *pool, size_t count)
+{
+    pthread_mutex_lock(&pool->lock);
+    for (size_t t = 1; t < count && t < pool->size; t++)
+        if (pool->thread[t].asleep)
+            pthread_cond_signal(&pool->thread[t].wake);
+    pthread_mutex_unlock(&pool->lock);
 }
 
 int klr_pool_create(struct klr_pool **out, long long threads,
@@ -175,8 +224,7 @@ int klr_pool_create(struct klr_pool **out, long long threads,
         return KLR_E_MEMORY;
     }
     pthread_mutex_init(&pool->lock, NULL);
-    pthread_cond_init(&pool->posted, NULL);
-    pthread_cond_init(&pool->left, NULL);
+    pthread_cond_init(&pool->over, NULL);
     pool->size = 1;
     pool_start(pool, wanted);
     *out = pool;
@@ -187,14 +235,13 @@ struct klr_pool *klr_pool_free(struct klr_pool *pool)
 {
     if (!pool)
         return NULL;
-    pthread_mutex_lock(&pool->lock);
-    pool->closing = true;
-    pthread_cond_broadcast(&pool->posted);
-    pthread_mutex_unlock(&pool->lock);
-    for (size_t t = 1; t < pool->size; t++)
+    atomic_store(&pool->closing, true);
+    pool_wake(pool, pool->size);
+    for (size_t t = 1; t < pool->size; t++) {
         pthread_join(pool->thread[t].id, NULL);
-    pthread_cond_destroy(&pool->left);
-    pthread_cond_destroy(&pool->posted);
+        pthread_cond_destroy(&pool->thread[t].wake);
+    }
+    pthread_cond_destroy(&pool->over);
     pthread_mutex_destroy(&pool->lock);
     klr_free(pool->thread);
     return klr_free(pool);
@@ -239,36 +286,36 @@ bool klr_pool_asks(struct klr_pool *pool, size_t thread)
     return atomic_load(&pool->ended);
 }
 
-/* With the lock: as many threads as have a task are on their way, or woken. */
-static void pool_wake(struct klr_pool *pool, size_t count)
+/* Until the tasks that were taken are done. */
+static void pool_await(struct klr_pool *pool, size_t taken)
 {
-    size_t wanted = (count < pool->size ? count : pool->size) - 1;
-    for (size_t awake = pool->size - 1 - pool->sleeping; awake < wanted;
-         awake++)
-        pthread_cond_signal(&pool->posted);
+    for (int look = 0; look < LOOKS; look++) {
+        if (atomic_load(&pool->done) == taken)
+            return;
+        pool_pause(look);
+    }
+    pthread_mutex_lock(&pool->lock);
+    atomic_store(&pool->waiting, true);
+    while (atomic_load(&pool->done) < taken)
+        pthread_cond_wait(&pool->over, &pool->lock);
+    atomic_store(&pool->waiting, false);
+    pthread_mutex_unlock(&pool->lock);
 }
 
 static void pool_share(struct klr_pool *pool, size_t count, klr_pool_task *task,
                        void *context)
 {
-    pthread_mutex_lock(&pool->lock);
+    size_t index;
     pool->task = task;
     pool->context = context;
+    atomic_store(&pool->done, 0);
     atomic_store(&pool->count, count);
-    atomic_store(&pool->next, 0);
-    atomic_fetch_add(&pool->run, 1);
-    pool_wake(pool, count);
-    pthread_mutex_unlock(&pool->lock);
-    pool_take_tasks(pool, task, context, count, 0);
-    pthread_mutex_lock(&pool->lock);
-    pool->task = NULL;
-    pthread_mutex_unlock(&pool->lock);
-    for (int look = 0; look < LOOKS && atomic_load(&pool->joined) > 0; look++)
-        sched_yield();
-    pthread_mutex_lock(&pool->lock);
-    while (pool->joined > 0)
-        pthread_cond_wait(&pool->left, &pool->lock);
-    pthread_mutex_unlock(&pool->lock);
+    atomic_store(&pool->left, count);
+    if (atomic_load(&pool->sleeping) > 0)
+        pool_wake(pool, count);
+    while (!klr_pool_asks(pool, 0) && pool_take(pool, &index))
+        pool_do(pool, index, 0);
+    pool_await(pool, count - atomic_exchange(&pool->left, 0));
 }
 
 bool klr_pool_run(struct klr_pool *pool, size_t count, klr_pool_task *task,

@@ -38,14 +38,20 @@ static double loss_excess(const struct loss *loss, double alpha, double margin,
 
 /* ---- sums over examples, and losses of all of them: see losses.c ---- */
 
-/* Adds to sum (PART_SUMS) what the examples begin <= i < end are worth. */
-enum { PART_SUMS = 4 };
+/* Adds to the first PART_SUMS of sum (PART_VALUES) what the examples begin <= i
+ * < end are worth, and raises the others, which are maxima, -infinity at
+ * first. */
+enum { PART_SUMS = 4, PART_VALUES = 8 };
 typedef void part_fn(const void *context, size_t begin, size_t end,
                      double *sum);
 /* Over n examples, by the pool's threads or, where that is NULL, by this one:
  * the same bits. Nothing ends that early. */
 static void sum_parts(struct klr_pool *pool, size_t n, part_fn *part,
                       const void *context, double *sum);
+
+/* In such parts out = x + t y, (n) each; out may be x. */
+static void add_parts(struct klr_pool *pool, size_t n, const double *x,
+                      double t, const double *y, double *out);
 
 /* n examples; u, g and the like of the following functions are (n) too. */
 struct losses {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Losses of all examples: their sum, gradient and best rho. Sums are made of
- * parts, whose examples depend on n alone, and which are added in their order:
- * no bit depends on threads. These divide the parts of many examples; of fewer
- * one thread is done before another one is awake.
+ * Losses of all examples: their sum, gradient and best rho. Sums and maxima are
+ * made of parts, whose examples depend on n alone, and which are added in their
+ * order: no bit depends on threads. These divide the parts of many examples; of
+ * fewer one thread is done before another one is awake.
  */
 #include "solver/loss/loss.h"
 
@@ -20,14 +20,25 @@ struct part_run {
     part_fn *part;
     const void *context;
     struct klr_shares parts;
-    double (*sum)[PART_SUMS];
+    double (*sum)[PART_VALUES];
 };
+
+static void part_begin(double *sum)
+{
+    for (size_t k = 0; k < PART_VALUES; k++)
+        sum[k] = k < PART_SUMS ? 0 : -INFINITY;
+}
+
+static void part_raise(double *most, double value)
+{
+    *most = value > *most ? value : *most;
+}
 
 static void part_task(void *context, size_t task, size_t thread)
 {
     struct part_run *run = context;
     size_t begin, end = klr_share(run->parts, task, &begin);
-    memset(run->sum[task], 0, sizeof run->sum[task]);
+    part_begin(run->sum[task]);
     run->part(run->context, begin, end, run->sum[task]);
     (void)thread;
 }
@@ -35,15 +46,39 @@ static void part_task(void *context, size_t task, size_t thread)
 static void sum_parts(struct klr_pool *pool, size_t n, part_fn *part,
                       const void *context, double *sum)
 {
-    double sums[SUM_PARTS][PART_SUMS];
+    double sums[SUM_PARTS][PART_VALUES];
     struct part_run run = {part, context, klr_shares_of(n, SUM_ROWS, SUM_PARTS),
                            sums};
     size_t parts = run.parts.count;
     klr_pool_run_all(parts < SUM_SHARED ? NULL : pool, parts, part_task, &run);
-    memset(sum, 0, PART_SUMS * sizeof *sum);
+    part_begin(sum);
     for (size_t t = 0; t < parts; t++)
-        for (size_t k = 0; k < PART_SUMS; k++)
-            sum[k] += sums[t][k];
+        for (size_t k = 0; k < PART_VALUES; k++)
+            if (k < PART_SUMS)
+                sum[k] += sums[t][k];
+            else
+                part_raise(&sum[k], sums[t][k]);
+}
+
+struct addition {
+    const double *x, *y;
+    double t, *out;
+};
+
+static void add_part(const void *context, size_t begin, size_t end, double *sum)
+{
+    const struct addition *a = context;
+    (void)sum;
+    for (size_t i = begin; i < end; i++)
+        a->out[i] = a->x[i] + a->t * a->y[i];
+}
+
+static void add_parts(struct klr_pool *pool, size_t n, const double *x,
+                      double t, const double *y, double *out)
+{
+    const struct addition a = {x, y, t, out};
+    double sum[PART_VALUES];
+    sum_parts(pool, n, add_part, &a, sum);
 }
 
 /* ---- losses at u and rho ---- */
@@ -102,7 +137,7 @@ static void losses_part(const void *context, size_t begin, size_t end,
 static double losses_sum(const struct losses *all, const double *u, double rho)
 {
     struct losses_at at = {.all = all, .u = u, .rho = rho};
-    double sum[PART_SUMS];
+    double sum[PART_VALUES];
     sum_parts(all->pool, all->n, losses_part, &at, sum);
     return sum[0];
 }
@@ -141,7 +176,7 @@ static struct loss_sums losses_gradient(const struct losses *all,
                                         double *w)
 {
     struct losses_at at = {all, u, rho, NULL, g, w, 0};
-    double sum[PART_SUMS];
+    double sum[PART_VALUES];
     sum_parts(all->pool, all->n, gradient_part, &at, sum);
     return (struct loss_sums){sum[0], sum[1]};
 }
@@ -166,26 +201,35 @@ static void slope_part(const void *context, size_t begin, size_t end,
     }
 }
 
+/* sum: of C_i by class. Maxima: of -u, of u, of C_i. */
+static void bracket_part(const void *context, size_t begin, size_t end,
+                         double *sum)
+{
+    const struct losses_at *at = context;
+    const struct losses *all = at->all;
+    double *most = sum + PART_SUMS;
+    for (size_t i = begin; i < end; i++) {
+        sum[all->y[i] > 0] += all->cost[i];
+        part_raise(&most[0], -at->u[i]);
+        part_raise(&most[1], at->u[i]);
+        part_raise(&most[2], all->cost[i]);
+    }
+}
+
 /* Where the optimal rho is: with alpha_i = C_i sigma(shift - y_i (u_i - rho))
  * within the box, the slope grows with rho. At rho = min u - t it is negative
  * and at max u + t positive, once t outweighs the shift, the ratio of the class
  * weights, and the box. Keerthi et al. (2005), below (3.14). */
-static void rho_bracket(const struct losses *all, const double *u, double *low,
-                        double *high)
+static void rho_bracket(const struct losses_at *at, double *low, double *high)
 {
-    double weight[2] = {0, 0}, most = 0;
-    *low = *high = u[0];
-    for (size_t i = 0; i < all->n; i++) {
-        *low = u[i] < *low ? u[i] : *low;
-        *high = u[i] > *high ? u[i] : *high;
-        weight[all->y[i] > 0] += all->cost[i];
-        most = all->cost[i] > most ? all->cost[i] : most;
-    }
-    double room = 1 + all->loss->shift + fabs(log(weight[0]) - log(weight[1]));
-    if (all->loss->box > 0)
-        room += log(most / all->loss->box);
-    *low -= room;
-    *high += room;
+    const struct loss *loss = at->all->loss;
+    double sum[PART_VALUES], *most = sum + PART_SUMS;
+    sum_parts(at->all->pool, at->all->n, bracket_part, at, sum);
+    double room = 1 + loss->shift + fabs(log(sum[0]) - log(sum[1]));
+    if (loss->box > 0)
+        room += log(most[2] / loss->box);
+    *low = -most[0] - room;
+    *high = most[1] + room;
 }
 
 /* By Newton's method. A step of d leaves d^2 / 2 at most, since no logistic
@@ -194,7 +238,7 @@ static void rho_bracket(const struct losses *all, const double *u, double *low,
  */
 static double best_rho(const struct losses *all, const double *u, double start)
 {
-    double low = -INFINITY, high = INFINITY, sum[PART_SUMS];
+    double low = -INFINITY, high = INFINITY, sum[PART_VALUES];
     struct losses_at at = {.all = all, .u = u, .rho = start};
     for (int step = 0; step < 200; step++) {
         sum_parts(all->pool, all->n, slope_part, &at, sum);
@@ -202,7 +246,7 @@ static double best_rho(const struct losses *all, const double *u, double start)
         double next = at.rho - slope / curvature, last = at.rho;
         bool near = fabs(next - last) <= 1 && all->loss->box == 0;
         if (isinf(low - high) && !near)
-            rho_bracket(all, u, &low, &high);
+            rho_bracket(&at, &low, &high);
         if (slope > 0)
             high = fmin(high, last);
         else
@@ -218,29 +262,43 @@ static double best_rho(const struct losses *all, const double *u, double start)
     return at.rho;
 }
 
+/* A point of the dual and K times it. */
+struct hinge_at {
+    const struct losses *all;
+    const double *beta, *u;
+};
+
+/* sum: of support vectors, of the rho of those on the margin, and their number.
+ * Maxima: of -rho of what can rise, of rho of what can fall. */
+static void hinge_part(const void *context, size_t begin, size_t end,
+                       double *sum)
+{
+    const struct hinge_at *at = context;
+    double *most = sum + PART_SUMS;
+    for (size_t i = begin; i < end; i++) {
+        double y = at->all->y[i], cost = at->all->cost[i];
+        double alpha = y * at->beta[i], rho = at->u[i] - y;
+        bool rises = y > 0 ? alpha < cost : alpha > 0;
+        bool falls = y > 0 ? alpha > 0 : alpha < cost;
+        sum[0] += at->beta[i] != 0;
+        sum[1] += rises && falls ? rho : 0;
+        sum[2] += rises && falls;
+        if (rises)
+            part_raise(&most[0], -rho);
+        if (falls)
+            part_raise(&most[1], rho);
+    }
+}
+
 static double hinge_rho(const struct losses *all, const double *beta,
                         const double *u, double start)
 {
-    const double *y = all->y, *cost = all->cost;
-    double high = INFINITY, low = -INFINITY, sum = 0;
-    size_t on_margin = 0, support = 0;
-    for (size_t i = 0; i < all->n; i++) {
-        double alpha = y[i] * beta[i], rho = u[i] - y[i];
-        bool rises = y[i] > 0 ? alpha < cost[i] : alpha > 0;
-        bool falls = y[i] > 0 ? alpha > 0 : alpha < cost[i];
-        support += beta[i] != 0;
-        if (rises && falls) {
-            sum += rho;
-            on_margin++;
-        }
-        if (rises)
-            high = fmin(high, rho);
-        if (falls)
-            low = fmax(low, rho);
-    }
-    if (support == 0)
+    const struct hinge_at at = {all, beta, u};
+    double sum[PART_VALUES], *most = sum + PART_SUMS;
+    sum_parts(all->pool, all->n, hinge_part, &at, sum);
+    if (sum[0] == 0)
         return start;
-    return on_margin > 0 ? sum / (double)on_margin : 0.5 * (low + high);
+    return sum[2] > 0 ? sum[1] / sum[2] : 0.5 * (most[1] - most[0]);
 }
 
 /* ---- the gap ---- */
@@ -274,7 +332,7 @@ static struct losses_gap losses_gap(const struct losses *all, const double *u,
                                     double rho, const double *g, double error)
 {
     struct losses_at at = {all, u, rho, g, NULL, NULL, error};
-    double sum[PART_SUMS];
+    double sum[PART_VALUES];
     sum_parts(all->pool, all->n, gap_part, &at, sum);
     return (struct losses_gap){sum[0] + fabs(rho * sum[3]), sum[1],
                                sqrt(sum[2])};

@@ -69,58 +69,115 @@ static void two_renew(struct subspace *s)
         s->sample.curve[i] = s->all.curve[s->row[i]] * s->share[i];
 }
 
-static double curve_total(const struct fit *fit)
+/* Weights W and values u of examples, their mean, and what becomes W (u -
+ * mean). */
+struct curve_at {
+    const double *curve, *u;
+    double mean, *t;
+};
+
+/* sum: of W and of W u. */
+static void curve_part(const void *context, size_t begin, size_t end,
+                       double *sum)
 {
-    double total = 0;
-    for (size_t i = 0; i < fit->n; i++)
-        total += fit->curve[i];
-    return total;
+    const struct curve_at *at = context;
+    for (size_t i = begin; i < end; i++)
+        sum[0] += at->curve[i];
+    sum[1] += dot(end - begin, at->curve + begin, at->u + begin);
+}
+
+static double curve_mean(const struct subspace *s, const struct fit *fit,
+                         const double *u)
+{
+    const struct curve_at at = {fit->curve, u, 0, NULL};
+    double sum[PART_VALUES];
+    if (!subspace_has_bias(s))
+        return 0;
+    sum_parts(s->problem->op->pool, fit->n, curve_part, &at, sum);
+    return sum[0] > 0 ? sum[1] / sum[0] : 0;
+}
+
+static void bend_part(const void *context, size_t begin, size_t end,
+                      double *sum)
+{
+    const struct curve_at *at = context;
+    (void)sum;
+    for (size_t i = begin; i < end; i++)
+        at->t[i] = at->curve[i] * (at->u[i] - at->mean);
 }
 
 static void two_bend(const struct subspace *s, const struct fit *fit,
                      const double *u, double *t)
 {
-    double total = curve_total(fit), mean = 0;
-    if (subspace_has_bias(s) && total > 0)
-        mean = dot(fit->n, fit->curve, u) / total;
-    for (size_t i = 0; i < fit->n; i++)
-        t[i] = fit->curve[i] * (u[i] - mean);
+    const struct curve_at at = {fit->curve, u, curve_mean(s, fit, u), t};
+    double sum[PART_VALUES];
+    sum_parts(s->problem->op->pool, fit->n, bend_part, &at, sum);
 }
 
-/* alpha of g - t dual, cut off at the box. */
-static double two_alpha(const struct subspace *s, double t, const double *dual,
-                        size_t i, double *beyond)
+/* The points g - t dual of the dual, and what makes one feasible. */
+struct two_points {
+    const struct subspace *s;
+    const double *change; /* (n) dual */
+    double *point;        /* (n), or NULL: it is not asked for */
+    double t, back; /* a share of the room of each example, which alpha gives */
+};
+
+/* alpha at t, and the ends of its box. */
+static double two_alpha(const struct two_points *p, size_t i, double *least,
+                        double *most)
 {
-    const struct fit *fit = &s->all;
-    double alpha = fit->y[i] * (fit->g[i] - t * dual[i]);
-    double least = loss_least(&s->loss, fit->cost[i]);
-    double cut = fmin(fmax(alpha, least), fit->cost[i] - least);
-    *beyond = fabs(alpha - cut);
-    return cut;
+    const struct fit *fit = &p->s->all;
+    *least = loss_least(&p->s->loss, fit->cost[i]);
+    *most = fit->cost[i] - *least;
+    return fit->y[i] * (fit->g[i] - p->t * p->change[i]);
+}
+
+static double two_cut(double alpha, double least, double most)
+{
+    alpha = alpha < least ? least : alpha;
+    return alpha > most ? most : alpha;
 }
 
 /* How far alpha is from the ends of the box. */
-static double two_room(const struct subspace *s, double alpha, size_t i)
+static double two_room(double alpha, double least, double most)
 {
-    double cost = s->all.cost[i], least = loss_least(&s->loss, cost);
-    return fmax(fmin(alpha - least, cost - least - alpha), 0);
+    double room = alpha - least < most - alpha ? alpha - least : most - alpha;
+    return room > 0 ? room : 0;
 }
 
-/* The largest s <= t that is feasible. */
-static double two_step(const struct subspace *s, double t, const double *dual)
+/* sum: of y alpha, cut off, of the room of each, of what is cut off. Maximum:
+ * minus the largest step, up to t, that cuts nothing. */
+static void two_part(const void *context, size_t begin, size_t end, double *sum)
 {
-    const struct fit *fit = &s->all;
-    double step = t;
-    for (size_t i = 0; i < s->n; i++) {
-        double change = fit->y[i] * dual[i], alpha = fit->y[i] * fit->g[i];
-        double least = loss_least(&s->loss, fit->cost[i]);
-        double most = fit->cost[i] - least;
-        if (alpha - step * change < least)
-            step = (alpha - least) / change;
-        else if (alpha - step * change > most)
-            step = (alpha - most) / change;
+    const struct two_points *p = context;
+    double step = p->t, least, most;
+    for (size_t i = begin; i < end; i++) {
+        double alpha = two_alpha(p, i, &least, &most);
+        double cut = two_cut(alpha, least, most);
+        sum[0] += p->s->all.y[i] * cut;
+        sum[1] += two_room(cut, least, most);
+        if (alpha == cut)
+            continue;
+        sum[2] += fabs(alpha - cut);
+        double from = p->s->all.y[i] * p->s->all.g[i];
+        double limit = (from - cut) / (p->s->all.y[i] * p->change[i]);
+        step = limit < step ? limit : step;
     }
-    return step;
+    part_raise(&sum[PART_SUMS], -step);
+}
+
+static void two_point_part(const void *context, size_t begin, size_t end,
+                           double *sum)
+{
+    const struct two_points *p = context;
+    double least, most;
+    (void)sum;
+    for (size_t i = begin; i < end; i++) {
+        double cut = two_alpha(p, i, &least, &most);
+        cut = two_cut(cut, least, most);
+        p->point[i] =
+            p->s->all.y[i] * cut - p->back * two_room(cut, least, most);
+    }
 }
 
 /* Among many examples some are so near an end of their box that any step takes
@@ -131,28 +188,20 @@ static double two_step(const struct subspace *s, double t, const double *dual)
 static double two_follow(const struct subspace *s, double t, double *dual,
                          double *moved)
 {
-    const double *y = s->all.y;
-    double beyond, sum = 0, room = 0, off = 0, square = 0;
-    for (size_t i = 0; i < s->n; i++) {
-        double alpha = two_alpha(s, t, dual, i, &beyond);
-        sum += subspace_has_bias(s) ? y[i] * alpha : 0;
-        room += two_room(s, alpha, i);
-        off += beyond;
-    }
-    for (size_t k = 0; k < s->m; k++)
-        square += s->slope[k] * s->slope[k];
-    double step = two_step(s, t, dual);
-    double left = s->loss.box > 0 ? (t - step) * sqrt(square) : 0;
-    *moved = (off + fabs(sum)) * sqrt(s->size);
-    bool cuts = *moved < left && fabs(sum) < room;
-    step = cuts ? t : step;
+    struct two_points p = {s, dual, dual, t, 0};
+    struct klr_pool *pool = s->problem->op->pool;
+    double sum[PART_VALUES], square = dot(s->m, s->slope, s->slope);
+    sum_parts(pool, s->n, two_part, &p, sum);
+    double left = subspace_has_bias(s) ? sum[0] : 0, room = sum[1];
+    double step = -sum[PART_SUMS];
+    double shorter = s->loss.box > 0 ? (t - step) * sqrt(square) : 0;
+    *moved = (sum[2] + fabs(left)) * sqrt(s->size);
+    bool cuts = *moved < shorter && fabs(left) < room;
     *moved = cuts ? *moved : 0;
-    for (size_t i = 0; i < s->n; i++) {
-        double alpha = two_alpha(s, step, dual, i, &beyond);
-        double back = cuts ? sum / room * two_room(s, alpha, i) : 0;
-        dual[i] = y[i] * alpha - back;
-    }
-    return step;
+    p.back = cuts ? left / room : 0;
+    p.t = cuts ? t : step;
+    sum_parts(pool, s->n, two_point_part, &p, sum);
+    return p.t;
 }
 
 static double two_excess(const struct subspace *s)
@@ -189,7 +238,7 @@ static double two_conjugate(const struct subspace *s, const double *base,
                             double t, double *slope)
 {
     struct two_way way = {s, base, t};
-    double sum[PART_SUMS];
+    double sum[PART_VALUES];
     sum_parts(s->problem->op->pool, s->n, conjugate_part, &way, sum);
     *slope = sum[1];
     return sum[0];

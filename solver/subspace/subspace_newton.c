@@ -62,13 +62,13 @@ static double subspace_search(struct subspace *s, struct fit *fit,
                               const double *du)
 {
     const double rounding = 1e-12, least = 1e-9;
+    struct klr_pool *pool = s->problem->op->pool;
     size_t size = fit->n * fit->columns, length = subspace_length(s);
     double ww = dot(length, s->w, s->w), wx = dot(length, s->w, s->x);
     double xx = dot(length, s->x, s->x), objective = 0.5 * ww + fit->losses;
     double t = 1;
     for (;; t /= 2) {
-        for (size_t i = 0; i < size; i++)
-            fit->next[i] = fit->u[i] + t * du[i];
+        add_parts(pool, size, fit->u, t, du, fit->next);
         memcpy(s->next_rho, fit->rho, fit->columns * sizeof *s->next_rho);
         double next = 0.5 * (ww + t * (2 * wx + t * xx)) +
                       s->functions->losses(s, fit, fit->next, s->next_rho);
@@ -79,7 +79,9 @@ static double subspace_search(struct subspace *s, struct fit *fit,
     }
     for (size_t k = 0; k < length; k++)
         s->w[k] += t * s->x[k];
-    memcpy(fit->u, fit->next, size * sizeof *fit->u);
+    double *last = fit->u;
+    fit->u = fit->next;
+    fit->next = last;
     return t;
 }
 
@@ -140,20 +142,17 @@ static bool restricted_slope(struct subspace *s, enum klr_precision precision)
     return true;
 }
 
-/* For one column: hq = H q, and u = B q at all examples, in one sweep. `total`
- * is the sum of W. */
-static bool restricted_column(struct subspace *s, double total, double *u)
+/* For one column: hq = H q, and u = B q at all examples, in one sweep. */
+static bool restricted_column(struct subspace *s, double *u)
 {
     const struct sweep_vector vector = {.v = s->v, .u = u, .sum = s->hq};
     memcpy(s->v, s->q, s->m * sizeof *s->q);
     panels_backward(&s->r, s->v);
     bool whole = subspace_sweep(s, s->directions, 1, &vector);
     panels_forward(&s->r, s->hq);
-    double along = subspace_has_bias(s) && total > 0
-                       ? dot(s->n, s->all.curve, u) / total
-                       : 0;
+    double mean = curve_mean(s, &s->all, u);
     for (size_t k = 0; k < s->m; k++)
-        s->hq[k] += s->q[k] - along * s->bw[k];
+        s->hq[k] += s->q[k] - mean * s->bw[k];
     return whole;
 }
 
@@ -184,7 +183,7 @@ static bool subspace_direction(struct subspace *s, struct fit *fit,
                                size_t *products)
 {
     size_t length = subspace_length(s), size = fit->n * fit->columns;
-    double total = curve_total(fit), *u = fit->next;
+    double *u = fit->next;
     memset(s->x, 0, length * sizeof *s->x);
     memset(s->du, 0, size * sizeof *s->du);
     for (size_t k = 0; k < length; k++)
@@ -194,7 +193,7 @@ static bool subspace_direction(struct subspace *s, struct fit *fit,
     double ez = dot(length, s->rest, s->z), first = ez;
     for (*products = 0; *products < RESTRICTED_PRODUCTS && ez > 0;) {
         if (!(s->columns == 1 && fit == &s->all
-                  ? restricted_column(s, total, u)
+                  ? restricted_column(s, u)
                   : restricted_columns(s, fit, u)))
             return false;
         ++*products;
@@ -204,8 +203,7 @@ static bool subspace_direction(struct subspace *s, struct fit *fit,
             s->x[k] += step * s->q[k];
             s->rest[k] -= step * s->hq[k];
         }
-        for (size_t i = 0; i < size; i++)
-            s->du[i] += step * u[i];
+        add_parts(s->problem->op->pool, size, s->du, step, u, s->du);
         subspace_invert(s, s->rest, s->z);
         ez = dot(length, s->rest, s->z);
         if (!(ez > accuracy * accuracy * first) &&

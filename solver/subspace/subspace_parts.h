@@ -98,9 +98,6 @@ static int fit_create(struct fit *fit, const double *y, size_t n,
                       size_t columns, struct klr_error *err);
 static void fit_free(struct fit *fit);
 
-/* The sum of W of one column. */
-static double curve_total(const struct fit *fit);
-
 struct subspace;
 
 /* The functions that depend on the loss: of two classes, or of a softmax, for
@@ -241,6 +238,9 @@ static bool subspace_sweep(struct subspace *s, enum klr_precision precision,
 /* True where the solver is to go on. */
 static bool subspace_goes_on(struct subspace *s);
 static bool subspace_has_bias(const struct subspace *s);
+/* The mean of u by W, one column; 0 without a bias. */
+static double curve_mean(const struct subspace *s, const struct fit *fit,
+                         const double *u);
 /* The position of an example in the operator, and its K_ii. */
 static size_t subspace_place(const struct subspace *s, size_t i);
 static double subspace_diagonal(const struct subspace *s, size_t i);

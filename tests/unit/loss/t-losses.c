@@ -22,12 +22,16 @@ static double uniform(void)
 
 /* ---- parts ---- */
 
-/* sum: of the indices, how many there are, and whether a part is empty. */
+/* sum: of the indices, how many there are, and whether a part is empty. Maxima:
+ * of the indices, and minus these. */
 static void count_part(const void *context, size_t begin, size_t end,
                        double *sum)
 {
-    for (size_t i = begin; i < end; i++)
+    for (size_t i = begin; i < end; i++) {
         sum[0] += (double)i;
+        part_raise(&sum[PART_SUMS], (double)i);
+        part_raise(&sum[PART_SUMS + 1], -(double)i);
+    }
     sum[1] += (double)(end - begin);
     sum[2] += begin >= end;
     (void)context;
@@ -37,11 +41,15 @@ static void test_parts(struct klr_pool *pool)
 {
     static const size_t sizes[] = {0, 1, 4096, 4097, 32768, 40000, MANY};
     for (size_t q = 0; q < sizeof sizes / sizeof *sizes; q++) {
-        double n = (double)sizes[q], sum[PART_SUMS] = {1, 1, 1, 1};
+        double n = (double)sizes[q], sum[PART_VALUES] = {1, 1, 1, 1, 1, 1, 1};
+        const double *most = sum + PART_SUMS;
         sum_parts(pool, sizes[q], count_part, NULL, sum);
         ok(sum[0] == n * (n - 1) / 2 && sum[1] == n && sum[2] == 0 &&
                sum[3] == 0,
            "%.0f examples are each in one part", n);
+        ok(most[0] == (n > 0 ? n - 1 : -INFINITY) &&
+               most[1] == (n > 0 ? 0 : -INFINITY) && most[2] == -INFINITY,
+           "... and the largest is found");
     }
 }
 

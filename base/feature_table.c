@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A hash table with open addressing; at least half of its slots are free.
+ * A hash table with open addressing; at least half of its slots are free. Rows
+ * have their features in the same order, mostly: the one numbered next to the
+ * last is looked for first.
  */
 #include "base/feature_table.h"
 
@@ -40,7 +42,10 @@ int klr_feature_table_add(struct klr_feature_table *table, int feature,
                           size_t *number, struct klr_error *err)
 {
     size_t count = table->count, slots = table->slots;
-    *number = klr_feature_table_find(table, feature);
+    *number = table->next;
+    if (*number >= count || table->feature[*number] != feature)
+        *number = klr_feature_table_find(table, feature);
+    table->next = *number + 1;
     if (*number < count)
         return 0;
     if (KLR_GROW(table->feature, table->room, count + 1, err) ||

@@ -14,15 +14,8 @@
  * bytes and their number. */
 uint64_t klr_hash(uint64_t hash, const void *data, size_t bytes);
 
-/* That hash of `bytes` bytes that come in parts. */
-enum { KLR_HASH_STATES = 4 };
-struct klr_hashing {
-    uint64_t state[KLR_HASH_STATES], word;
-    size_t words, filled; /* words mixed one by one; bytes of word */
-};
-struct klr_hashing klr_hash_begin(uint64_t hash, size_t bytes);
-void klr_hash_more(struct klr_hashing *h, const void *data, size_t bytes);
-uint64_t klr_hash_end(const struct klr_hashing *h);
+/* That of `hash` and one word more, in less time. */
+uint64_t klr_hash_word(uint64_t hash, uint64_t word);
 
 /* 16 hexadecimal digits. */
 enum { KLR_HASH_SIZE = 17 };

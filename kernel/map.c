@@ -16,9 +16,9 @@ static int map_create(struct map *map, const struct klr_features *x,
                       struct klr_error *err)
 {
     struct klr_feature_table table = {0};
-    size_t number;
+    size_t number, most = x->packed ? x->packed->columns : SIZE_MAX;
     int code = 0;
-    for (size_t i = 0; i < x->n && !code; i++) {
+    for (size_t i = 0; i < x->n && table.count < most && !code; i++) {
         double space[KLR_PACKED_COLUMNS];
         struct klr_feature_row row = klr_features_row(x, i, space);
         for (size_t k = 0; k < row.count && !code; k++)

@@ -95,6 +95,7 @@ static struct klr_features problem_features(const struct klr_problem *problem);
 
 /* ---- equal rows: see repeats.c ---- */
 
+static uint64_t row_hash(size_t count, const int *index, const double *value);
 static uint64_t features_hash(const struct klr_features *x, size_t row);
 /* True if both rows have the same indices and values, bit by bit. */
 static bool features_equal(const struct klr_features *x, size_t row,
@@ -156,7 +157,8 @@ static void partition_free(struct partition *partition);
 /* Let examples of a class, fold and part that have the same features share a
  * position, if that leaves less than nine tenths of the positions. */
 static int partition_merge(struct partition *partition,
-                           const struct klr_problem *, struct klr_error *err);
+                           const struct klr_problem *, struct klr_pool *,
+                           struct klr_error *err);
 /* The rows of a position; returns how many there are. */
 static size_t partition_rows(const struct partition *partition, size_t p,
                              const size_t **row);

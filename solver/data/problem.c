@@ -15,13 +15,14 @@ enum {
     BATCH_TASK = 8      /* lines of a task */
 };
 
-/* A row, its place in the arrays, how it was parsed, and whether it is packed
- * already. */
+/* A row, its place in the arrays, how it was parsed, whether it is packed
+ * already, and its hash. */
 struct batch_row {
     struct klr_row row;
     size_t place, most;
     int code;
     bool packed;
+    uint64_t hash;
 };
 
 /* A problem's arrays while it grows. */
@@ -31,6 +32,7 @@ struct problem_room {
     bool packs;                              /* or, while it can be, */
     struct klr_packed *packed;               /* these */
     size_t words;                            /* capacity of packed->value */
+    uint64_t hash;                           /* of all rows */
 };
 
 /* The number of the next row's line. Where rows may be packed there are none as
@@ -288,6 +290,8 @@ static void batch_task(void *context, size_t task, size_t thread)
         r->packed =
             b->word && !r->code &&
             packed_put(b->packed, &r->row, b->word + k * b->packed->columns);
+        if (!r->code)
+            r->hash = row_hash(r->row.count, r->row.index, r->row.value);
     }
 }
 
@@ -326,6 +330,7 @@ static int problem_add_batch(struct klr_problem *problem,
             code = problem_add_features(problem, room, r, err);
         if (!code)
             problem_add(problem, &r->row);
+        room->hash = klr_hash_word(room->hash, r->hash);
     }
     return code;
 }
@@ -353,41 +358,15 @@ static int problem_fill(struct klr_problem *problem, struct problem_room *room,
     return code ? code : -got;
 }
 
-/* Hash the indices of all rows, then their values. */
-static uint64_t features_hash_all(const struct klr_features *x, uint64_t hash)
+/* A hash of labels, names and rows, given that of all rows. Never 0. */
+static uint64_t problem_hash(const struct klr_problem *problem, uint64_t rows)
 {
-    double space[KLR_PACKED_COLUMNS];
-    size_t entries = klr_features_count(x);
-    struct klr_hashing index = klr_hash_begin(hash, entries * sizeof(int));
-    for (size_t i = 0; i < x->n; i++) {
-        struct klr_feature_row row = klr_features_row(x, i, space);
-        klr_hash_more(&index, row.index, row.count * sizeof *row.index);
-    }
-    hash = klr_hash_end(&index);
-    struct klr_hashing value = klr_hash_begin(hash, entries * sizeof(double));
-    for (size_t i = 0; i < x->n; i++) {
-        struct klr_feature_row row = klr_features_row(x, i, space);
-        klr_hash_more(&value, row.value, row.count * sizeof *row.value);
-    }
-    return klr_hash_end(&value);
-}
-
-/* A hash of labels, names, indices and values. Never 0. */
-static uint64_t problem_hash(const struct klr_problem *problem)
-{
-    size_t n = problem->n;
-    struct klr_features x = problem_features(problem);
-    uint64_t hash = klr_hash(0, problem->label, n * sizeof *problem->label);
+    uint64_t hash =
+        klr_hash(rows, problem->label, problem->n * sizeof *problem->label);
     for (size_t i = 0; i < klr_names_count(problem->names); i++) {
         const char *name = klr_names_text(problem->names, i);
         hash = klr_hash(hash, name, strlen(name));
     }
-    for (size_t i = 0; i < n; i++) {
-        uint64_t end = problem->packed ? (i + 1) * problem->packed->columns
-                                       : problem->start[i + 1];
-        hash = klr_hash(hash, &end, sizeof end);
-    }
-    hash = features_hash_all(&x, hash);
     return hash ? hash : 1;
 }
 
@@ -420,7 +399,7 @@ int klr_problem_read_told(struct klr_problem *problem, const char *path,
         klr_free(reader->rows.index);
         klr_free(reader->rows.value);
         reader->rows = (struct rows){0};
-        problem->hash = problem_hash(problem);
+        problem->hash = problem_hash(problem, room.hash);
         if (flags & KLR_READ_KEEP) {
             problem->reader = reader;
             reader = NULL;

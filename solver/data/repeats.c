@@ -10,6 +10,7 @@
 /* A position for each example, found by a hash table of positions. */
 struct repeats {
     struct klr_features x; /* of the problem */
+    uint64_t *hash;        /* (n) of each row */
     size_t *position;      /* (n) of the examples in their order */
     size_t *first;         /* (positions) row that was met first */
     size_t positions;      /* so far */
@@ -19,17 +20,24 @@ struct repeats {
     struct klr_arena arena; /* all that is allocated */
 };
 
-/* Slots are far apart: those of some examples are asked for together. */
-enum { REPEATS_AHEAD = 32 };
+enum {
+    REPEATS_ROWS = 4096, /* that a thread hashes at once */
+    REPEATS_AHEAD = 32   /* slots are far apart: asked for together */
+};
 
 static const uint64_t repeats_positions = (UINT64_C(1) << 40) - 1;
+
+static uint64_t row_hash(size_t count, const int *index, const double *value)
+{
+    uint64_t hash = klr_hash(0, index, count * sizeof *index);
+    return klr_hash(hash, value, count * sizeof *value);
+}
 
 static uint64_t features_hash(const struct klr_features *x, size_t row)
 {
     double space[KLR_PACKED_COLUMNS];
     struct klr_feature_row f = klr_features_row(x, row, space);
-    uint64_t hash = klr_hash(0, f.index, f.count * sizeof *f.index);
-    return klr_hash(hash, f.value, f.count * sizeof *f.value);
+    return row_hash(f.count, f.index, f.value);
 }
 
 static bool features_equal(const struct klr_features *x, size_t row,
@@ -65,13 +73,19 @@ static size_t repeats_find(struct repeats *r, size_t row, uint64_t hash,
 static void repeats_find_all(struct repeats *r, const size_t *row, size_t count,
                              size_t begin, size_t *position)
 {
-    uint64_t hash[REPEATS_AHEAD];
-    for (size_t i = 0; i < count; i++) {
-        hash[i] = features_hash(&r->x, row[i]);
-        __builtin_prefetch(&r->slot[(size_t)hash[i] & r->mask]);
-    }
     for (size_t i = 0; i < count; i++)
-        position[i] = repeats_find(r, row[i], hash[i], begin);
+        __builtin_prefetch(&r->slot[(size_t)r->hash[row[i]] & r->mask]);
+    for (size_t i = 0; i < count; i++)
+        position[i] = repeats_find(r, row[i], r->hash[row[i]], begin);
+}
+
+static void repeats_hash_task(void *context, size_t task, size_t thread)
+{
+    const struct repeats *r = context;
+    size_t begin = task * REPEATS_ROWS, end = begin + REPEATS_ROWS;
+    for (size_t row = begin; row < end && row < r->x.n; row++)
+        r->hash[row] = features_hash(&r->x, row);
+    (void)thread;
 }
 
 static int repeats_create(struct repeats *r, const struct klr_problem *problem,
@@ -82,7 +96,8 @@ static int repeats_create(struct repeats *r, const struct klr_problem *problem,
     while (slots < 2 * n)
         slots *= 2;
     *r = (struct repeats){.x = problem_features(problem), .mask = slots - 1};
-    if (!KLR_TAKE(arena, r->position, n, 1, err) ||
+    if (!KLR_TAKE(arena, r->hash, n, 1, err) ||
+        !KLR_TAKE(arena, r->position, n, 1, err) ||
         !KLR_TAKE(arena, r->first, n + 1, 1, err) ||
         !KLR_TAKE_ZERO(arena, r->slot, slots, 1, err))
         return KLR_E_MEMORY;
@@ -130,7 +145,7 @@ static void partition_share(struct partition *partition,
 
 static int partition_merge(struct partition *partition,
                            const struct klr_problem *problem,
-                           struct klr_error *err)
+                           struct klr_pool *pool, struct klr_error *err)
 {
     const double worth = 0.9; /* positions an example, at most */
     size_t cells = partition->k * partition->folds * partition->parts,
@@ -141,8 +156,10 @@ static int partition_merge(struct partition *partition,
     int code = repeats_create(&r, problem, err);
     if (!code && (!begin || !row))
         code = KLR_E_MEMORY;
-    if (!code)
+    if (!code) {
+        klr_pool_run_all(pool, n / REPEATS_ROWS + 1, repeats_hash_task, &r);
         repeats_number(&r, partition, begin);
+    }
     bool pays = !code && (double)r.positions <= worth * (double)n;
     if (pays && !(first = klr_alloc(r.positions + 1, sizeof *first, err)))
         code = KLR_E_MEMORY;

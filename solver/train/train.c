@@ -178,13 +178,14 @@ static bool fixed16_serves(const struct klr_params *params, size_t n, size_t k)
 static int training_partition(struct partition *partition,
                               const struct klr_problem *problem,
                               const struct klr_params *params,
-                              struct fold_plan plan, struct klr_error *err)
+                              struct fold_plan plan, struct klr_pool *pool,
+                              struct klr_error *err)
 {
     int code =
         partition_create(partition, problem, params->positive, plan, err);
     if (!code && system_of(params, NULL)->merges && !params->loo &&
         params->kernel != KLR_PRECOMPUTED)
-        code = partition_merge(partition, problem, err);
+        code = partition_merge(partition, problem, pool, err);
     return code;
 }
 
@@ -282,8 +283,9 @@ int klr_train(const struct klr_problem *problem, const struct klr_params *given,
     struct klr_operator op = {0};
     struct training training = {0};
     struct trained_machines ensemble = {0};
-    if ((code = training_partition(&partition, problem, params, plan, err)) ||
-        (code = klr_pool_create(&pool, params->threads, err)) ||
+    if ((code = klr_pool_create(&pool, params->threads, err)) ||
+        (code = training_partition(&partition, problem, params, plan, pool,
+                                   err)) ||
         (code =
              problem_operator(&op, problem, params, &partition, pool, err)) ||
         (code = training_create(&training, &op, params, &partition, err)) ||

@@ -82,7 +82,8 @@ static double solver_bytes(const struct klr_params *params, size_t n, size_t k);
 static int training_partition(struct partition *partition,
                               const struct klr_problem *problem,
                               const struct klr_params *params,
-                              struct fold_plan plan, struct klr_error *err);
+                              struct fold_plan plan, struct klr_pool *pool,
+                              struct klr_error *err);
 /* operator_create on a problem, within the memory of the parameters; errors
  * name the line of its file, or the MB that are needed. */
 static int problem_operator(struct klr_operator *op,

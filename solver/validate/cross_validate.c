@@ -148,11 +148,12 @@ int klr_cross_validate(const struct klr_problem *problem,
     double begin = klr_seconds();
     out->count = klr_params_points(params);
     bool compares = out->count > 1 || params->part;
-    if ((code = training_partition(&partition, problem, params, plan, err)) ||
+    if ((code = klr_pool_create(&pool, params->threads, err)) ||
+        (code = training_partition(&partition, problem, params, plan, pool,
+                                   err)) ||
         (code = journal_check(params->journal, partition.folds, err)) ||
         (code = metric_check((enum klr_metric)params->metric, partition.k,
-                             params->link != KLR_LINK_NONE, err)) ||
-        (code = klr_pool_create(&pool, params->threads, err)))
+                             params->link != KLR_LINK_NONE, err)))
         goto done;
     code = KLR_E_MEMORY;
     if (!(out->values = klr_zalloc(out->count, sizeof *out->values, err)) ||

@@ -44,17 +44,16 @@ static bool equal_lines(const struct klr_problem *packed,
     return equal;
 }
 
-/* The hash of arrays, all of each at once. */
+/* The hash of arrays, row by row. */
 static uint64_t hash_of(const struct klr_problem *plain)
 {
-    size_t n = plain->n, entries = plain->start[n];
-    uint64_t hash = klr_hash(0, plain->label, n * sizeof *plain->label);
-    for (size_t i = 0; i < n; i++) {
-        uint64_t end = plain->start[i + 1];
-        hash = klr_hash(hash, &end, sizeof end);
+    uint64_t hash = 0;
+    for (size_t i = 0; i < plain->n; i++) {
+        size_t at = plain->start[i], count = plain->start[i + 1] - at;
+        hash = klr_hash_word(
+            hash, row_hash(count, plain->index + at, plain->value + at));
     }
-    hash = klr_hash(hash, plain->index, entries * sizeof *plain->index);
-    return klr_hash(hash, plain->value, entries * sizeof *plain->value);
+    return klr_hash(hash, plain->label, plain->n * sizeof *plain->label);
 }
 
 static void check(const char *what, const char *text, bool packs)

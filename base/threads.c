@@ -7,7 +7,9 @@
  *
  * To wake a thread takes longer than a short run. So threads look out for the
  * next run for a while before they sleep, and so does the caller for the end of
- * one; whatever else is to run on their processors goes first.
+ * one; whatever else is to run on their processors goes first. Who posts a run
+ * wakes two that sleep, and these two more each as long as tasks are left: to
+ * wake many takes the time of many.
  *
  * No lock is held to post, take or end a task. `left` counts the tasks of the
  * present run that nobody has taken, and is 0 between runs. Who counts it down
@@ -38,6 +40,7 @@ enum {
     THREAD_STACK = 1 << 20,
     LOOKS = 160, /* before sleep: tens of microseconds, ... */
     PAUSES = 60, /* ... the first of which, one or two, give nothing up */
+    WAKES = 2,   /* threads that one wakes */
     LINE = 64,   /* bytes of a cache line */
     RELEASED = 8 << 20
 };
@@ -47,16 +50,15 @@ struct pool_thread {
     size_t number; /* from 1; 0 is the caller */
     pthread_t id;
     pthread_cond_t wake;
-    bool asleep; /* under the lock */
+    atomic_bool asleep;
 };
 
 struct klr_pool {
     size_t size; /* threads, the caller included */
     struct pool_thread *thread;
     pthread_mutex_t lock;
-    pthread_cond_t over;    /* the caller waits for the last tasks ... */
-    atomic_bool waiting;    /* ... if this says so */
-    atomic_size_t sleeping; /* threads */
+    pthread_cond_t over; /* the caller waits for the last tasks ... */
+    atomic_bool waiting; /* ... if this says so */
     atomic_bool closing;
     klr_pool_ends *ends; /* or NULL */
     void *watch;
@@ -134,13 +136,30 @@ static void pool_pause(int look)
 #endif
 }
 
-static void pool_look_out(const struct pool_thread *self)
+/* Look out for a task. */
+static bool pool_sees_task(const struct pool_thread *self)
 {
     const struct klr_pool *pool = self->pool;
-    for (int look = 0; look < LOOKS; look++) {
-        if (pool_has_task(pool, self->number) || atomic_load(&pool->closing))
-            return;
+    for (int look = 0; look < LOOKS && !atomic_load(&pool->closing); look++) {
+        if (pool_has_task(pool, self->number))
+            return true;
         pool_pause(look);
+    }
+    return false;
+}
+
+/* Wake some of those that would take one of so many tasks. */
+static void pool_wake(struct klr_pool *pool, size_t count, size_t some)
+{
+    for (size_t t = 1; t < count && t < pool->size && some > 0; t++) {
+        struct pool_thread *thread = &pool->thread[t];
+        if (!atomic_load(&thread->asleep))
+            continue;
+        pthread_mutex_lock(&pool->lock);
+        atomic_store(&thread->asleep, false);
+        pthread_cond_signal(&thread->wake);
+        pthread_mutex_unlock(&pool->lock);
+        some--;
     }
 }
 
@@ -149,12 +168,11 @@ static void pool_sleep(struct pool_thread *self)
 {
     struct klr_pool *pool = self->pool;
     pthread_mutex_lock(&pool->lock);
-    self->asleep = true;
-    atomic_fetch_add(&pool->sleeping, 1);
-    while (!pool_has_task(pool, self->number) && !atomic_load(&pool->closing))
+    atomic_store(&self->asleep, true);
+    if (pool_has_task(pool, self->number) || atomic_load(&pool->closing))
+        atomic_store(&self->asleep, false);
+    while (atomic_load(&self->asleep))
         pthread_cond_wait(&self->wake, &pool->lock);
-    atomic_fetch_sub(&pool->sleeping, 1);
-    self->asleep = false;
     pthread_mutex_unlock(&pool->lock);
 }
 
@@ -166,8 +184,11 @@ static void *pool_thread_main(void *argument)
     while (!atomic_load(&pool->closing)) {
         while (pool_has_task(pool, self->number) && pool_take(pool, &index))
             pool_do(pool, index, self->number);
-        pool_look_out(self);
+        if (pool_sees_task(self))
+            continue;
         pool_sleep(self);
+        if (pool_has_task(pool, self->number))
+            pool_wake(pool, atomic_load(&pool->count), WAKES);
     }
     return NULL;
 }
@@ -195,16 +216,6 @@ static void pool_start(struct klr_pool *pool, size_t threads)
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
-}
-
-/* Wake those that would take one of so many tasks. */
-static void pool_wake(struct klr_pool *pool, size_t count)
-{
-    pthread_mutex_lock(&pool->lock);
-    for (size_t t = 1; t < count && t < pool->size; t++)
-        if (pool->thread[t].asleep)
-            pthread_cond_signal(&pool->thread[t].wake);
-    pthread_mutex_unlock(&pool->lock);
 }
 
 int klr_pool_create(struct klr_pool **out, long long threads,
@@ -236,7 +247,7 @@ struct klr_pool *klr_pool_free(struct klr_pool *pool)
     if (!pool)
         return NULL;
     atomic_store(&pool->closing, true);
-    pool_wake(pool, pool->size);
+    pool_wake(pool, pool->size, pool->size);
     for (size_t t = 1; t < pool->size; t++) {
         pthread_join(pool->thread[t].id, NULL);
         pthread_cond_destroy(&pool->thread[t].wake);
@@ -311,8 +322,7 @@ static void pool_share(struct klr_pool *pool, size_t count, klr_pool_task *task,
     atomic_store(&pool->done, 0);
     atomic_store(&pool->count, count);
     atomic_store(&pool->left, count);
-    if (atomic_load(&pool->sleeping) > 0)
-        pool_wake(pool, count);
+    pool_wake(pool, count, WAKES);
     while (!klr_pool_asks(pool, 0) && pool_take(pool, &index))
         pool_do(pool, index, 0);
     pool_await(pool, count - atomic_exchange(&pool->left, 0));

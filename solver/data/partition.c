@@ -15,6 +15,8 @@ enum { PARTITION_CLASSES = 1000 };
 static size_t labels_insert(double *label, size_t k, double value)
 {
     size_t low = 0, high = k;
+    if (k > 0 && (value == label[0] || value == label[k - 1]))
+        return k; /* of two classes each one */
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (label[middle] < value)

@@ -25,7 +25,7 @@
 #   threads   two threads train at least 1.85 times faster than one (usps: 1.7,
 #             10^6 rows: 1.8), medians of three runs by turns, and write the same
 #             model; so many as there are cores, up to 64, beside them. Of what takes
-#             one thread more than 10 s, one run
+#             one thread more than 20 s, one run
 #   shrinking svm with shrinking (-h 1) takes at most 1.05 times its seconds of
 #             the processor without, on hard and on noisy problems
 #   serial    klr and svm by two threads: one of them works alone for at most a
@@ -302,7 +302,7 @@ sub threads
         my ($name, $least, @command) = @$row;
         my (%seconds, %text);
         for my $k (1 .. 3) {
-            last if $k > 1 && $seconds{1}[0] > 10;
+            last if $k > 1 && $seconds{1}[0] > 20;
             for my $j (@threads) {
                 my $begin = time;
                 my $run = run([ qw(klr-train -q -j), $j, @command,

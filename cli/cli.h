@@ -95,8 +95,8 @@ struct cli_progress {
     size_t written; /* bytes */
 };
 int cli_progress(const struct klr_progress *progress, void *context);
-/* On a terminal alone, ten times a second: how many rows, or what else `what`
- * says, have had their turn after so many seconds. */
+/* Show on a terminal, ten times a second, how many rows are done after so many
+ * seconds; `what` names what is counted. */
 void cli_progress_rows(struct cli_progress *progress, const char *what,
                        unsigned long long rows, double seconds);
 void cli_progress_end(struct cli_progress *progress); /* clears the line */
@@ -119,14 +119,14 @@ void cli_answers_free(struct cli_answers *answers);
 const char *cli_label_text(const struct cli_answers *answers, double label);
 /* The line that names the columns of probabilities. */
 void cli_write_names(struct klr_output *out, const struct cli_answers *answers);
-/* The end of a line, but for its line feed: a label of these, probabilities
- * (classes) unless NULL, decision values (decisions) unless NULL. */
+/* Write the end of a line, without its line feed: the label, then probabilities
+ * (classes) and decision values (decisions); either may be NULL. */
 void cli_write_answer(struct klr_output *out, const struct cli_answers *answers,
                       double label, const double *probability,
                       const double *decision, size_t decisions);
 
-/* Which features the support vectors of a model have, and the rows of a test
- * set. All zero at first. */
+/* Counts of the features of a model's support vectors and of a test set's rows.
+ * All zero at first. */
 struct cli_feature_use {
     struct klr_feature_table features;
     struct cli_feature_counts *counts; /* (features.count) */
@@ -146,8 +146,8 @@ int cli_feature_use_add(struct cli_feature_use *use,
 int cli_feature_use_know(struct cli_feature_use *use, const int *index,
                          size_t count, struct klr_error *err);
 bool cli_feature_use_knows(const struct cli_feature_use *use, int index);
-/* Features that the one has and the other would have, were they alike: missing
- * in the test set, and unseen by the model. */
+/* Features on one side that one would expect on the other: missing in the test
+ * set, and unseen by the model. */
 void cli_feature_use_compare(const struct cli_feature_use *use,
                              struct cli_some_features *missing,
                              struct cli_some_features *unseen);
@@ -164,8 +164,8 @@ struct cli_values {
     void *value; /* (n) */
 };
 
-/* Into n and value; KLR_E_DATA with the line of what is no value. `value` is to
- * be freed in any case. */
+/* Read the file into n and value; KLR_E_DATA names a line that is no value.
+ * Free `value` in any case. */
 int cli_values_read(struct cli_values *values, const char *path,
                     struct klr_error *err);
 /* Weights: doubles above 0. */
@@ -185,8 +185,8 @@ struct cli_folds {
     size_t *fold;      /* (n) indices of name */
 };
 
-/* KLR_E_DATA with the line of what is no number, and for less than two folds.
- * To be freed in any case. */
+/* KLR_E_DATA for a line that is no number, and for fewer than two folds. Free
+ * it in any case. */
 int cli_folds_read(struct cli_folds *folds, const char *path,
                    struct klr_error *err);
 void cli_folds_free(struct cli_folds *folds);
@@ -198,8 +198,8 @@ int cli_write_held_out(const char *path, const struct klr_held_out *held_out,
                        const double *truth, const struct cli_answers *answers,
                        const struct cli_folds *folds, struct klr_error *err);
 
-/* The metrics but for the accuracy, a line each, of those that are known: log
- * loss, Brier score and AUC, or `all`. */
+/* Print a line for each known metric but the accuracy: log loss, Brier score
+ * and AUC, or `all` metrics. */
 void cli_print_metrics(FILE *out, const struct klr_metric_values *values,
                        bool all);
 /* `answers` are the labels of the metrics. */
@@ -207,27 +207,26 @@ void cli_print_confusion(FILE *out, const struct klr_metrics *metrics,
                          const struct cli_answers *answers);
 /* Examples with a label that the metrics have not. */
 unsigned long long cli_count_others(const struct klr_metrics *metrics);
-/* The label that all examples are answered with, though they have several, or
- * NULL; and what to warn of it. */
+/* The label given to all examples although they have several, or NULL; and the
+ * warning about it. */
 const char *cli_single_answer(const struct klr_metrics *metrics,
                               const struct cli_answers *answers);
 #define CLI_SINGLE_ANSWER                                                      \
-    "all examples are answered as class %s: the accuracy is the share of "     \
-    "that "                                                                    \
-    "class"
-/* "gamma = 0.5, C = 10": the parameters of the t-th point that vary over the
- * grid, or ""; returns the length. */
+    "all examples are answered as class %s: "                                  \
+    "the accuracy is the share of that class"
+/* Write the parameters of point t that vary over the grid, as "gamma = 0.5, C =
+ * 10", or ""; returns the length. */
 enum { CLI_POINT_SIZE = 128 };
 size_t cli_point_text(const struct klr_params *params, size_t t,
                       char text[CLI_POINT_SIZE]);
 /* Support vectors of the models of the folds, in the mean. */
 double cli_mean_vectors(const struct klr_params *params,
                         const struct klr_report *report);
-/* A row for each point of a validation, with the parameters that vary, and in
- * columns the accuracy, these three and the metric, or `all`, the standard
- * error of what decides, or of all, and the support vectors; what is not known
- * is "-". That of the best, if there is one, is marked, and told again in a
- * line. */
+/* Print a row for each point of a validation. The columns are the parameters
+ * that vary, the accuracy, the metrics above and the one that decides, its
+ * standard error, and the number of support vectors; with `all`, all metrics
+ * and their errors. "-" stands for what is not known. The best point is marked,
+ * and has a line of its own below. */
 void cli_print_table(FILE *out, const struct klr_params *params,
                      const struct klr_validation *validation, bool all);
 
@@ -235,8 +234,8 @@ void cli_print_table(FILE *out, const struct klr_params *params,
 void cli_print_spectrum(const struct cli_program *program,
                         const struct klr_spectrum *spectrum, bool json);
 
-/* '"key": value' on stdout for a line of JSON; null if the value is not finite.
- * `after` follows. */
+/* Print '"key": value' and `after` on stdout for a line of JSON; null for a
+ * value that is not finite. */
 void cli_json_real(const char *key, double value, const char *after);
 void cli_write_json_real(FILE *out, const char *key, double value,
                          const char *after);
@@ -245,19 +244,20 @@ void cli_json_metrics(const struct klr_metric_values *values,
                       const char *after);
 void cli_write_json_metrics(FILE *out, const struct klr_metric_values *values,
                             const char *after);
-/* "labels", "confusion", an array of rows, one for each true label, and
- * "other_labels", how many examples have none of these. */
+/* Print three members: "labels"; "confusion", an array with a row for each true
+ * label; and "other_labels", the number of examples that have none of these. */
 void cli_json_confusion(const struct klr_metrics *metrics,
                         const struct cli_answers *answers, const char *after);
 
 /* ---- Costs of errors ---- */
 
-/* "FP,FN": costs of taking the second of two classes for the first, and the
- * first for the second; not negative, not both 0. False of other texts. */
+/* Read "FP,FN": the costs of taking the second of two classes for the first,
+ * and the first for the second; not negative, not both 0. False for other
+ * texts. */
 bool cli_costs_parse(const char *text, double cost[2]);
-/* *cost (classes, classes), to be freed in any case, of such a text or a file:
- * docs/FORMAT.md, section 4. KLR_E_USAGE for a text where there are more
- * classes, KLR_E_DATA and KLR_E_IO for a file. */
+/* Read such a text, or a file as docs/FORMAT.md, section 4, has it, into *cost
+ * (classes, classes), to be freed in any case. KLR_E_USAGE for a text where
+ * there are more classes, KLR_E_DATA and KLR_E_IO for a file. */
 int cli_costs_read(double **cost, const char *given,
                    const struct cli_answers *answers, struct klr_error *err);
 /* The mean cost over the examples whose label the model knows; NaN without

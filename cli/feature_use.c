@@ -74,8 +74,8 @@ void cli_feature_use_free(struct cli_feature_use *use)
     *use = (struct cli_feature_use){0};
 }
 
-/* `count` of `all` have it, and none of `others`: but for one in a million such
- * features, not by chance. */
+/* True if `count` of `all` have the feature and none of `others`, which happens
+ * by chance for one in a million such features. */
 static bool use_differs(unsigned long long count, unsigned long long all,
                         unsigned long long others)
 {

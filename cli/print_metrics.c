@@ -12,8 +12,8 @@
 
 #include "base/numbers.h"
 
-/* How a metric is called, in lines, in the titles of tables and in JSON, and
- * how it is shown: with a unit of 100 in per cent. */
+/* The name of a metric in lines, in the titles of tables and in JSON, and how
+ * it is shown: in per cent where the unit is 100. */
 static const struct column {
     enum klr_metric metric;
     bool usual; /* shown where --metrics is not given */
@@ -183,8 +183,8 @@ static bool has_value(const struct klr_metric_values *values, size_t count,
     return false;
 }
 
-/* The accuracy, and those wanted that one of the values has at least; behind
- * the metric that decides, or `all`, standard errors. */
+/* Choose the accuracy and each wanted metric that some point has a value of;
+ * with standard errors for the metric that decides, or for `all`. */
 static void choose_columns(struct table *table, enum klr_metric metric,
                            bool all)
 {

@@ -76,8 +76,8 @@ static int fail_load(const struct cli_predict *predict,
     return cli_fail(predict->program, predict->model_path, &order);
 }
 
-/* The features of its support vectors, or, scaled, those of the scaling. How
- * many examples had a feature is told by neither weights nor a scaling. */
+/* Add the features of the support vectors, or those of the scaling if there is
+ * one. Neither weights nor a scaling tell how many examples had a feature. */
 static int add_known(struct cli_predict *predict, struct klr_error *err)
 {
     struct klr_features vectors = klr_model_vectors(predict->model);

@@ -46,12 +46,12 @@ struct search {
 
 /* `value` to three digits, so that what is printed is the value itself. */
 double cli_search_rounded(double value);
-/* The gammas or costs a step below, at, and above `middle`; it alone where
- * nothing is searched. */
+/* The gammas or costs a step below, at, and above `middle`; `middle` alone
+ * where nothing is searched. */
 struct klr_reals cli_search_around(double middle, double step, bool searched);
-/* How bad a point is, among those of stages with as many rows: its loss, or
- * what its share of right answers is short of 1, raised by its C. INFINITY for
- * a metric without a value. */
+/* How bad a point is among those of stages with as many rows: its loss, or 1
+ * minus its share of right answers, raised by its C. INFINITY for a metric
+ * without a value. */
 double cli_search_badness(const struct search *s, size_t t);
 /* Validate all pairs of a gamma and a cost that are not known among the rivals:
  * the points from s->first on that have the scaling of this stage. Let s->best
@@ -81,9 +81,9 @@ int cli_search_describe(struct search *s, struct klr_error *err);
  * as klr_train_forecast. */
 int cli_search_basis(struct search *s, struct klr_error *err);
 
-/* How many rows a stage is going to see, and by what it validates: folds, 0 for
- * leave-one-out. Where all is given, there is no fine stage, and the first one
- * does as that would. */
+/* The number of rows that a stage will see, and its folds, 0 for leave-one-out.
+ * Where all parameters are given there is no fine stage, and the first one does
+ * as that would. */
 size_t cli_search_rows(const struct search *s, size_t stage);
 long long cli_search_folds(const struct search *s, size_t stage);
 bool cli_search_tries_scales(const struct search *s);

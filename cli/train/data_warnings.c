@@ -122,9 +122,9 @@ static struct example *sort_examples(const struct cli_train *train,
     return example;
 }
 
-/* Classes that a fold holds altogether, so that its training part lacks them;
- * and those that do not reach every fold of those dealt, if these are not one
- * for each example. */
+/* Warn of classes that lie in one fold alone, so that its training part lacks
+ * them, and of classes that do not reach every fold that was dealt, unless each
+ * example is its own fold. */
 static int warn_folds(const struct cli_train *train,
                       const struct cli_program *program, struct klr_error *err)
 {

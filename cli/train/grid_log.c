@@ -378,8 +378,8 @@ static int read_sums(struct cursor *line, struct klr_fold_result *result,
     return 0;
 }
 
-/* A line of a fold, which *read tells; one that is not of this grid, or is
- * there already, is left out. */
+/* Take the line of a fold, which *read tells; a line that is not of this grid,
+ * or repeats one, is left out. */
 static int read_fold(struct cli_log *log, struct cursor line, bool *read,
                      struct klr_error *err)
 {

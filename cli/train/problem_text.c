@@ -18,8 +18,8 @@ bool cli_is_listed(const char *name, const char *const *list)
     return *list;
 }
 
-/* Of the options that change the results of a gamma those that are told in any
- * case, and those that are given. */
+/* True for an option that changes the results of a gamma and is told in any
+ * case, or was given. */
 static bool is_told(const struct klr_option *option, const void *base)
 {
     static const char *const aside[] = {"gamma",  "memory",       "threads",
@@ -172,8 +172,8 @@ static bool find_member(const char *text, struct part key,
     return false;
 }
 
-/* The first of one text that another has otherwise or lacks; `reversed`: the
- * other one is ours. */
+/* Find the first member of one text that another lacks or has otherwise;
+ * `reversed`: the other text is ours. */
 static bool differs(const char *one, const char *another, bool reversed,
                     char text[CLI_DIFFERENCE_SIZE])
 {

@@ -52,8 +52,8 @@ static size_t values_kept(const struct klr_problem *problem)
     return klr_features_count(&x);
 }
 
-/* A search scales what is left to it. Zeros that become other values are told
- * where they make the features several times as many. */
+/* Scale the features, unless a search is to choose how. Warn where zeros become
+ * other values, and the features several times as many. */
 static int scale_features(struct cli_train *train,
                           const struct cli_program *program,
                           struct klr_error *err)

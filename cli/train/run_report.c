@@ -89,8 +89,8 @@ static const char *point_advice(const struct klr_params *params,
 
 enum { GAP_SIZE = 160 };
 
-/* How far a solution is from the optimum: " (relative duality gap 0.01)"; by
- * its last step where the gap tells nothing; or "". */
+/* Say how far a solution is from the optimum: " (relative duality gap 0.01)";
+ * by its last step where the gap tells nothing; or "". */
 static const char *point_distance(const struct klr_report *report,
                                   char text[GAP_SIZE])
 {

@@ -87,7 +87,7 @@ int cli_train_fail(const struct cli_train *train,
  * counts. */
 bool cli_train_unwanted(const char *path);
 /* Warn of those of `count` reports whose solvers did not converge, for reasons
- * up to `most`; the first few in full. `what` names the consequences. */
+ * up to `most`, the first few in full. `what` names the consequences. */
 void cli_train_warn(const struct cli_train *train,
                     const struct cli_program *program,
                     const struct klr_report *report, size_t count,
@@ -126,8 +126,8 @@ void cli_train_summary(const struct cli_train *train,
 /* Print the bounds that --lambda-bound asks for. */
 void cli_train_bounds(const struct cli_train *train);
 
-/* Metrics of the best point, after a table where there are several; nothing
- * where none is known. */
+/* Print the metrics of the best point, after a table where there are several
+ * points; nothing where no metric is known. */
 void cli_train_validation(const struct cli_train *train,
                           const struct klr_validation *validation,
                           const struct cli_answers *answers);
@@ -153,13 +153,14 @@ int cli_train_take_weight(const char *name, const char *value, void *context,
 
 /* ---- What is validated, and its log ---- */
 
-/* Members of a JSON object, without its braces, into train->problem_text, which
- * is to be freed in any case: all that results of a gamma depend on, but gamma.
- * Equal texts are of equal results. Into files_text, likewise, the files of the
- * command line that a training with these options needs. KLR_E_MEMORY. */
+/* Put into train->problem_text, to be freed in any case, the members of a JSON
+ * object without its braces: all that the results of a gamma depend on, but
+ * gamma. Equal texts mean equal results. Put into files_text, likewise, the
+ * files of the command line that a training with these options needs.
+ * KLR_E_MEMORY. */
 int cli_train_describe(struct cli_train *train, struct klr_error *err);
-/* The first member in which the text of another one differs, as
- * "seed is 1, here 2"; false if there is none. */
+/* Write the first member in which the text of another problem differs, as "seed
+ * is 1, here 2"; false if there is none. */
 enum { CLI_DIFFERENCE_SIZE = 160 };
 bool cli_train_difference(const char *other, const char *ours,
                           char text[CLI_DIFFERENCE_SIZE]);
@@ -185,8 +186,8 @@ struct klr_journal cli_log_journal(struct cli_log *log);
 
 /* ---- JSON on stdout ---- */
 
-/* gamma and lambda where they are given, each with a comma; `before` each key,
- * such as "best_"; null unless `known`. */
+/* Write gamma and lambda where they are given, each with a comma; `before`
+ * stands before each key, such as "best_"; null unless `known`. */
 void cli_train_write_parameters(FILE *out, const struct klr_params *one,
                                 const char *before, bool known);
 /* The beginning of the object of a point, without its end. */

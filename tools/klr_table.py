@@ -27,6 +27,13 @@ DATE = re.compile(r"(\d{1,4})([-/.])(\d{1,2})\2(\d{1,4})"
                   r"(?:[ T](\d{1,2}):(\d\d)(?::(\d\d(?:\.\d+)?))?"
                   r"(?:Z|([+-])(\d\d):?(\d\d))?)?", re.ASCII)
 FIRST_DAY = datetime.date(1970, 1, 1).toordinal()
+# A sign, a unit before or behind the number, and marks of thousands in it: with
+# a decimal point, and with a decimal comma.
+AMOUNT = [re.compile(r"([-+]?)([$€£¥]?)\s?([-+]?)"
+                     r"([0-9]{1,3}([%s'’\s])[0-9]{3}(?:\5[0-9]{3})*|[0-9]+"
+                     r"|(?=%s[0-9]))(?:%s([0-9]*))?\s?([%%‰$€£¥]?)"
+                     % (mark, point, point))
+          for mark, point in ((",", "[.]"), (".", ","))]
 
 
 # ---- Rows in ----
@@ -198,6 +205,22 @@ def numbers_of(cells, comma):
 
 def is_number(cell, comma):
     return numbers_of([cell], comma) is not None
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def amount_of(cell, comma):
+    """The value and the unit, perhaps "", of a number that may have a unit and
+    marks of thousands; None of others. 0 is so in any unit: None is its."""
+    match = AMOUNT[comma].fullmatch(cell)
+    if not match:
+        return None
+    sign, before, inner_sign, whole, mark, places, behind = match.groups()
+    if before and behind or sign and inner_sign:
+        return None
+    if mark:
+        whole = whole.replace(mark, "")
+    value = float("%s%s%s.%s" % (sign, inner_sign, whole, places or "0"))
+    return value, before or behind if value else None
 
 
 @functools.lru_cache(maxsize=1 << 16)

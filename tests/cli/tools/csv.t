@@ -161,6 +161,33 @@ is(examples("d,y\n$dates", '-l', 'y'),
     "2: column 'd': '20200102' is no date, unlike 9000 other cells: --missing, "
         . "--category or --leave-out\n", 'a block of numbers among dates');
 
+# Numbers with a unit or marks of thousands, which are not those of decimals.
+for my $case ([ '1200', '$1,200' ], [ '-3.5', '-3.5 %' ], [ '-0.5', '£-.50' ],
+    [ '1234567.5', "1'234'567.5" ], [ '20000', "20\x{c2}\x{a0}000" ],
+    [ '1234.5', '1.234,5 €', '--decimal', ',' ], [ '12', '12‰' ])
+{
+    my ($value, $cell, @option) = @$case;
+    is(examples(qq(a\ty\n$cell\t1\n0\t0\n), '-l', 'y', @option),
+        "1 1:$value\n0\n", "$cell is $value");
+}
+for my $cell ('1,00', '10,0000', "1,234'567", '$5%', '+-5', '1e5 %', '$') {
+    like(csv("a\ty\n$cell\t1\n$cell\t0\nz\t1\n", '-l', 'y', '--rare', 1,
+            '--decimal', '.', '-')->{out},
+        qr/^1 ([12]):1\n0 \1:1\n1 (?!\1)[12]:1\n\z/, "$cell is no number");
+}
+for my $case ([ '2%', 'number in $', '$1', '$2' ], [ '$1', 'number', "1'000", 1 ])
+{
+    my ($stray, $what, @usual) = @$case;
+    is(examples(join('', "a,y\n", map {"$_,1\n"} (@usual) x 10, $stray),
+            '-l', 'y'), "22: column 'a': '$stray' is no $what, unlike 20 other "
+            . "cells: --missing, --category or --leave-out\n",
+        "$stray is no $what");
+    put("$dir/amounts", join '', "a,y\n", map {"$_,1\n"} @usual);
+    run([ qw(tools/klr-csv -q -l y -s), "$dir/amounts.map", "$dir/amounts" ]);
+    is(examples("a,y\n$usual[0],1\n$stray,1\n", '-r', "$dir/amounts.map"),
+        "3: column 'a': '$stray' is no $what\n", '... by the map, too');
+}
+
 # Warnings of a column that is taken for a category.
 sub doubts { return csv($_[0], '-l', 'y', '--rare', 2, @_[ 1 .. $#_ ], '-')->{err} }
 
@@ -170,10 +197,8 @@ for my $case (
         $half ],
     [ "stdin:3: %s 'no' is no date, unlike 1 other cell: --missing, or",
         "a,y\n2020-01-02,0\nno,1\nno,0\n" ],
-    [ "stdin: %s '\$1,200' and the like are no numbers: leave out units",
-        qq(a;y\n\$1,200;1\n\$1,200;0\n\$300;1\n\$300;0\n) ],
-    [ "stdin: %s '10 %%' and the like are no numbers: leave out units",
-        "a,y\n10 %,1\n10 %,0\n" . "20 %,1\n20 %,0\n" ],
+    [ "stdin:4: %s '10 %%' is no number in \$, unlike 2 other cells: --missing,",
+        "a,y\n\$1,1\n\$2,0\n10 %,1\n20 %,0\n" ],
     [ "stdin:4: %s 'p' is no number, unlike 2 other cells: --missing, or",
         "a,x,y\n1,1,1\n2,2,0\np,1,1\nq,2,0\n" ],
     [ 'stdin: %s of 5 cells, 3 have texts of less than 2 rows each, which are '

@@ -23,7 +23,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdalign.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -65,9 +64,13 @@ struct klr_pool {
     atomic_bool ended; /* the present run */
     klr_pool_task *task;
     void *context;
-    atomic_size_t count;              /* tasks of the present run, ... */
-    alignas(LINE) atomic_size_t left; /* ... not taken, ... */
-    alignas(LINE) atomic_size_t done; /* ... done */
+    atomic_size_t count; /* tasks of the present run, ... */
+    /* all threads change the last two, which share no line with others */
+    char before_left[LINE];
+    atomic_size_t left; /* ... not taken, ... */
+    char before_done[LINE];
+    atomic_size_t done; /* ... done */
+    char after_done[LINE];
 };
 
 /* ---- how many ---- */

@@ -2,6 +2,7 @@
 #include "base/packed.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { DIGITS = 26, POINTS = 22, ZEROS = 9 }; /* bits of N; range of s */
 
@@ -14,26 +15,30 @@ static const double down[] = {1,    1,    1,    1,    1,    1,    1,    1,
                               1e7,  1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14,
                               1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-/* The largest s with 2^exponent 10^s < 2^26, or almost. */
+/* The largest s with 2^exponent 10^s < 2^26, or almost: log10 2 is 78913 / 2^18,
+ * nearly. */
 static int points_of(int exponent)
 {
-    double points = floor((DIGITS - exponent) * 0.30102999);
+    const long long unit = 1 << 18, log = 78913;
+    long long points = (DIGITS - exponent + unit) * log / unit - log;
     return points > POINTS ? POINTS : (int)points;
 }
 
 bool klr_pack(double value, uint32_t *word)
 {
-    int exponent;
-    double size = fabs(value);
-    frexp(size, &exponent);
-    int points = size > 0 ? points_of(exponent) : 0;
-    if (!(size < HUGE_VAL) || points < -ZEROS)
+    const double whole = 0x1.8p52; /* added, it leaves no fraction */
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    int points = points_of((int)(bits >> 52 & 2047) - 1022);
+    if (points < -ZEROS) /* also of what is not finite */
         return false;
     double high = up[points + ZEROS], low = down[points + ZEROS];
-    double number = nearbyint(size / high * low);
-    if (!(number < ldexp(1, DIGITS)) || number * high / low != size)
+    double size = fabs(value), number = points < 0 ? size / high : size * low;
+    number = number + whole - whole;
+    double back = points < 0 ? number * high : number / low;
+    if (!(number < 1 << DIGITS) || back != size)
         return false;
-    *word = (uint32_t)(signbit(value) != 0) << 31 |
+    *word = (uint32_t)(bits >> 63) << 31 |
             (uint32_t)(points + ZEROS) << DIGITS | (uint32_t)number;
     return true;
 }

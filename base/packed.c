@@ -15,8 +15,8 @@ static const double down[] = {1,    1,    1,    1,    1,    1,    1,    1,
                               1e7,  1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14,
                               1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-/* The largest s with 2^exponent 10^s < 2^26, or almost: log10 2 is 78913 / 2^18,
- * nearly. */
+/* The largest s with 2^exponent 10^s < 2^26, or almost: log10 2 is nearly
+ * 78913 / 2^18. */
 static int points_of(int exponent)
 {
     const long long unit = 1 << 18, log = 78913;

@@ -31,8 +31,8 @@ FIRST_DAY = datetime.date(1970, 1, 1).toordinal()
 # a decimal point, and with a decimal comma.
 AMOUNT = [re.compile(r"([-+]?)([$€£¥]?)\s?([-+]?)"
                      r"([0-9]{1,3}([%s'’\s])[0-9]{3}(?:\5[0-9]{3})*|[0-9]+"
-                     r"|(?=%s[0-9]))(?:%s([0-9]*))?\s?([%%‰$€£¥]?)"
-                     % (mark, point, point))
+                     r"|(?=%s[0-9]))(?:%s([0-9]*))?([eE][-+]?[0-9]+)?"
+                     r"\s?([%%‰$€£¥]?)" % (mark, point, point))
           for mark, point in ((",", "[.]"), (".", ","))]
 
 
@@ -214,12 +214,14 @@ def amount_of(cell, comma):
     match = AMOUNT[comma].fullmatch(cell)
     if not match:
         return None
-    sign, before, inner_sign, whole, mark, places, behind = match.groups()
-    if before and behind or sign and inner_sign:
-        return None
+    sign, before, inner_sign, whole, mark, places, power, behind = \
+        match.groups()
     if mark:
         whole = whole.replace(mark, "")
-    value = float("%s%s%s.%s" % (sign, inner_sign, whole, places or "0"))
+    value = float("%s%s.%s%s" % (sign or inner_sign, whole, places or "0",
+                                 power or ""))
+    if before and behind or sign and inner_sign or not math.isfinite(value):
+        return None
     return value, before or behind if value else None
 
 

@@ -164,13 +164,20 @@ is(examples("d,y\n$dates", '-l', 'y'),
 # Numbers with a unit or marks of thousands, which are not those of decimals.
 for my $case ([ '1200', '$1,200' ], [ '-3.5', '-3.5 %' ], [ '-0.5', '£-.50' ],
     [ '1234567.5', "1'234'567.5" ], [ '20000', "20\x{c2}\x{a0}000" ],
-    [ '1234.5', '1.234,5 €', '--decimal', ',' ], [ '12', '12‰' ])
+    [ '1234.5', '1.234,5 €', '--decimal', ',' ], [ '12', '12‰' ],
+    [ '2000', '2e3 %' ])
 {
     my ($value, $cell, @option) = @$case;
     is(examples(qq(a\ty\n$cell\t1\n0\t0\n), '-l', 'y', @option),
         "1 1:$value\n0\n", "$cell is $value");
 }
-for my $cell ('1,00', '10,0000', "1,234'567", '$5%', '+-5', '1e5 %', '$') {
+# Numbers that are read together may have powers of ten, amounts among them, too.
+my $large = join '', map { "1e$_,1\n" } (1 .. 9) x 80;
+like(examples("a,y\n${large}\"1,234\",0\n0%,0\n", '-l', 'y'),
+    qr/^1 1:10\n.*\n0 1:1234\n0\n\z/s, 'powers of ten among amounts');
+is(examples("a,y\n0%,1\n0,0\n0%,0\n", '-l', 'y'), "1\n0\n0\n",
+    'nothing has any unit');
+for my $cell ('1,00', '10,0000', "1,234'567", '$5%', '+-5', '1e500', '$') {
     like(csv("a\ty\n$cell\t1\n$cell\t0\nz\t1\n", '-l', 'y', '--rare', 1,
             '--decimal', '.', '-')->{out},
         qr/^1 ([12]):1\n0 \1:1\n1 (?!\1)[12]:1\n\z/, "$cell is no number");

@@ -13,7 +13,8 @@
 
 /* All zero at first; free it in any case. */
 struct klr_feature_table {
-    size_t count, room, next;
+    size_t count, room;
+    size_t next;    /* the number after the last one that was asked for */
     int *feature;   /* (count) the index of each number */
     size_t slots;   /* a power of two, or 0 */
     uint32_t *slot; /* (slots) numbers from 1; 0: free */

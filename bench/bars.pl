@@ -23,9 +23,9 @@
 #             seconds of processor, one thread
 #   large     the same on spambase and a1a: a quarter of an hour and more
 #   threads   two threads train at least 1.85 times faster than one (usps: 1.7,
-#             10^6 rows: 1.8), medians of three runs by turns, and write the same
-#             model; so many as there are cores, up to 64, beside them. Of what takes
-#             one thread more than 20 s, one run
+#             10^6 rows: 1.8), medians of three runs by turns, of what takes one
+#             thread more than 20 s one run, and write the same model; as many
+#             as there are cores, up to 64, beside them
 #   shrinking svm with shrinking (-h 1) takes at most 1.05 times its seconds of
 #             the processor without, on hard and on noisy problems
 #   serial    klr and svm by two threads: one of them works alone for at most a
@@ -283,10 +283,12 @@ sub divided
 {
     my $ring = generated('ring', 100_000);
     my $many = generated('gaussians', 1_000_000);
-    my @rows = map { my $r = $_; map { [ "$_, $r->[0]", $r->[3],
-            '-s', $_, '-g', $r->[1], '-c', $r->[2], prepared($r->[0]) ] }
-            qw(klr svm) } map { [ @$_, $_->[0] eq 'usps' ? 1.7 : 1.85 ] }
-        tuned();
+    my @rows;
+    for my $row (tuned()) {
+        my ($set, $gamma, $cost) = @$row;
+        push @rows, [ "$_, $set", $set eq 'usps' ? 1.7 : 1.85, '-s', $_, '-g',
+            $gamma, '-c', $cost, prepared($set) ] for qw(klr svm);
+    }
     push @rows, map { [ "$_, ring", 1.85, '-s', $_, $ring ] } qw(klr svm);
     push @rows, map { [ "klr, 10^6 rows, --basis $_", 1.8, '--basis', $_,
             qw(--basis-bound none), $many ] } 50, 1000;

@@ -114,22 +114,23 @@ static void two_bend(const struct subspace *s, const struct fit *fit,
     sum_parts(s->problem->op->pool, fit->n, bend_part, &at, sum);
 }
 
-/* The points g - t dual of the dual, and what makes one feasible. */
-struct two_points {
+/* The point g - t dual of the dual, which takes the place of dual once it is
+ * feasible: each alpha is cut off at its box, and gives up the share `back` of
+ * its room. */
+struct two_way {
     const struct subspace *s;
-    const double *change; /* (n) dual */
-    double *point;        /* (n), or NULL: it is not asked for */
-    double t, back; /* a share of the room of each example, which alpha gives */
+    double *dual; /* (n) */
+    double t, back;
 };
 
 /* alpha at t, and the ends of its box. */
-static double two_alpha(const struct two_points *p, size_t i, double *least,
+static double two_alpha(const struct two_way *way, size_t i, double *least,
                         double *most)
 {
-    const struct fit *fit = &p->s->all;
-    *least = loss_least(&p->s->loss, fit->cost[i]);
+    const struct fit *fit = &way->s->all;
+    *least = loss_least(&way->s->loss, fit->cost[i]);
     *most = fit->cost[i] - *least;
-    return fit->y[i] * (fit->g[i] - p->t * p->change[i]);
+    return fit->y[i] * (fit->g[i] - way->t * way->dual[i]);
 }
 
 static double two_cut(double alpha, double least, double most)
@@ -147,20 +148,21 @@ static double two_room(double alpha, double least, double most)
 
 /* sum: of y alpha, cut off, of the room of each, of what is cut off. Maximum:
  * minus the largest step, up to t, that cuts nothing. */
-static void two_part(const void *context, size_t begin, size_t end, double *sum)
+static void two_step_part(const void *context, size_t begin, size_t end,
+                          double *sum)
 {
-    const struct two_points *p = context;
-    double step = p->t, least, most;
+    const struct two_way *way = context;
+    const double *y = way->s->all.y, *g = way->s->all.g;
+    double step = way->t, least, most;
     for (size_t i = begin; i < end; i++) {
-        double alpha = two_alpha(p, i, &least, &most);
+        double alpha = two_alpha(way, i, &least, &most);
         double cut = two_cut(alpha, least, most);
-        sum[0] += p->s->all.y[i] * cut;
+        sum[0] += y[i] * cut;
         sum[1] += two_room(cut, least, most);
         if (alpha == cut)
             continue;
         sum[2] += fabs(alpha - cut);
-        double from = p->s->all.y[i] * p->s->all.g[i];
-        double limit = (from - cut) / (p->s->all.y[i] * p->change[i]);
+        double limit = (y[i] * g[i] - cut) / (y[i] * way->dual[i]);
         step = limit < step ? limit : step;
     }
     part_raise(&sum[PART_SUMS], -step);
@@ -169,14 +171,14 @@ static void two_part(const void *context, size_t begin, size_t end, double *sum)
 static void two_point_part(const void *context, size_t begin, size_t end,
                            double *sum)
 {
-    const struct two_points *p = context;
+    const struct two_way *way = context;
+    const double *y = way->s->all.y;
     double least, most;
     (void)sum;
     for (size_t i = begin; i < end; i++) {
-        double cut = two_alpha(p, i, &least, &most);
-        cut = two_cut(cut, least, most);
-        p->point[i] =
-            p->s->all.y[i] * cut - p->back * two_room(cut, least, most);
+        double alpha = two_alpha(way, i, &least, &most);
+        double cut = two_cut(alpha, least, most);
+        way->dual[i] = y[i] * cut - way->back * two_room(cut, least, most);
     }
 }
 
@@ -188,20 +190,20 @@ static void two_point_part(const void *context, size_t begin, size_t end,
 static double two_follow(const struct subspace *s, double t, double *dual,
                          double *moved)
 {
-    struct two_points p = {s, dual, dual, t, 0};
+    struct two_way way = {s, dual, t, 0};
     struct klr_pool *pool = s->problem->op->pool;
     double sum[PART_VALUES], square = dot(s->m, s->slope, s->slope);
-    sum_parts(pool, s->n, two_part, &p, sum);
+    sum_parts(pool, s->n, two_step_part, &way, sum);
     double left = subspace_has_bias(s) ? sum[0] : 0, room = sum[1];
     double step = -sum[PART_SUMS];
     double shorter = s->loss.box > 0 ? (t - step) * sqrt(square) : 0;
     *moved = (sum[2] + fabs(left)) * sqrt(s->size);
     bool cuts = *moved < shorter && fabs(left) < room;
     *moved = cuts ? *moved : 0;
-    p.back = cuts ? left / room : 0;
-    p.t = cuts ? t : step;
-    sum_parts(pool, s->n, two_point_part, &p, sum);
-    return p.t;
+    way.back = cuts ? left / room : 0;
+    way.t = cuts ? t : step;
+    sum_parts(pool, s->n, two_point_part, &way, sum);
+    return way.t;
 }
 
 static double two_excess(const struct subspace *s)
@@ -211,7 +213,7 @@ static double two_excess(const struct subspace *s)
 }
 
 /* A place between `base`, at t = 0, and the dual point. */
-struct two_way {
+struct two_place {
     const struct subspace *s;
     const double *base;
     double t;
@@ -221,13 +223,13 @@ struct two_way {
 static void conjugate_part(const void *context, size_t begin, size_t end,
                            double *sum)
 {
-    const struct two_way *way = context;
-    const struct subspace *s = way->s;
+    const struct two_place *place = context;
+    const struct subspace *s = place->s;
     for (size_t i = begin; i < end; i++) {
         double cost = s->all.cost[i];
-        double from = cost > 0 ? way->base[s->all.y[i] > 0] : 0;
+        double from = cost > 0 ? place->base[s->all.y[i] > 0] : 0;
         double change = fabs(s->dual[i]) - from;
-        double alpha = from + way->t * change;
+        double alpha = from + place->t * change;
         sum[0] += conjugate_value(&s->loss, alpha, cost);
         if (alpha > 0 && alpha < cost)
             sum[1] -= change * conjugate_slope(&s->loss, alpha, cost);
@@ -237,9 +239,9 @@ static void conjugate_part(const void *context, size_t begin, size_t end,
 static double two_conjugate(const struct subspace *s, const double *base,
                             double t, double *slope)
 {
-    struct two_way way = {s, base, t};
+    struct two_place place = {s, base, t};
     double sum[PART_VALUES];
-    sum_parts(s->problem->op->pool, s->n, conjugate_part, &way, sum);
+    sum_parts(s->problem->op->pool, s->n, conjugate_part, &place, sum);
     *slope = sum[1];
     return sum[0];
 }

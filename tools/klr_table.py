@@ -27,12 +27,13 @@ DATE = re.compile(r"(\d{1,4})([-/.])(\d{1,2})\2(\d{1,4})"
                   r"(?:[ T](\d{1,2}):(\d\d)(?::(\d\d(?:\.\d+)?))?"
                   r"(?:Z|([+-])(\d\d):?(\d\d))?)?", re.ASCII)
 FIRST_DAY = datetime.date(1970, 1, 1).toordinal()
+MONEY = "$\xa2\xa3\xa5\u0e3f\u20a0-\u20bf"  # $, cent, pound, yen ... euro ...
 # A sign, a unit before or behind the number, and marks of thousands in it: with
 # a decimal point, and with a decimal comma.
-AMOUNT = [re.compile(r"([-+]?)([$€£¥]?)\s?([-+]?)"
+AMOUNT = [re.compile(r"([-+]?)([" + MONEY + r"]?)\s?([-+]?)"
                      r"([0-9]{1,3}([%s'’\s])[0-9]{3}(?:\5[0-9]{3})*|[0-9]+"
                      r"|(?=%s[0-9]))(?:%s([0-9]*))?([eE][-+]?[0-9]+)?"
-                     r"\s?([%%‰$€£¥]?)" % (mark, point, point))
+                     r"\s?([%%‰" % (mark, point, point) + MONEY + r"]?)")
           for mark, point in ((",", "[.]"), (".", ","))]
 
 
@@ -223,6 +224,14 @@ def amount_of(cell, comma):
     if before and behind or sign and inner_sign or not math.isfinite(value):
         return None
     return value, before or behind if value else None
+
+
+def value_of(cell, kind, comma, unit):
+    """Of an amount in that unit, or a date of that order; None of others."""
+    if kind in ORDERS:
+        return days_of(cell, kind)
+    value, own = amount_of(cell, comma) or (None, None)
+    return value if own in (None, unit) else None
 
 
 @functools.lru_cache(maxsize=1 << 16)

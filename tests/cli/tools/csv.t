@@ -164,7 +164,7 @@ is(examples("d,y\n$dates", '-l', 'y'),
 # Numbers with a unit or marks of thousands, which are not those of decimals.
 for my $case ([ '1200', '$1,200' ], [ '-3.5', '-3.5 %' ], [ '-0.5', '£-.50' ],
     [ '1234567.5', "1'234'567.5" ], [ '20000', "20\x{c2}\x{a0}000" ],
-    [ '1234.5', '1.234,5 €', '--decimal', ',' ], [ '12', '12‰' ],
+    [ '1234.5', '1.234,5 €', '--decimal', ',' ], [ '12', '12‰' ], [ '7', '₹7' ],
     [ '2000', '2e3 %' ])
 {
     my ($value, $cell, @option) = @$case;

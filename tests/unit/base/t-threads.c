@@ -3,10 +3,12 @@
  * The pool: every turn is taken once, in ascending order, whatever the number
  * of turns and threads; and how many threads there are.
  */
+#include <dirent.h>
 #include <malloc.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -99,6 +101,46 @@ static void test_order(void)
     ok(klr_pool_size(NULL) == 1 && tally.seen == 1 && tally.taken[4] == 1,
        "no pool: the caller alone");
     ok(!klr_pool_free(NULL), "free accepts NULL");
+}
+
+/* How many threads of this process sleep, as the system says. */
+static size_t count_asleep(void)
+{
+    size_t count = 0;
+    DIR *threads = opendir("/proc/self/task");
+    for (struct dirent *entry; threads && (entry = readdir(threads));) {
+        char name[300], state = 0;
+        snprintf(name, sizeof name, "/proc/self/task/%s/stat", entry->d_name);
+        FILE *file = fopen(name, "r");
+        if (file && fscanf(file, "%*d (%*[^)]) %c", &state) == 1)
+            count += state == 'S';
+        if (file)
+            fclose(file);
+    }
+    if (threads)
+        closedir(threads);
+    return count;
+}
+
+/* Threads that all sleep are all woken, where there is a turn for each. The
+ * alarm ends a test that would wait for ever. */
+static void test_wake(void)
+{
+    static struct tally tally;
+    struct klr_pool *pool;
+    bool right = !klr_pool_create(&pool, 12, NULL);
+    alarm(60);
+    for (int round = 0; round < 20; round++) {
+        while (count_asleep() < 11)
+            sched_yield();
+        memset(&tally, 0, sizeof tally);
+        tally.size = klr_pool_size(pool);
+        klr_pool_run(pool, tally.size, meet, &tally);
+        right = right && tally.seen == (1u << 12) - 1;
+    }
+    alarm(0);
+    ok(right, "threads that sleep are woken, each of them");
+    klr_pool_free(pool);
 }
 
 /* Shares are whole units, in their order, and have each item once. */
@@ -250,6 +292,7 @@ int main(void)
 {
     test_all_taken();
     test_order();
+    test_wake();
     test_watch();
     test_shares();
     test_number();

@@ -21,7 +21,6 @@ MOST_ROWS = 512  # of a block
 SEPARATORS = ",;\t|"
 BLANK = " "  # any number of them is between two cells
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-NUMERIC = b"0123456789.eE+-\n"
 ORDERS = ("ymd", "dmy", "mdy")
 DATE = re.compile(r"(\d{1,4})([-/.])(\d{1,2})\2(\d{1,4})"
                   r"(?:[ T](\d{1,2}):(\d\d)(?::(\d\d(?:\.\d+)?))?"
@@ -90,6 +89,7 @@ class Table:
 
     def __init__(self, file, path, separator=None, has_header=True):
         self.name = "stdin" if path == "-" else tool.printable(path)
+        self.has_header = has_header
         self.lines = Lines(file, path)
         first = self.lines.first()
         said = re.fullmatch("sep=(.)\\s*", first)  # as spreadsheets write it
@@ -112,6 +112,12 @@ class Table:
             if name in self.header[:i]:
                 raise Failure("%s: two columns are called %r"
                               % (self.name, name))
+
+    def again(self):
+        """The table from its beginning, of a file that can be read again."""
+        lines = self.lines
+        lines.file.seek(0)
+        return Table(lines.file, lines.path, self.separator, self.has_header)
 
     def cleared(self):
         """Lines with blanks between cells, and none behind the last."""
@@ -187,17 +193,13 @@ def find_comma(table):
 def numbers_of(cells, comma):
     """Their values where all are numbers of the programs, else None. With
     `comma` that is the decimal mark."""
-    text = "\n".join(cells)
+    text = "".join(cells)
+    if "_" in text or not text.isascii() or comma and "." in text:
+        return None  # what float() would read
     if comma:
-        if "." in text:
-            return None
-        text = text.replace(",", ".")
-    left = text.encode("utf-8", "surrogateescape").translate(None, NUMERIC)
-    numbers = text.split("\n") if cells else []
-    if left or len(numbers) != len(cells):
-        return None
+        cells = [cell.replace(",", ".") for cell in cells]
     try:
-        values = list(map(float, numbers))
+        values = list(map(float, cells))
     except ValueError:
         return None
     finite = math.isfinite(sum(values)) or all(map(math.isfinite, values))

@@ -177,6 +177,16 @@ like(examples("a,y\n${large}\"1,234\",0\n0%,0\n", '-l', 'y'),
     qr/^1 1:10\n.*\n0 1:1234\n0\n\z/s, 'powers of ten among amounts');
 is(examples("a,y\n0%,1\n0,0\n0%,0\n", '-l', 'y'), "1\n0\n0\n",
     'nothing has any unit');
+# Many numbers, which are a category if there are texts, too, before or after.
+my @parts = (join('', map {"$_,1\n"} (1 .. 600) x 2),
+    join('', map {"t$_,0\n"} (1 .. 300) x 2));
+my @maps = map {
+    csv("a,y\n$_", qw(-q -l y --rare 2 -s), "$dir/levels", '-');
+    get("$dir/levels");
+} join('', @parts), join('', reverse @parts);
+is($maps[0], $maps[1], 'levels in any order');
+is(() = $maps[0] =~ /^    "t?[0-9]+": [0-9]+,?$/mg, 900, 'all of them');
+
 for my $cell ('1,00', '10,0000', "1,234'567", '$5%', '+-5', '1e500', '$') {
     like(csv("a\ty\n$cell\t1\n$cell\t0\nz\t1\n", '-l', 'y', '--rare', 1,
             '--decimal', '.', '-')->{out},

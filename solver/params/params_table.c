@@ -299,7 +299,7 @@ const struct klr_option klr_train_options[] = {
      .also = "tol tolerance stop",
      .help = "when to stop; newton, cg: relative duality gap (default 1e-6; "
              "newton with the regularizer kernel, where -v compares: 1e-3); "
-             "exact: the same (default 1e-14); smo: violation of the "
+             "exact: the same (default 1e-12); smo: violation of the "
              "optimality conditions, klr: in log-odds (default 0.001); trirls: "
              "relative change of the deviance (default 2.5); greedy: relative "
              "fall of the objective (default 0.001); threshold: difference of "

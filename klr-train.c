@@ -44,7 +44,8 @@ static const struct klr_option train_table[] = {
      .offset = offsetof(struct cli_train_options, log),
      .also = "checkpoint",
      .help = "of a grid, keep the results of each gamma in FILE once they are "
-             "all known, a line of JSON each"},
+             "all known, a line of JSON each; of a training, each pair of "
+             "classes"},
     {.type = KLR_FLAG,
      .name = "resume",
      .offset = offsetof(struct cli_train_options, resume),
@@ -63,6 +64,13 @@ static const struct klr_option train_table[] = {
      .max = 1e9,
      .help = "with --part: fold K of -v alone, counted from 1 (klr-grid --plan "
              "--by-fold)"},
+    {.type = KLR_INTEGER,
+     .name = "only-pair",
+     .argument = "P",
+     .offset = offsetof(struct cli_train_options, only_pair),
+     .max = 1e9,
+     .help = "with --part, of a training: pair P of the classes alone, counted "
+             "from 1 (klr-grid --plan --by-pair)"},
     {.type = KLR_FLAG,
      .name = "check-kernel",
      .offset = offsetof(struct cli_train_options, check_kernel),
@@ -215,10 +223,12 @@ static int run(struct cli_train *train, const struct cli_program *program,
     train->params.context = &train->progress;
     cli_defer_signals();
     status = train->options.check_kernel ? check_kernel(train, program)
-             : train->options.automatic  ? search(train, program)
-             : klr_params_validate(&train->params)
-                 ? cli_train_validate(train, program)
-                 : cli_train_fit_and_report(train, program);
+             : train->options.automatic
+                 ? search(train, program)
+                 : cli_train_logged(train, program,
+                                    klr_params_validate(&train->params)
+                                        ? cli_train_validate
+                                        : cli_train_fit_and_report);
     if (status == CLI_OK && cli_signal())
         status = CLI_INTERRUPTED + cli_signal();
     return status;

@@ -172,6 +172,7 @@
 #include "solver/train/calibrate.c"     /* decision values to fit it on */
 #include "solver/train/loo.c"           /* approximate leave-one-out */
 #include "solver/train/team.c"          /* threads that share work */
+#include "solver/train/pair_journal.c"  /* pairs that are kept */
 #include "solver/train/ensemble.c"      /* all machines of a model */
 #include "solver/train/describe.c"      /* what a model says of that */
 #include "solver/train/train.c"         /* a model for each C */

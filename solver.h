@@ -469,7 +469,7 @@ struct klr_params {
                           weights of classes */
     klr_progress_fn *progress; /* or NULL */
     void *context;
-    const struct klr_journal *journal; /* of klr_cross_validate, or NULL */
+    const struct klr_journal *journal; /* of validation, pairs; or NULL */
     int part; /* --part: this grid is a part of a larger one. No point of it is
                  chosen or validated once more */
 };
@@ -597,9 +597,15 @@ struct klr_report {
  * one, but not the same to the last bit. Of several gammas or lambdas, which
  * klr_params_check accepts only with folds or loo, the first is taken.
  *
+ * With params->journal pairs of classes that it recalls are not trained again,
+ * and others are kept once they are solved for each C; there are no models with
+ * journal->only_pair. Where points are shared, by a basis, and with bounds of
+ * lambda nothing is recalled or kept.
+ *
  * Errors as klr_params_check and klr_pool_create, and
- * - KLR_E_USAGE for labels in params that no example has, and for weights of an
- *   example that are out of range or put C out of range;
+ * - KLR_E_USAGE for labels in params that no example has, for weights of an
+ *   example that are out of range or put C out of range, and for a pair that
+ *   there is not;
  * - KLR_E_LIMIT for a cache_mb that is too small;
  * - KLR_E_DATA for a single class, and for labels that look like regression
  *   targets (more than 1000 distinct ones, or more than n/3 when n > 30);
@@ -916,18 +922,21 @@ struct klr_results {
     struct klr_report *report;
 };
 
-/* A fold's part of a point: the numbers of its metrics, and its report. */
-struct klr_fold_result {
-    double *number; /* (count) as of klr_metrics_numbers */
+/* The part that a fold has in a point, the numbers of klr_metrics_numbers; or
+ * that a pair of classes has in a model, numbers for klr_train alone. Of its
+ * report a pair keeps the status. */
+struct klr_part_result {
+    double *number; /* (count) */
     size_t count;
     struct klr_report report;
 };
 /* Free `count` results in an array of the heap, or NULL. Returns NULL. */
-void *klr_fold_results_free(struct klr_fold_result *results, size_t count);
+void *klr_part_results_free(struct klr_part_result *results, size_t count);
 
 /* Keeps results gamma by gamma, so that a later validation can go on from them;
- * or those of a single fold, from which validations make gammas. Its functions
- * are called by one thread at a time. */
+ * or those of a single fold, from which validations make gammas; or machines of
+ * pairs of classes, of which a later training makes a model. Its functions are
+ * called by one thread at a time. */
 struct klr_journal {
     /* True if the results of this gamma were kept: then it fills them in. */
     bool (*recall)(double gamma, struct klr_results results, void *context);
@@ -943,9 +952,19 @@ struct klr_journal {
      * lambda of this index have results (cost.count), which stay the owner's.
      * keep_fold is called with `only`. recall_fold may be NULL. */
     bool (*recall_fold)(double gamma, size_t lambda, size_t fold,
-                        const struct klr_fold_result **results, void *context);
+                        const struct klr_part_result **results, void *context);
     int (*keep_fold)(double gamma, size_t lambda, size_t fold,
-                     const struct klr_fold_result *results, void *context,
+                     const struct klr_part_result *results, void *context,
+                     struct klr_error *err);
+    /* The same of klr_train, if it trains pairs of classes, for each of them,
+     * from 0, of so many. `only_pair`, from 1, is trained alone, and no model
+     * comes of it; 0: all are. recall_pair may be NULL: then none is asked for
+     * or kept. */
+    size_t only_pair;
+    bool (*recall_pair)(double gamma, size_t pair,
+                        const struct klr_part_result **results, void *context);
+    int (*keep_pair)(double gamma, size_t pair, size_t pairs,
+                     const struct klr_part_result *results, void *context,
                      struct klr_error *err);
 };
 

@@ -16,6 +16,7 @@ from klr_tool import Failure
 
 MOST_VALUES = 64  # that klr-train takes
 LETTERS = {"cost": "-c", "gamma": "-g", "lambda": "-l"}
+PART_OPTIONS = {"gamma": "-g", "fold": "--only-fold", "pair": "--only-pair"}
 # Members of a problem that are no options, or whose values are hashes.
 HASHES = {"version", "n", "data", "folds-file", "weights", "points"}
 # Options of a validation that a training has not.
@@ -157,26 +158,54 @@ def count_folds(words):
         raise Failure("--by-fold: it takes the folds of -v or --folds-file")
 
 
+def count_pairs(data, words):
+    """How many pairs the classes of the data make."""
+    label_of = str if has_option(words, "--string-labels") else tool.label
+    found = set()
+    with open(data, encoding="utf-8-sig", errors="surrogateescape") as file:
+        for number, line in enumerate(file, 1):
+            words = line.partition("#")[0].split(None, 1)
+            try:
+                found.update(map(label_of, words[:1]))
+            except ValueError:
+                raise Failure("%s:%d: label '%s': not a number"
+                              % (tool.printable(data), number, words[0]))
+    if len(found) < 2:
+        raise Failure("%s: no two classes" % tool.printable(data))
+    return len(found) * (len(found) - 1) // 2
+
+
+def divisions(options, words, data):
+    """Words of klr-train that all parts have, and for each part the values of
+    PART_OPTIONS that are its own."""
+    if options.by_pair:
+        return words, [{"pair": str(pair)} for pair
+                       in range(1, count_pairs(data, words) + 1)]
+    gammas, words = taken_out(grid_words(options, words), "-g", "--gamma")
+    found = [{"gamma": shortest(g)} for g in list_of(gammas)] if gammas \
+        else [{}]
+    if options.by_fold:
+        found = [dict(one, fold=str(fold)) for one in found
+                 for fold in range(1, count_folds(words) + 1)]
+    return words, found
+
+
 def write(options, arguments, data):
     """The commands of the parts."""
     if not os.path.isfile(data):
         raise Failure("%s: no such file" % tool.printable(data))
     train = tool.find_program("klr-train", options.train)
-    gammas, words = taken_out(grid_words(options, arguments), "-g", "--gamma")
+    words, found = divisions(options, arguments, data)
     prefix = options.parts or os.path.basename(data) + ".part"
 
     def command(value, threads):
-        gamma = ["-g", value("gamma")] if gammas else []
-        fold = ["--only-fold", value("fold")] if options.by_fold else []
-        return ([train, "-q"] + threads + words + gamma + fold
+        own = [word for name in found[0]
+               for word in (PART_OPTIONS[name], value(name))]
+        return ([train, "-q"] + threads + words + own
                 + ["--part", value("part"), data])
-    numbers = [{"gamma": shortest(g)} for g in list_of(gammas)] if gammas \
-        else [{}]
-    if options.by_fold:
-        numbers = [dict(job, fold=str(fold)) for job in numbers
-                   for fold in range(1, count_folds(words) + 1)]
-    jobs.write(options.plan, command, jobs.numbered(numbers, prefix), prefix,
-               "klr-grid PARTS, and klr-grid --finish PARTS",
+    then = "klr-grid --finish PARTS"
+    jobs.write(options.plan, command, jobs.numbered(found, prefix), prefix,
+               then if options.by_pair else "klr-grid PARTS, and " + then,
                "goes on from its part")
 
 
@@ -223,16 +252,18 @@ def last_words(part, best, train):
             *point_words(best), *file_words(files), files["training_set"]]
 
 
-def join_folds(part, parts, options):
+def join(part, parts, options):
     """A line of the shell: a log of all parts, and klr-train as of `part`,
-    which goes on from the log and makes points of its folds."""
+    which goes on from the log and makes points of its folds, or a model of its
+    pairs."""
     paths = [other.path for other in parts]
     log = os.path.splitext(paths[0])[0] + ".log"
     if log in paths:
         raise Failure("%s is a part, and to be the log of all" % log)
     problem, files = part.problem, part.files
-    aside = HASHES | ({"validate"} if "folds-file" in files else set())
-    gammas = {fold[0] for other in parts for fold in other.folds}
+    aside = HASHES | ({"validate"} if part.pairs or "folds-file" in files
+                      else set())
+    gammas = {line[0] for other in parts for line in other.folds + other.pairs}
     gammas.update(point.get("gamma") for other in parts
                   for point in other.points)
     gammas.discard(None)

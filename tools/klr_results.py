@@ -31,6 +31,7 @@ UNSOLVED = ("time_limit", "interrupted")
 ORDER = ("gamma", "lambda", "lambda_over_c", "c")  # of klr-train's points
 FREE = ("cost", "lambda")  # parts may differ in them
 FOLD = ("gamma", "lambda_number", "fold")  # of lines of a fold
+PAIR = ("gamma", "pair", "pairs")
 MOST_TOLD = 4
 
 
@@ -42,6 +43,7 @@ class Part:
         self.name = tool.printable(name)
         self.points = []
         self.folds = []  # gamma, number of lambda, and fold, each by itself
+        self.pairs = []  # of classes, of a training: gamma, pair, their number
         self.problem = self.files = None
 
 
@@ -79,6 +81,9 @@ def add_json(part, line):
         return
     if "lambda_number" in found:
         part.folds.append(tuple(found.get(key) for key in FOLD))
+        return
+    if "pair" in found:
+        part.pairs.append(tuple(found.get(key) for key in PAIR))
         return
     points = found.get("values")
     if not points:
@@ -145,7 +150,7 @@ def why_empty(text):
     """How a text has no points; None if it is no part of a grid."""
     if not text.strip():
         return "empty"
-    return "no gamma is finished" if text.startswith('{"klr_log"') else None
+    return "nothing is finished" if text.startswith('{"klr_log"') else None
 
 
 def parts_of(named_texts):
@@ -159,7 +164,7 @@ def parts_of(named_texts):
             why = error.strerror
         else:
             part = part_of(text, path)
-            known = part.points or part.folds
+            known = part.points or part.folds or part.pairs
             why = None if known else why_empty(text)
             if not known and why is None:
                 raise Failure("%s: no results of klr-train -v" % part.name)
@@ -186,12 +191,25 @@ def tell_missing_folds(folds, count):
     missing = [(gamma, fold) for gamma, number in cells
                for fold in range(1, count + 1)
                if (gamma, number, fold) not in folds]
-    for gamma, fold in missing[:MOST_TOLD]:
-        tool.tell("fold %d%s is missing" % (
-            fold, "" if gamma is None else " at gamma = %.6g" % gamma))
-    if missing[MOST_TOLD:]:
-        tool.tell("and %d more" % len(missing[MOST_TOLD:]))
-    return bool(missing)
+    return tell_missing("fold %d%s" % (
+        fold, "" if gamma is None else " at gamma = %.6g" % gamma)
+        for gamma, fold in missing)
+
+
+def tell_missing_pairs(pairs):
+    """Whether some of the pairs of classes are missing, which are named."""
+    known = {pair for _, pair, _ in pairs}
+    return tell_missing("pair %d" % pair for pair in range(1, pairs[0][2] + 1)
+                        if pair not in known)
+
+
+def tell_missing(names):
+    names = list(names)
+    for name in names[:MOST_TOLD]:
+        tool.tell("%s is missing" % name)
+    if names[MOST_TOLD:]:
+        tool.tell("and %d more" % len(names[MOST_TOLD:]))
+    return bool(names)
 
 
 # ---- What belongs together ----

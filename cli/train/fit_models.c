@@ -65,6 +65,15 @@ static int save(struct cli_train *train, const struct cli_program *program,
                 : CLI_OK;
 }
 
+/* Of a part, which has no model. */
+static int part_status(const struct cli_train *train)
+{
+    for (size_t t = 0; t < train->params.cost.count; t++)
+        if (train->report[t].status >= KLR_TIME_LIMIT)
+            return CLI_FAILURE;
+    return CLI_OK;
+}
+
 int cli_train_fit(struct cli_train *train, const struct cli_program *program)
 {
     struct klr_error err;
@@ -83,6 +92,8 @@ int cli_train_fit(struct cli_train *train, const struct cli_program *program)
         cli_train_notes(train, program, train->report,
                         train->params.cost.count);
     }
+    if (status == CLI_OK && train->options.part)
+        return part_status(train);
     for (size_t t = 0; t < train->models && status == CLI_OK; t++)
         status = save(train, program, t);
     if (status == CLI_OK && !train->options.quiet)

@@ -4,13 +4,15 @@
  * made durable before it counts; one that ends without a line feed was cut off,
  * and is taken back. Lines of the head may come again: logs of the parts of a
  * grid, one behind the other, are a log of it. So are those of its folds, whose
- * lines have what a fold adds to each C at a gamma and lambda.
+ * lines have what a fold adds to each C at a gamma and lambda. A training by
+ * pairs of classes has a log, too: its lines have the machines of a pair.
  */
 #include "cli/train/training_run.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -22,6 +24,11 @@
 static const char head_begin[] = "{\"klr_log\": 1, \"problem\": {";
 static const char head_files[] = "}, \"files\": {";
 
+struct kept_pair {
+    size_t pair;
+    struct klr_part_result *results; /* (costs) owned */
+};
+
 struct cli_log {
     const struct cli_train *train;
     FILE *file;
@@ -30,8 +37,10 @@ struct cli_log {
     struct klr_metric_values *values, *error; /* (gammas, points) */
     struct klr_report *report;                /* (gammas, points) */
     size_t costs, folds, cells;               /* gammas times lambdas */
-    struct klr_fold_result **fold; /* (cells, folds) owned, of (costs) results;
+    struct klr_part_result **fold; /* (cells, folds) owned, of (costs) results;
                                       NULL: not known */
+    size_t pairs, room;
+    struct kept_pair *pair; /* (pairs) ascending */
 };
 
 const char *cli_log_path(const struct cli_train *train)
@@ -162,23 +171,42 @@ static void write_gamma(FILE *out, const struct klr_params *params, size_t row,
     fputs("]}\n", out);
 }
 
-static void write_fold(FILE *out, const struct klr_params *params, double gamma,
-                       size_t lambda, size_t fold,
-                       const struct klr_fold_result *results)
+/* The values of a line, C by C, and the end of it. `key` has their numbers. */
+static void write_results(FILE *out, const struct klr_params *params,
+                          const char *key,
+                          const struct klr_part_result *results)
 {
     char text[KLR_REAL_SIZE];
-    fputc('{', out);
-    cli_write_json_real(out, "gamma", gamma, "");
-    fprintf(out, ", \"lambda_number\": %zu, \"fold\": %zu, \"values\": [",
-            lambda + 1, fold + 1);
+    fputs(", \"values\": [", out);
     for (size_t t = 0; t < params->cost.count; t++) {
         klr_format_real(text, params->cost.value[t]);
         fprintf(out, "%s{\"status\": \"%s\", \"c\": %s", t ? ", " : "",
                 klr_status_names[results[t].report.status], text);
-        write_array(out, "sums", results[t].number, results[t].count);
+        write_array(out, key, results[t].number, results[t].count);
         write_numbers(out, &results[t].report);
     }
     fputs("]}\n", out);
+}
+
+static void write_fold(FILE *out, const struct klr_params *params, double gamma,
+                       size_t lambda, size_t fold,
+                       const struct klr_part_result *results)
+{
+    fputc('{', out);
+    cli_write_json_real(out, "gamma", gamma, "");
+    fprintf(out, ", \"lambda_number\": %zu, \"fold\": %zu", lambda + 1,
+            fold + 1);
+    write_results(out, params, "sums", results);
+}
+
+static void write_pair(FILE *out, const struct klr_params *params, double gamma,
+                       size_t pair, size_t pairs,
+                       const struct klr_part_result *results)
+{
+    fputc('{', out);
+    cli_write_json_real(out, "gamma", gamma, "");
+    fprintf(out, ", \"pair\": %zu, \"pairs\": %zu", pair + 1, pairs);
+    write_results(out, params, "numbers", results);
 }
 
 /* To the disk. */
@@ -224,7 +252,7 @@ static bool log_recall(double gamma, struct klr_results results, void *context)
 }
 
 /* The place of a fold, or NULL: the grid has no such one. */
-static struct klr_fold_result **
+static struct klr_part_result **
 log_fold(const struct cli_log *log, double gamma, size_t lambda, size_t fold)
 {
     size_t row = log_row(log, gamma), lambdas = log->train->params.lambda.count;
@@ -235,7 +263,7 @@ log_fold(const struct cli_log *log, double gamma, size_t lambda, size_t fold)
 }
 
 static int log_keep_fold(double gamma, size_t lambda, size_t fold,
-                         const struct klr_fold_result *results, void *context,
+                         const struct klr_part_result *results, void *context,
                          struct klr_error *err)
 {
     struct cli_log *log = context;
@@ -244,12 +272,42 @@ static int log_keep_fold(double gamma, size_t lambda, size_t fold,
 }
 
 static bool log_recall_fold(double gamma, size_t lambda, size_t fold,
-                            const struct klr_fold_result **results,
+                            const struct klr_part_result **results,
                             void *context)
 {
-    struct klr_fold_result **place = log_fold(context, gamma, lambda, fold);
+    struct klr_part_result **place = log_fold(context, gamma, lambda, fold);
     *results = place ? *place : NULL;
     return *results;
+}
+
+static int log_keep_pair(double gamma, size_t pair, size_t pairs,
+                         const struct klr_part_result *results, void *context,
+                         struct klr_error *err)
+{
+    struct cli_log *log = context;
+    write_pair(log->file, &log->train->params, gamma, pair, pairs, results);
+    return log_sync(log, err);
+}
+
+static int compare_pairs(const void *a, const void *b)
+{
+    const struct kept_pair *p = a, *q = b;
+    return (p->pair > q->pair) - (p->pair < q->pair);
+}
+
+static bool log_recall_pair(double gamma, size_t pair,
+                            const struct klr_part_result **results,
+                            void *context)
+{
+    const struct cli_log *log = context;
+    const struct kept_pair wanted = {pair, NULL};
+    const struct kept_pair *found =
+        log_row(log, gamma) > 0 || !log->pairs
+            ? NULL
+            : bsearch(&wanted, log->pair, log->pairs, sizeof wanted,
+                      compare_pairs);
+    *results = found ? found->results : NULL;
+    return found;
 }
 
 /* ---- Lines in ---- */
@@ -362,20 +420,49 @@ static bool read_gamma(struct cli_log *log, struct cursor line)
     return line.end - line.at == 4 && memcmp(line.at, "]}]}", 4) == 0;
 }
 
-/* *read tells whether there is such an array of finite numbers. */
-static int read_sums(struct cursor *line, struct klr_fold_result *result,
-                     bool *read, struct klr_error *err)
+/* *read tells whether there is such an array: of finite numbers, or of nulls,
+ * too. */
+static int read_array(struct cursor *line, const char *key, bool nulls,
+                      struct klr_part_result *result, bool *read,
+                      struct klr_error *err)
 {
+    char text[16];
     size_t capacity = 0;
-    bool more = *read = skip_past(line, "\"sums\": [");
+    snprintf(text, sizeof text, "\"%s\": [", key);
+    bool more = *read = skip_past(line, text);
     while (more) {
         if (KLR_GROW(result->number, capacity, result->count + 1, err))
             return KLR_E_MEMORY;
         double *value = &result->number[result->count++];
-        *read = read_next(line, value, &more) && isfinite(*value);
+        *read = read_next(line, value, &more) && (nulls || isfinite(*value));
         more = more && *read;
     }
     return 0;
+}
+
+/* Results for each C, up to the end of the line, into *out. */
+static int read_results(const struct cli_log *log, struct cursor *line,
+                        const char *key, bool nulls,
+                        struct klr_part_result **out, bool *read,
+                        struct klr_error *err)
+{
+    const struct klr_params *params = &log->train->params;
+    size_t count = params->cost.count;
+    double cost;
+    struct klr_part_result *results = *out =
+        klr_zalloc(count, sizeof *results, err);
+    int code = results ? 0 : KLR_E_MEMORY;
+    *read = true;
+    for (size_t t = 0; t < count && *read && !code; t++) {
+        *read = read_status(line, &results[t].report) &&
+                read_member(line, "c", &cost) && cost == params->cost.value[t];
+        if (*read)
+            code = read_array(line, key, nulls, &results[t], read, err);
+        *read = *read && !code && read_numbers(line, &results[t].report);
+    }
+    *read =
+        *read && line->end - line->at == 4 && memcmp(line->at, "]}]}", 4) == 0;
+    return code;
 }
 
 /* Take the line of a fold, which *read tells; a line that is not of this grid,
@@ -383,36 +470,53 @@ static int read_sums(struct cursor *line, struct klr_fold_result *result,
 static int read_fold(struct cli_log *log, struct cursor line, bool *read,
                      struct klr_error *err)
 {
-    const struct klr_params *params = &log->train->params;
-    size_t count = params->cost.count;
-    double gamma, lambda, fold, cost;
-    int code = 0;
+    double gamma, lambda, fold;
     *read = read_member(&line, "gamma", &gamma) &&
             read_member(&line, "lambda_number", &lambda) &&
             read_member(&line, "fold", &fold) && lambda >= 1 && fold >= 1 &&
             lambda <= KLR_REALS_MOST && fold <= (double)log->folds;
-    struct klr_fold_result **place =
+    struct klr_part_result **place =
         *read ? log_fold(log, gamma, (size_t)lambda - 1, (size_t)fold - 1)
               : NULL;
     if (!place || *place)
         return 0;
-    struct klr_fold_result *results = *place =
-        klr_zalloc(count, sizeof *results, err);
-    code = results ? 0 : KLR_E_MEMORY;
-    for (size_t t = 0; t < count && *read && !code; t++) {
-        *read = read_status(&line, &results[t].report) &&
-                read_member(&line, "c", &cost) && cost == params->cost.value[t];
-        if (*read)
-            code = read_sums(&line, &results[t], read, err);
-        *read = *read && !code && read_numbers(&line, &results[t].report);
-    }
-    *read = *read && line.end - line.at == 4 && memcmp(line.at, "]}]}", 4) == 0;
-    return code;
+    return read_results(log, &line, "sums", false, place, read, err);
 }
 
-static bool is_fold(struct cursor line)
+/* The same of a pair, of which the first one counts. */
+static int read_pair(struct cli_log *log, struct cursor line, bool *read,
+                     struct klr_error *err)
 {
-    return skip_past(&line, "\"lambda_number\": ");
+    double gamma, pair;
+    *read = read_member(&line, "gamma", &gamma) &&
+            read_member(&line, "pair", &pair) && pair >= 1 && pair <= 0x1p53;
+    if (!*read || log_row(log, gamma) > 0)
+        return 0;
+    if (KLR_GROW(log->pair, log->room, log->pairs + 1, err))
+        return KLR_E_MEMORY;
+    struct kept_pair *place = &log->pair[log->pairs++];
+    place->pair = (size_t)pair - 1;
+    return read_results(log, &line, "numbers", true, &place->results, read,
+                        err);
+}
+
+/* Ascending, each once. */
+static void log_sort_pairs(struct cli_log *log)
+{
+    size_t kept = 0;
+    if (log->pairs > 0)
+        qsort(log->pair, log->pairs, sizeof *log->pair, compare_pairs);
+    for (size_t i = 0; i < log->pairs; i++)
+        if (i > 0 && log->pair[i].pair == log->pair[kept - 1].pair)
+            klr_part_results_free(log->pair[i].results, log->costs);
+        else
+            log->pair[kept++] = log->pair[i];
+    log->pairs = kept;
+}
+
+static bool has_key(struct cursor line, const char *key)
+{
+    return skip_past(&line, key);
 }
 
 /* A head that was cut off counts as far as it goes. */
@@ -463,13 +567,16 @@ static int read_line(struct cli_log *log, const struct klr_line *line,
     struct cursor all = {line->text, line->end};
     if (line->number == 1 || is_head(line))
         return check_head(log, line, err);
-    bool read = false;
-    int code = is_fold(all) ? read_fold(log, all, &read, err) : 0;
+    bool read = false, is_fold = has_key(all, "\"lambda_number\": ");
+    bool is_pair = has_key(all, "\"pair\": ");
+    int code = is_fold   ? read_fold(log, all, &read, err)
+               : is_pair ? read_pair(log, all, &read, err)
+                         : 0;
     if (code)
         return code;
-    if (!read && (is_fold(all) || !read_gamma(log, all)))
+    if (!read && (is_fold || is_pair || !read_gamma(log, all)))
         return klr_fail_at(err, KLR_E_DATA, line->number, 0,
-                           "not a line of the log of this grid");
+                           "not a line of the log of this problem");
     return 0;
 }
 
@@ -490,6 +597,7 @@ static int log_read(struct cli_log *log, off_t *end, struct klr_error *err)
     if (!code && got == 1 && line.number == 1 && !is_head(&line))
         code = fail_foreign(&line, err);
     klr_input_close(input);
+    log_sort_pairs(log);
     return code ? code : got < 0 ? -got : 0;
 }
 
@@ -551,8 +659,11 @@ struct cli_log *cli_log_close(struct cli_log *log)
     if (log->file)
         fclose(log->file);
     for (size_t f = 0; log->fold && f < log->cells * log->folds; f++)
-        klr_fold_results_free(log->fold[f], log->costs);
+        klr_part_results_free(log->fold[f], log->costs);
+    for (size_t p = 0; p < log->pairs; p++)
+        klr_part_results_free(log->pair[p].results, log->costs);
     klr_free(log->fold);
+    klr_free(log->pair);
     klr_free(log->values);
     klr_free(log->error);
     klr_free(log->report);
@@ -561,7 +672,7 @@ struct cli_log *cli_log_close(struct cli_log *log)
 
 size_t cli_log_count(const struct cli_log *log)
 {
-    size_t count = 0;
+    size_t count = log->pairs;
     for (size_t g = 0; g < KLR_REALS_MOST; g++)
         count += log->known[g];
     return count;
@@ -569,10 +680,58 @@ size_t cli_log_count(const struct cli_log *log)
 
 struct klr_journal cli_log_journal(struct cli_log *log)
 {
+    const struct cli_train *train = log->train;
+    if (!klr_params_validate(&train->params))
+        return (struct klr_journal){.context = log,
+                                    .only_pair =
+                                        (size_t)train->options.only_pair,
+                                    .recall_pair = log_recall_pair,
+                                    .keep_pair = log_keep_pair};
     return (struct klr_journal){.recall = log_recall,
                                 .keep = log_keep,
                                 .context = log,
-                                .only = (size_t)log->train->options.only_fold,
+                                .only = (size_t)train->options.only_fold,
                                 .recall_fold = log_recall_fold,
                                 .keep_fold = log_keep_fold};
+}
+
+/* ---- A run with it ---- */
+
+static void tell_resumed(const struct cli_program *program,
+                         const struct cli_log *log)
+{
+    size_t known = cli_log_count(log);
+    size_t gammas = log->train->params.gamma.count;
+    fprintf(stderr, "%s: ", program->name);
+    cli_print_visibly(stderr, cli_log_path(log->train));
+    if (klr_params_validate(&log->train->params))
+        fprintf(stderr, " has %zu of %zu gamma%s\n", known, gammas,
+                klr_plural(gammas));
+    else
+        fprintf(stderr, " has %zu pair%s of classes\n", known,
+                klr_plural(known));
+}
+
+int cli_train_logged(struct cli_train *train, const struct cli_program *program,
+                     int step(struct cli_train *train,
+                              const struct cli_program *program))
+{
+    const char *path = cli_log_path(train);
+    struct klr_error err;
+    struct cli_log *log = NULL;
+    if (!path)
+        return step(train, program);
+    if (cli_log_open(&log, train, &err)) {
+        cli_log_close(log);
+        return cli_fail(program, path, &err);
+    }
+    struct klr_journal journal = cli_log_journal(log);
+    train->params.journal = &journal;
+    train->params.part = train->options.part != NULL;
+    if (cli_log_count(log) > 0 && !train->options.quiet)
+        tell_resumed(program, log);
+    int status = step(train, program);
+    train->params.journal = NULL;
+    cli_log_close(log);
+    return status;
 }

@@ -83,23 +83,41 @@ static int check_mode(struct cli_train *train, const char *given,
     return 0;
 }
 
+/* True of a training whose pairs of classes have a log. */
+static bool has_pairs(const struct cli_train *train)
+{
+    const struct klr_params *params = &train->params;
+    return (params->multiclass == KLR_OVO || params->multiclass == KLR_DDAG) &&
+           !params->basis && !params->lambda_bound && !train->options.from &&
+           !train->options.check_kernel && !train->options.automatic;
+}
+
 /* Check --log, --resume and --part. */
 static int check_log(const struct cli_train *train, const char *given,
                      struct klr_error *err)
 {
     const struct cli_train_options *options = &train->options;
     bool validates = klr_params_validate(&train->params);
-    if ((options->log || options->part) && !validates)
+    if ((options->log || options->part) && !validates && !has_pairs(train))
         return klr_fail(err, KLR_E_USAGE,
-                        "option --%s: only validation (-v) has a grid",
+                        "option --%s: validation (-v) has a grid, and training "
+                        "pairs of classes, by ovo or ddag and with no --basis, "
+                        "--from or --lambda-bound",
                         options->log ? "log" : "part");
+    if (options->part && !validates && !options->only_pair)
+        return klr_fail(err, KLR_E_USAGE,
+                        "option --part: of a grid (-v), or with --only-pair");
+    if (options->only_pair && (!options->part || validates))
+        return klr_fail(err, KLR_E_USAGE,
+                        "option --only-pair: it is one of a training without "
+                        "-v, for a --part");
     if (options->resume && !options->log)
         return klr_fail(err, KLR_E_USAGE,
                         "option --resume: it goes on from a --log");
     if (options->only_fold && (!options->part || train->params.loo))
         return klr_fail(err, KLR_E_USAGE,
                         "option --only-fold: it is a fold of -v, for a --part");
-    if (options->log && !options->part &&
+    if (options->log && !options->part && validates &&
         klr_params_points(&train->params) == 1)
         return klr_fail(err, KLR_E_USAGE,
                         "option --log: one point alone is no grid");

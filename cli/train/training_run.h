@@ -15,7 +15,7 @@ struct cli_train_options {
         stamp, automatic;
     const char *folds_file, *cv_out, *weights, *feature_names, *error_cost,
         *points, *log, *part, *from;
-    long long only_fold; /* 0: all */
+    long long only_fold, only_pair; /* 0: all */
 };
 
 /* Of the option --scale, beside enum klr_scale: it is left to --auto. */
@@ -67,8 +67,7 @@ int cli_train_fit(struct cli_train *train, const struct cli_program *program);
 /* And print them as JSON if that is asked for. */
 int cli_train_fit_and_report(struct cli_train *train,
                              const struct cli_program *program);
-/* Validate, with the log if there is to be one, and train the best of several
- * points: see validate_points.c. */
+/* Validate, and train the best of several points: see validate_points.c. */
 int cli_train_validate(struct cli_train *train,
                        const struct cli_program *program);
 /* After every run: its time, the end of its progress, its failure. */
@@ -165,7 +164,8 @@ enum { CLI_DIFFERENCE_SIZE = 160 };
 bool cli_train_difference(const char *other, const char *ours,
                           char text[CLI_DIFFERENCE_SIZE]);
 
-/* A file of results, a line for each gamma: docs/FORMAT.md, section 7. */
+/* A file of results, a line for each gamma, or pair of classes:
+ * docs/FORMAT.md, section 7. */
 struct cli_log;
 
 /* The file of --log or --part; NULL: there is none. */
@@ -180,9 +180,13 @@ int cli_log_check(const struct cli_train *train, const char *const *others,
 int cli_log_open(struct cli_log **out, const struct cli_train *train,
                  struct klr_error *err);
 struct cli_log *cli_log_close(struct cli_log *log); /* NULL */
-/* How many gammas of this grid the log has. */
+/* How many gammas of this grid, or pairs, the log has. */
 size_t cli_log_count(const struct cli_log *log);
 struct klr_journal cli_log_journal(struct cli_log *log);
+/* Take a last step with the log, if there is to be one. The exit status. */
+int cli_train_logged(struct cli_train *train, const struct cli_program *program,
+                     int step(struct cli_train *train,
+                              const struct cli_program *program));
 
 /* ---- JSON on stdout ---- */
 

@@ -82,7 +82,8 @@ static int report_validation(struct cli_train *train,
     return status;
 }
 
-static int validate(struct cli_train *train, const struct cli_program *program)
+int cli_train_validate(struct cli_train *train,
+                       const struct cli_program *program)
 {
     const double share = 0.8; /* of the limit of time: training has the rest */
     struct klr_error err;
@@ -104,38 +105,5 @@ static int validate(struct cli_train *train, const struct cli_program *program)
     else if (status == CLI_OK)
         status = report_validation(train, program, &validation);
     klr_validation_free(&validation);
-    return status;
-}
-
-static void tell_resumed(const struct cli_program *program, const char *path,
-                         size_t known, size_t gammas)
-{
-    fprintf(stderr, "%s: ", program->name);
-    cli_print_visibly(stderr, path);
-    fprintf(stderr, " has %zu of %zu gamma%s\n", known, gammas,
-            klr_plural(gammas));
-}
-
-int cli_train_validate(struct cli_train *train,
-                       const struct cli_program *program)
-{
-    const char *path = cli_log_path(train);
-    struct klr_error err;
-    struct cli_log *log = NULL;
-    if (!path)
-        return validate(train, program);
-    if (cli_log_open(&log, train, &err)) {
-        cli_log_close(log);
-        return cli_fail(program, path, &err);
-    }
-    struct klr_journal journal = cli_log_journal(log);
-    size_t gammas = train->params.gamma.count, known = cli_log_count(log);
-    train->params.journal = &journal;
-    train->params.part = train->options.part != NULL;
-    if (known > 0 && !train->options.quiet)
-        tell_resumed(program, path, known, gammas);
-    int status = validate(train, program);
-    train->params.journal = NULL;
-    cli_log_close(log);
     return status;
 }

@@ -88,7 +88,7 @@ static double ensemble_keep_one(struct trained_machines *ensemble,
         size_t column = machine_column(group, machine, c);
         for (size_t p = range.begin; p < range.end; p++, beta++) {
             size_t at = (p * ensemble->count + t) * ensemble->columns + column;
-            ensemble->coef[at] = *beta;
+            ensemble->coef[at] = *beta + 0.0; /* 0 for -0, as a log has it */
             if (shift)
                 ensemble->shift[at] = *shift++;
             scale += *beta * *beta * fabs(training->diagonal[p]);
@@ -115,8 +115,8 @@ struct machine_team {
     size_t fold, count;
     struct member *member; /* (count) */
     struct klr_params params;
-    struct klr_report *report; /* (groups, values of C) what groups add */
-    double *scale;             /* (groups) max over machines and C */
+    struct klr_report *report; /* (units, values of C) what groups add */
+    double *scale;             /* (units) max over machines and C */
     struct klr_arena arena;    /* all that is allocated */
 };
 
@@ -169,36 +169,57 @@ static size_t members_wanted(const struct training *training, size_t groups)
 
 /* ---- tasks ---- */
 
-static int member_train(struct member *member, struct machine_team *team,
-                        size_t g, struct klr_error *err)
+/* What the journal recalls, or what training finds. */
+static int member_solve(struct member *member, struct machine_team *team,
+                        bool *recalled, struct klr_error *err)
 {
     struct training *training = &member->training;
     struct machine_group *group = &member->group;
-    struct klr_report *report = team->report + g * group->count;
-    training->op->passes = 0;
-    training->op->evaluations = 0;
-    group_choose(group, training, g);
-    int code = group_train(group, training, team->fold, err);
+    pthread_mutex_lock(&team->team.lock);
+    int code = pair_recall(group, training, recalled, err);
+    pthread_mutex_unlock(&team->team.lock);
+    if (!code && !*recalled)
+        code = group_train(group, training, team->fold, err);
     if (!code && training->leave_out &&
         training->system->leave_out == LEAVE_OUT_KERNELS)
         code = group_leave_out(group, training, err);
+    return code;
+}
+
+static int member_train(struct member *member, struct machine_team *team,
+                        size_t unit, struct klr_error *err)
+{
+    struct training *training = &member->training;
+    struct machine_group *group = &member->group;
+    struct klr_report *report = team->report + unit * group->count;
+    size_t only = training_only_pair(training);
+    bool recalled;
+    training->op->passes = 0;
+    training->op->evaluations = 0;
+    group_choose(group, training, only ? only - 1 : unit);
+    int code = member_solve(member, team, &recalled, err);
     for (size_t t = 0; t < group->count && !code; t++) {
         report_start(&report[t]);
         for (size_t m = 0; m < group->machines; m++) {
             double scale =
                 ensemble_keep_one(team->ensemble, group, m, t, training);
-            team->scale[g] = fmax(team->scale[g], scale);
+            team->scale[unit] = fmax(team->scale[unit], scale);
             report_add(&report[t], group, training, team->fold,
                        m * group->count + t);
         }
+    }
+    if (!code && !recalled) {
+        pthread_mutex_lock(&team->team.lock);
+        code = pair_keep(group, training, report, err);
+        pthread_mutex_unlock(&team->team.lock);
     }
     report->passes = training->op->passes;
     report->kernel_evals = training->op->evaluations;
     return code;
 }
 
-/* A unit of the team, a group. The clock is that of all groups which have
- * ended. */
+/* A unit of the team, a group, or the only one. The clock is that of all groups
+ * which have ended. */
 static int member_group(void *context, size_t g, size_t index,
                         struct klr_error *err)
 {
@@ -241,20 +262,21 @@ static int machine_team_create(struct machine_team *team, struct klr_error *err)
     struct klr_arena *arena = &team->arena;
     const struct klr_params *params = team->training->params;
     size_t costs = params->cost.count;
-    size_t groups = group_count(team->training);
+    size_t units =
+        training_only_pair(team->training) ? 1 : group_count(team->training);
     team->team = (struct team){.params = params,
-                               .units = groups,
+                               .units = units,
                                .unit = member_group,
                                .context = team};
-    team->count = members_wanted(team->training, groups);
+    team->count = members_wanted(team->training, units);
     team->params = *params;
     team->params.context = &team->team;
     if (params->progress)
         team->params.progress = members_progress;
     int code = KLR_E_MEMORY;
     if (!KLR_TAKE_ZERO(arena, team->member, team->count, 1, err) ||
-        !KLR_TAKE(arena, team->report, groups, costs, err) ||
-        !KLR_TAKE_ZERO(arena, team->scale, groups, 1, err))
+        !KLR_TAKE(arena, team->report, units, costs, err) ||
+        !KLR_TAKE_ZERO(arena, team->scale, units, 1, err))
         return code;
     code = 0;
     for (size_t w = 0; w < team->count && !code; w++)
@@ -300,7 +322,8 @@ static int ensemble_train(struct trained_machines *ensemble,
     struct klr_operator *op = training->op;
     double passes = op->passes;
     unsigned long long evaluations = op->evaluations;
-    op->fill_whole_tiles = group_count(training) > 1;
+    op->fill_whole_tiles =
+        group_count(training) > 1 && !training_only_pair(training);
     int code = machine_team_create(&team, err);
     if (!code) {
         clock_leave(op->pool); /* members have clocks of their own */

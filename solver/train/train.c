@@ -288,15 +288,19 @@ int klr_train(const struct klr_problem *problem, const struct klr_params *given,
                                    err)) ||
         (code =
              problem_operator(&op, problem, params, &partition, pool, err)) ||
-        (code = training_create(&training, &op, params, &partition, err)) ||
+        (code = training_create(&training, &op, params, &partition, err)))
+        goto done;
+    training.journal = params->journal;
+    if ((code = pair_check(&training, err)) ||
         (code = ensemble_create(&ensemble, &training, err)))
         goto done;
     code = ensemble_train(&ensemble, &training, partition.folds, report, err);
     for (size_t t = 0; t < count && !code; t++) {
         report_finish(&report[t], &training);
         report_note_classes(&report[t], params, &partition);
-        code = model_build(&model[t], &training, &ensemble, t, problem,
-                           &report[t], err);
+        if (!training_only_pair(&training))
+            code = model_build(&model[t], &training, &ensemble, t, problem,
+                               &report[t], err);
     }
 done:
     ensemble_free(&ensemble);

@@ -113,6 +113,7 @@ struct training {
                          0: none is, as far as is known */
     bool leave_out;   /* groups and ensembles have a shift */
     double taken;     /* bytes of params_beside that a fold has */
+    const struct klr_journal *journal; /* of pairs; or NULL */
     struct clock clock;
     struct klr_arena arena; /* all that is allocated */
 };
@@ -203,6 +204,22 @@ static void group_choose(struct machine_group *group,
 static struct binary_problem group_binary(const struct machine_group *group,
                                           struct training *training,
                                           size_t machine);
+
+/* ---- the journal of pairs: see pair_journal.c ---- */
+
+/* The pair, from 1, that is trained alone; 0: all are. */
+static size_t training_only_pair(const struct training *training);
+/* KLR_E_USAGE: there is no such pair. */
+static int pair_check(const struct training *training, struct klr_error *err);
+/* Have the group's pair as the journal recalls it, if it does. KLR_E_DATA:
+ * these are not the numbers of this pair. */
+static int pair_recall(struct machine_group *group, struct training *training,
+                       bool *recalled, struct klr_error *err);
+/* Keep the pair, if there is a journal for it and it is solved: its reports,
+ * one for each C, say so. */
+static int pair_keep(const struct machine_group *group,
+                     const struct training *training,
+                     const struct klr_report *report, struct klr_error *err);
 
 /* ---- points that all pairs share: see shared_points.c ---- */
 

@@ -7,13 +7,6 @@
  */
 #include "solver/validate/grid.h"
 
-void *klr_fold_results_free(struct klr_fold_result *results, size_t count)
-{
-    for (size_t t = 0; results && t < count; t++)
-        klr_free(results[t].number);
-    return klr_free(results);
-}
-
 /* The results of a gamma. */
 static struct klr_results grid_results(const struct grid *grid, size_t row)
 {
@@ -56,7 +49,7 @@ static int grid_recall_fold(struct grid *grid, size_t cell, size_t fold,
                             struct fold_point **points, struct klr_error *err)
 {
     const struct klr_journal *journal = grid->journal;
-    const struct klr_fold_result *kept = NULL;
+    const struct klr_part_result *kept = NULL;
     const struct partition *partition = grid->partition;
     struct fold_point *made = *points = NULL;
     double gamma = grid->params->gamma.value[cell / grid->lambdas];
@@ -90,7 +83,7 @@ static int grid_keep_fold(struct grid *grid, size_t cell, size_t fold,
     const struct klr_journal *journal = grid->journal;
     double gamma = grid->params->gamma.value[cell / grid->lambdas];
     size_t costs = grid->costs, solved = 0;
-    struct klr_fold_result *results = klr_zalloc(costs, sizeof *results, err);
+    struct klr_part_result *results = klr_zalloc(costs, sizeof *results, err);
     int code = results ? 0 : KLR_E_MEMORY;
     for (size_t t = 0; t < costs && !code; t++) {
         solved += point_is_solved(&points[t].report) && !points[t].lost;
@@ -104,7 +97,7 @@ static int grid_keep_fold(struct grid *grid, size_t cell, size_t fold,
     if (!code && solved == costs && !recalled)
         code = journal->keep_fold(gamma, cell % grid->lambdas, fold, results,
                                   journal->context, err);
-    klr_fold_results_free(results, costs);
+    klr_part_results_free(results, costs);
     fold_points_free(points, costs);
     return code;
 }

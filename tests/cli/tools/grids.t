@@ -9,6 +9,7 @@ no warnings 'qw'; # lists of numbers
 use lib 'tests/cli/lib';
 use Cwd 'getcwd';
 use Test::More;
+use Judge qw(clusters);
 use KLR;
 
 plan skip_all => 'python3 is not installed' unless peer('python3');
@@ -80,8 +81,8 @@ my @missing = grid('one', 'none', 'empty', 'head', 'torn', 'three');
 is($missing[0]{exit}, 1, 'parts are missing');
 like($missing[0]{err}, qr/\Aklr-grid: none: No such file or directory
 klr-grid: empty: empty
-klr-grid: head: no gamma is finished
-klr-grid: torn: no gamma is finished\n/, 'which are named');
+klr-grid: head: nothing is finished
+klr-grid: torn: nothing is finished\n/, 'which are named');
 like($missing[0]{out}, qr/^10 0.01 8/m, 'of the others there is a best point');
 like(grid('one', 'none')->{err}, qr/^klr-grid: none: No such file/m,
     'the last one, too');
@@ -200,6 +201,41 @@ for my $case ([ 9, @grid ], [ 6, qw(-v 3 -c 1,10 -s sklr -l 0.1c,0.5c -g 0.1,1) 
 }
 is(grid('--plan', '--by-fold', '--loo', 'data')->{exit}, 1, 'no folds of --loo');
 
+# ---- Pairs of classes apart ----
+
+put("$dir/four", clusters(seed => 3, labels => [ 'c', 'a b', 'd', 'a' ],
+        n => 60, d => 3) =~ s/^a b/b/mgr);
+put("$dir/four.numbers", "\x{ef}\x{bb}\x{bf}# four\n\n"
+        . get("$dir/four") =~ s/^a /+1 /mgr =~ s/^b /1.0 /mgr =~ s/^c /-1 /mgr
+        =~ s/^d /2 /mgr);
+for my $case ([ 6, 'four', qw(--string-labels -s svm -b 1 -c 2) ],
+    [ 3, 'four.numbers', qw(-c 1,10 -g 0.5 -j 1) ])
+{
+    my ($count, $data, @option) = @$case;
+    my @plan = split /\n/, grid('--train', $train, '--plan', '--by-pair',
+        '--parts', 'pair', @option, $data)->{out};
+    is(@plan, $count, "a command for each pair: @option");
+    run([ 'sh', '-c', $_ ], cwd => $dir) for reverse @plan;
+    my @parts = map {"pair.$_"} 1 .. $count;
+    train(@option, $data, 'once');
+    like(grid(@parts)->{err}, qr/^klr-grid: pair.1 has pairs of classes, of which /,
+        'no table of them');
+    is(finish_by('joined', @parts)->{exit}, 0, 'the model of one run');
+    for my $c (grep { -e "$dir/once$_" } '', '.1', '.10') {
+        is(get("$dir/joined$c"), get("$dir/once$c"), 'to the byte');
+    }
+    my $lost = grid('--finish', @parts[ 1 .. $count - 1 ]);
+    is("$lost->{exit}$lost->{out}$lost->{err}", "1klr-grid: pair 1 is missing\n"
+            . "klr-grid: the training is not whole: no last training\n",
+        'a pair is missing');
+    unlink map {"$dir/$_"} @parts, 'pair.log';
+}
+is(grid('--plan', '--by-pair', 'four')->{err},
+    "klr-grid: four:1: label 'c': not a number\n", 'names without --string-labels');
+put("$dir/alone", "1 1:1\n1 1:2\n");
+is(grid('--plan', '--by-pair', 'alone')->{err},
+    "klr-grid: alone: no two classes\n", 'a class alone');
+
 # ---- As Slurm runs it ----
 
 # A task that is told that its time is over is queued again, here by a scontrol
@@ -280,7 +316,9 @@ is(drawn(grid('kept')), drawn($run), 'kept to be drawn again');
 
 for my $case ([ '--plan', 'one' ], [ '--finish', @grid, 'data' ],
     [ '--parts', 'x', @grid, 'data' ], [ '--extend', 'one' ],
-    [ '--plan=x', 'data' ], [ '--by-fold', @grid, 'data' ])
+    [ '--plan=x', 'data' ], [ '--by-fold', @grid, 'data' ],
+    [ '--by-pair', 'data' ], [ qw(--plan --by-pair -v 3 data) ],
+    [ qw(--plan --by-pair --by-fold data) ])
 {
     is(grid(@$case)->{exit}, 2, "@$case");
 }

@@ -8,6 +8,7 @@ use warnings;
 no warnings 'qw'; # lists of numbers
 use lib 'tests/cli/lib';
 use Test::More;
+use Judge qw(clusters);
 use KLR;
 
 my $dir = scratch();
@@ -119,6 +120,78 @@ for my $signal (qw(TERM KILL)) {
     is(() = get("$dir/$signal") =~ /^\{"gamma"/mg, 9, 'nothing is done twice');
 }
 
+# ---- Pairs of classes of a training ----
+
+my $four = put("$dir/four", clusters(seed => 5, labels => [ 3, 1, 4, 1, 5 ],
+    n => 90, d => 4, zeros => 0.2));
+for my $case ([qw(-s klr)], [qw(-s svm -b 1 -c 2)], [qw(-s svm -c 1,20)],
+    [qw(-s kfd -c 1,10)], [qw(--multiclass ddag --scale standard --balance)],
+    [qw(-s sklr -l 0.1c --link checked)], [qw(-s ivm)], [qw(-s lhalf)])
+{
+    unlink glob "$dir/plain* $dir/model* $dir/kept $dir/pair.*";
+    my $models = sub { join '', map { get($_) } sort glob "$dir/$_[0]*" };
+    my $plain = train(@$case, '--json', $four, "$dir/plain");
+    my $whole = train(@$case, '--json', '--log', "$dir/kept", $four, "$dir/model");
+    my $told = qr/"seconds": .*|"file": "[^"]*"|"model": "[^"]*"|"kernel_evals": \d+/;
+    $_->{out} =~ s/$told//g for $plain, $whole;
+    is("$whole->{exit}$whole->{err}$whole->{out}",
+        "0$plain->{err}$plain->{out}", "the same with a log: @$case");
+    is($models->('model'), $models->('plain'), 'the same model');
+    my ($head, @pair) = lines("$dir/kept");
+    is_deeply([ sort map { JSON::PP::decode_json($_)->{pair} } @pair ],
+        [ 1 .. 6 ], 'a line for each pair');
+    for my $p (1 .. 6) {
+        my $run = train(@$case, '--part', "$dir/pair.$p", '--only-pair', $p, $four);
+        is("$run->{exit}$run->{out}$run->{err}", 0, 'a pair says nothing');
+    }
+    for my $kept ($head . $pair[2] . substr($pair[0], 0, -9),
+        $head . $pair[4] . $pair[1] . $pair[4], join('', map { get("$dir/pair.$_") }
+            6, 2, 5, 3, 1, 4))
+    {
+        put("$dir/cut", $kept);
+        unlink glob "$dir/model*";
+        my $run = train(@$case, qw(--json -j 2 --resume --log), "$dir/cut", $four,
+            "$dir/model");
+        $run->{out} =~ s/$told//g;
+        is("$run->{exit}$run->{err}$run->{out}",
+            "0$whole->{err}$whole->{out}", 'pairs make a whole');
+        is($models->('model'), $models->('plain'), 'with its model');
+        is(() = get("$dir/cut") =~ /"pair"/g, 6 + ($kept =~ /(\Q$pair[4]\E).*\1/s),
+            'nothing is done again');
+    }
+}
+my @pairs = (qw(-c 1 -g 0.5 --log), "$dir/pairs");
+train(@pairs, $four, "$dir/plain");
+my $pairs = get("$dir/pairs");
+is(train(qw(-c 1 -g 0.6 --resume --log), "$dir/pairs", $four, "$dir/model")->{exit},
+    0, 'another gamma');
+is(() = get("$dir/pairs") =~ /"gamma": 0.6/g, 6, 'has pairs of its own');
+for my $case ([ '"numbers": \[\d+', '"numbers": [7', 'not the numbers of a pair' ],
+    [ '"numbers": \[(?:[^,]+, ){3}\K0', '9', 'not the numbers of a pair' ],
+    [ '"numbers": \[(?:[^,]+, ){10}\K[^,]+', 'null', 'not the numbers of a pair' ],
+    [ '"numbers": \[(?:[^,]+, ){19}\K0', '0.5', 'not the coefficients of a pair' ],
+    [ '"numbers": \[(?:[^,]+, ){19}\K0', '2', 'not the coefficients of a pair' ],
+    [ '"numbers": \[(?:[^,]+, ){20}\K[^,]+', 'null', 'not the coefficients' ],
+    [ ', [^,]+(?=\], "report")', '', 'not the coefficients of a pair' ],
+    [ '"numbers": \[', '"numbers": [x', 'pairs:2: not a line' ],
+    [ '"pair": \d', '"pair": 0', 'pairs:2: not a line' ],
+    [ '"c": 1,', '"c": 2,', 'pairs:2: not a line' ])
+{
+    my ($pattern, $text, $message) = @$case;
+    put("$dir/pairs", $pairs =~ s/$pattern/$text/r);
+    my $run = train(@pairs, '--resume', $four, "$dir/none");
+    like("$run->{exit}$run->{err}", qr/^1klr-train: .*\Q$message/,
+        "$message: $text");
+}
+put("$dir/pairs", $pairs);
+like(train(@pairs, qw(-c 2 --resume), $four, "$dir/none")->{err},
+    qr/pairs:1: the log is of another problem: cost is 1, here 2/, 'another C');
+ok(!-e "$dir/none", 'no model of such pairs');
+my $part = train(qw(-s svm -c 1e4 -e 1e-9 -g 1e-3 --time-limit 1e-6 --only-pair 2
+        --part), "$dir/part", $four);
+is("$part->{exit}$part->{out}", 1, 'a pair that is not solved');
+unlike(get("$dir/part"), qr/"pair"/, 'is not kept');
+
 # ---- Refused ----
 
 my @grid = qw(-v 3 -c 1,10 -g 0.1,1);
@@ -202,8 +275,15 @@ is(train(@grid, '--log', "$dir/crlf", '--resume', $data, '/dev/null')->{exit},
 is(get("$dir/crlf") =~ s/\r//gr, $log, 'go on in lines of their own');
 
 for my $case ([ 'there is a log already', @grid, '--log', "$dir/log" ],
-    [ 'only validation', '--log', "$dir/new" ],
-    [ 'only validation', '--part', "$dir/new" ],
+    [ 'training pairs of classes', qw(--multiclass ova --log), "$dir/new" ],
+    [ 'training pairs of classes', qw(--basis 9 --log), "$dir/new" ],
+    [ 'training pairs of classes', qw(-s sklr -l 1 --lambda-bound --log), "$dir/new" ],
+    [ 'training pairs of classes', qw(--check-kernel --log), "$dir/new" ],
+    [ 'of a grid (-v), or with --only-pair', '--part', "$dir/new" ],
+    [ 'without -v, for a --part', @grid, qw(--only-pair 1 --part), "$dir/new" ],
+    [ 'without -v, for a --part', qw(--only-pair 1) ],
+    [ 'there is no pair 2: of 2 classes there are 1', qw(--only-pair 2 --part),
+        "$dir/lone" ],
     [ 'one point alone', qw(-v 3 --log), "$dir/new" ],
     [ 'goes on from a --log', @grid, '--resume' ],
     [ 'no other log', @grid, '--part', "$dir/new", '--log', "$dir/log" ],

@@ -144,7 +144,7 @@ static void test_parts(const struct klr_problem *problem)
 
 /* Results of the folds, of which some are known. */
 struct drawer {
-    struct klr_fold_result result[GAMMAS][FOLDS][COSTS];
+    struct klr_part_result result[GAMMAS][FOLDS][COSTS];
     bool known[GAMMAS][FOLDS];
     size_t kept;
 };
@@ -165,7 +165,7 @@ static int keep_none(double gamma, struct klr_results results, void *context,
 }
 
 static bool recall_fold(double gamma, size_t lambda, size_t fold,
-                        const struct klr_fold_result **results, void *context)
+                        const struct klr_part_result **results, void *context)
 {
     struct drawer *drawer = context;
     (void)lambda;
@@ -174,11 +174,11 @@ static bool recall_fold(double gamma, size_t lambda, size_t fold,
 }
 
 static int keep_fold(double gamma, size_t lambda, size_t fold,
-                     const struct klr_fold_result *results, void *context,
+                     const struct klr_part_result *results, void *context,
                      struct klr_error *err)
 {
     struct drawer *drawer = context;
-    struct klr_fold_result *place_of = drawer->result[place(gamma)][fold];
+    struct klr_part_result *place_of = drawer->result[place(gamma)][fold];
     (void)lambda;
     for (size_t t = 0; t < COSTS; t++) {
         place_of[t] = results[t];

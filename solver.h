@@ -956,8 +956,8 @@ struct klr_journal {
     int (*keep_fold)(double gamma, size_t lambda, size_t fold,
                      const struct klr_part_result *results, void *context,
                      struct klr_error *err);
-    /* The same of klr_train, if it trains pairs of classes, for each of them,
-     * from 0, of so many. `only_pair`, from 1, is trained alone, and no model
+    /* Likewise for klr_train, if it trains pairs of classes: each of them, from
+     * 0, of so many. `only_pair`, from 1, is trained alone, and no model
      * comes of it; 0: all are. recall_pair may be NULL: then none is asked for
      * or kept. */
     size_t only_pair;

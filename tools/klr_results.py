@@ -197,7 +197,7 @@ def tell_missing_folds(folds, count):
 
 
 def tell_missing_pairs(pairs):
-    """Whether some of the pairs of classes are missing, which are named."""
+    """Name pairs of classes that are missing; whether there are any."""
     known = {pair for _, pair, _ in pairs}
     return tell_missing("pair %d" % pair for pair in range(1, pairs[0][2] + 1)
                         if pair not in known)

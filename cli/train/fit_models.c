@@ -65,7 +65,7 @@ static int save(struct cli_train *train, const struct cli_program *program,
                 : CLI_OK;
 }
 
-/* Of a part, which has no model. */
+/* A part has no model: is it solved? */
 static int part_status(const struct cli_train *train)
 {
     for (size_t t = 0; t < train->params.cost.count; t++)

@@ -483,7 +483,7 @@ static int read_fold(struct cli_log *log, struct cursor line, bool *read,
     return read_results(log, &line, "sums", false, place, read, err);
 }
 
-/* The same of a pair, of which the first one counts. */
+/* Take the line of a pair, likewise. */
 static int read_pair(struct cli_log *log, struct cursor line, bool *read,
                      struct klr_error *err)
 {

@@ -169,7 +169,7 @@ static size_t members_wanted(const struct training *training, size_t groups)
 
 /* ---- tasks ---- */
 
-/* What the journal recalls, or what training finds. */
+/* Solve it, unless the journal recalls it. */
 static int member_solve(struct member *member, struct machine_team *team,
                         bool *recalled, struct klr_error *err)
 {

@@ -114,7 +114,7 @@ static void pair_take(struct machine_group *group, struct klr_operator *op,
 
 /* ---- coefficients ---- */
 
-/* Those of a pair of n examples, from number (count); false: they are none. */
+/* beta (n) from places and values, number (count); false: they are none. */
 static bool pair_take_coefficients(double *beta, size_t n, const double *number,
                                    size_t count)
 {

@@ -21,7 +21,8 @@ sub imports
     my ($python, $module) = @_;
     return !run([ $python, '-c', "import $module" ])->{exit};
 }
-my @pythons = grep { peer($_) || -x $_ } qw(python3 /usr/bin/python3);
+my @pythons = grep { -x $_ } (run([ 'python3', '-c',
+        'import sys; print(sys.executable, end="")' ])->{out}, '/usr/bin/python3');
 my ($python) = grep { imports($_, 'sklearn') } @pythons;
 $python //= $pythons[0];
 

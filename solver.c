@@ -60,7 +60,8 @@
 #include "solver/matrix/lowrank_pivots.c" /* and its columns */
 #include "solver/matrix/cholesky.c"       /* one of full rank, in floats */
 #include "solver/matrix/small_hessian.c"  /* Hessians of few columns */
-#include "solver/matrix/lanczos.c"        /* the ends of a spectrum */
+#include "solver/matrix/tridiagonal.c"    /* all of a spectrum */
+#include "solver/matrix/lanczos.c"        /* the ends of one */
 
 /* ---- what every solver needs ---- */
 

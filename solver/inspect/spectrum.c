@@ -4,20 +4,15 @@
  * the vectors v with sum v = 0 only (conditionally, which suffices for a model
  * with a bias), or neither: Lin & Lin (2003), sections 2 and 3.
  *
- * Up to SPECTRUM_EXACT examples: Householder tridiagonalisation of K with
- * double entries (Golub & Van Loan, Matrix Computations, 8.3), begun with the
- * reflection that takes the vector of ones to the first axis. Then T = Q'K Q
- * has the eigenvalues of K, and without its first row and column those of K on
- * sum v = 0. Eigenvalues of tridiagonal matrices by bisection on the number of
- * negative pivots of T - x.
+ * Up to SPECTRUM_EXACT examples all of K is reduced to a tridiagonal T, which
+ * has its eigenvalues, and without its first row and column those of K on
+ * sum v = 0: see tridiagonal.c.
  *
  * Beyond: Lanczos iterations with float entries, for K and for P K P, P = I -
  * 1 1'/n. The smallest Ritz value is never below the smallest eigenvalue but
  * for rounding: that K is indefinite is then certain, that it is not is an
  * estimate.
  */
-#include <float.h>
-
 #include "solver/matrix/matrix.h"
 #include "solver/train/train.h"
 
@@ -36,62 +31,6 @@ const char *const klr_definiteness_names[] = {
 };
 
 /* ---- all of K ---- */
-
-/* p (n) = A v from `first` on, A symmetric, its lower triangle row-major. */
-static void dense_multiply(size_t n, size_t first, const double *a,
-                           const double *v, double *p)
-{
-    enum { PARTS = 4 };
-    memset(p + first, 0, (n - first) * sizeof *p);
-    for (size_t i = first; i < n; i++) {
-        const double *restrict row = a + i * n;
-        double sum[PARTS] = {0}, own = v[i];
-        size_t j = first;
-        for (; j + PARTS <= i; j += PARTS)
-            for (size_t q = 0; q < PARTS; q++) {
-                sum[q] += row[j + q] * v[j + q];
-                p[j + q] += row[j + q] * own;
-            }
-        for (; j < i; j++) {
-            sum[0] += row[j] * v[j];
-            p[j] += row[j] * own;
-        }
-        p[i] += (sum[0] + sum[1]) + (sum[2] + sum[3]) + row[i] * own;
-    }
-}
-
-/* A = H A H from `first` on, H = I - 2 v v'/v'v the reflection that takes x =
- * v + r e_first to r e_first: r = -sign(x_first) |x|. v holds x, then v, or a
- * multiple, since what roundings leave of a column may be so small that its
- * square is 0. p (n) is workspace. Returns r. */
-static double dense_reflect(size_t n, size_t first, double *a, double *v,
-                            double *p)
-{
-    size_t left = n - first;
-    double largest = 0;
-    int exponent;
-    for (size_t i = first; i < n; i++)
-        largest = fmax(largest, fabs(v[i]));
-    frexp(largest, &exponent);
-    for (size_t i = first; i < n && exponent < 0; i++)
-        v[i] = ldexp(v[i], -exponent);
-    double norm = sqrt(dot(left, v + first, v + first));
-    double r = v[first] > 0 ? -norm : norm;
-    if (norm == 0)
-        return 0;
-    v[first] -= r;
-    double scale = 2 / dot(left, v + first, v + first);
-    dense_multiply(n, first, a, v, p);
-    double half = 0.5 * scale * scale * dot(left, p + first, v + first);
-    for (size_t i = first; i < n; i++)
-        p[i] = scale * p[i] - half * v[i];
-    for (size_t i = first; i < n; i++) {
-        double *restrict row = a + i * n, vi = v[i], pi = p[i];
-        for (size_t j = first; j <= i; j++)
-            row[j] -= vi * p[j] + pi * v[j];
-    }
-    return exponent < 0 ? ldexp(r, exponent) : r;
-}
 
 /* Workspace of a computation of the spectrum. */
 struct spectrum {
@@ -116,63 +55,30 @@ static bool spectrum_goes_on(struct spectrum *s)
     return s->out->status == KLR_CONVERGED;
 }
 
-static bool spectrum_fill(struct spectrum *s)
+static bool spectrum_watch(void *context)
 {
-    size_t n = s->op.n, row[KLR_STRIP];
-    bool whole = true;
-    for (size_t i = 0, count; i < n && whole; i += count) {
-        count = n - i < KLR_STRIP ? n - i : KLR_STRIP;
-        for (size_t k = 0; k < count; k++)
-            row[k] = i + k;
-        whole = operator_rows(&s->op, row, count, set_of(&s->all, 1),
-                              KLR_DOUBLE, s->a + i * n, n);
-    }
-    return whole;
+    return spectrum_goes_on(context);
 }
 
-/* The reflection of the ones, then those of the columns. */
-static void spectrum_reduce(struct spectrum *s)
-{
-    size_t n = s->op.n;
-    if (!spectrum_fill(s)) {
-        s->out->status = s->clock.status;
-        return;
-    }
-    for (size_t i = 0; i < n; i++)
-        s->v[i] = 1;
-    dense_reflect(n, 0, s->a, s->v, s->p);
-    for (size_t k = 0; k + 1 < n && spectrum_goes_on(s); k++) {
-        for (size_t i = k + 1; i < n; i++)
-            s->v[i] = s->a[i * n + k];
-        s->e[k] = dense_reflect(n, k + 1, s->a, s->v, s->p);
-    }
-    for (size_t i = 0; i < n; i++)
-        s->d[i] = s->a[i * n + i];
-}
-
-/* Rounding moves eigenvalues by some n 2^-53 times the largest; and the zeros
- * of a zero matrix are not negative either. */
 static void spectrum_exact(struct spectrum *s)
 {
     struct klr_spectrum *out = s->out;
-    spectrum_reduce(s);
-    if (out->status != KLR_CONVERGED)
+    struct submatrix k = {&s->op, set_of(&s->all, 1)};
+    double *work[] = {s->a, s->v, s->p};
+    bool done = tridiagonalise(&k, work, s->d, s->e, spectrum_watch, s);
+    if (!done && out->status == KLR_CONVERGED)
+        out->status = s->clock.status;
+    if (!done)
         return;
     struct tridiagonal whole = {s->op.n, s->d, s->e};
     struct tridiagonal centred = {s->op.n - 1, s->d + 1, s->e + 1};
-    out->tolerance =
-        ldexp((double)s->op.n * tridiagonal_bound(&whole), -52) + DBL_MIN;
+    out->tolerance = tridiagonal_rounding(&whole);
     out->whole = tridiagonal_extremes(&whole);
     out->centred = tridiagonal_extremes(&centred);
     out->negative = tridiagonal_count(&whole, -out->tolerance);
 }
 
 /* ---- estimates ---- */
-
-static bool spectrum_watch(void *context)
-{
-    return spectrum_goes_on(context);
-}
 
 static struct klr_extremes spectrum_lanczos(struct spectrum *s, bool centred)
 {

@@ -1,62 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Eigenvalues at the ends of a spectrum: of a tridiagonal matrix by bisection
- * on the number of negative pivots of T - x, of K by Lanczos iterations with
- * float entries (Golub & Van Loan, Matrix Computations, chapters 8 and 9).
- * Copies of eigenvalues, which appear as orthogonality is lost, do not change
- * the extremes.
+ * Eigenvalues at the ends of the spectrum of K, by Lanczos iterations with
+ * float entries (Golub & Van Loan, Matrix Computations, chapter 9). Copies of
+ * eigenvalues, which appear as orthogonality is lost, do not change the
+ * extremes.
  */
 #include "solver/matrix/matrix.h"
-
-/* ---- tridiagonal matrices ---- */
-
-static size_t tridiagonal_count(const struct tridiagonal *t, double x)
-{
-    size_t count = 0;
-    double pivot = 1;
-    for (size_t i = 0; i < t->n; i++) {
-        double e = i > 0 ? t->e[i - 1] : 0;
-        pivot = t->d[i] - x - (e == 0 ? 0 : e * e / pivot);
-        if (pivot == 0)
-            pivot = -1e-300;
-        count += pivot < 0;
-    }
-    return count;
-}
-
-/* A bound on the absolute eigenvalues: Gershgorin's. */
-static double tridiagonal_bound(const struct tridiagonal *t)
-{
-    double bound = 0;
-    for (size_t i = 0; i < t->n; i++) {
-        double sum = fabs(t->d[i]);
-        sum += i > 0 ? fabs(t->e[i - 1]) : 0;
-        sum += i + 1 < t->n ? fabs(t->e[i]) : 0;
-        bound = fmax(bound, sum);
-    }
-    return bound;
-}
-
-/* The eigenvalue that `below` others are less than, in ascending order. */
-static double tridiagonal_value(const struct tridiagonal *t, size_t below)
-{
-    double high = tridiagonal_bound(t), low = -high;
-    for (int step = 0; step < 200; step++) {
-        double x = 0.5 * (low + high);
-        if (x <= low || x >= high)
-            break;
-        *(tridiagonal_count(t, x) > below ? &high : &low) = x;
-    }
-    return 0.5 * (low + high);
-}
-
-static struct klr_extremes tridiagonal_extremes(const struct tridiagonal *t)
-{
-    if (t->n == 0)
-        return (struct klr_extremes){NAN, NAN};
-    return (struct klr_extremes){tridiagonal_value(t, 0),
-                                 tridiagonal_value(t, t->n - 1)};
-}
 
 /* ---- K ---- */
 

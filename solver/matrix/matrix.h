@@ -252,7 +252,7 @@ static void hessian_backward(const struct hessian *h, double *x);
  * is `square`: it becomes one of F. False as above. */
 static bool hessian_extend(struct hessian *h, double square);
 
-/* ---- the ends of a spectrum: see lanczos.c ---- */
+/* ---- all of a spectrum: see tridiagonal.c ---- */
 
 /* diagonal d (n), beside it e (n - 1) */
 struct tridiagonal {
@@ -264,8 +264,21 @@ struct tridiagonal {
 static size_t tridiagonal_count(const struct tridiagonal *t, double x);
 /* A bound on the absolute eigenvalues. */
 static double tridiagonal_bound(const struct tridiagonal *t);
+/* Rounding moves eigenvalues by some n 2^-53 times the largest; and the zeros
+ * of a zero matrix are not negative either. */
+static double tridiagonal_rounding(const struct tridiagonal *t);
 /* NaN where n = 0. */
 static struct klr_extremes tridiagonal_extremes(const struct tridiagonal *t);
+
+/* T, in d (n) and e (n - 1), has the eigenvalues of K (n, n), and those of K on
+ * the vectors of sum 0 beyond its first row and column, in some 4/3 n^3
+ * operations. work: (n, n), (n) and (n). False: goes_on, which is asked before
+ * each step, has ended it, or the pool's watch. */
+static bool tridiagonalise(const struct submatrix *k, double *const work[3],
+                           double *d, double *e, bool goes_on(void *),
+                           void *context);
+
+/* ---- the ends of one: see lanczos.c ---- */
 
 /* Lanczos iterations on K of some examples; the caller keeps all but `cut`. */
 struct lanczos {

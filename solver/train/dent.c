@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A precomputed K is taken to be positive semidefinite, by solvers and by the
- * gaps that they tell. Lanczos iterations look whether it is, on vectors of sum
- * 0 where there is a bias. An eigenvalue of -d, the dent, leaves the dual of a
- * loss not concave, and a point g of it where it seems largest is within
+ * Solvers take a precomputed K to be positive semidefinite, and some of them
+ * take any kernel. Whether K is so, on vectors of sum 0 where there is a bias,
+ * is found by all its eigenvalues where they are few. Else Lanczos iterations
+ * look at a precomputed K, and of others there is no gap. An eigenvalue of -d,
+ * the dent, leaves the dual of a loss not concave, and a point g of it where it
+ * seems largest is within
  *
  *   d/2 |h - g|^2 <= d/2 sum_i C_i^2
  *
@@ -15,7 +17,19 @@
 #include "solver/matrix/matrix.h"
 #include "solver/train/train.h"
 
-enum { DENT_STEPS = 201 };
+enum { DENT_EXACT = 500, DENT_STEPS = 201 };
+
+static bool is_precomputed(const struct klr_operator *op)
+{
+    return op->kernel.type == KLR_PRECOMPUTED;
+}
+
+static bool training_may_dent(const struct training *training)
+{
+    return training->system->regularizer == KLR_REGULARIZER_KERNEL &&
+           (is_precomputed(training->op) ||
+            !klr_kernel_is_psd(&training->op->kernel));
+}
 
 static bool dent_goes_on(void *context)
 {
@@ -34,8 +48,34 @@ static double dent_rounding(const struct training *training, double *row)
     return ldexp(kernel_size(&whole, row) * sqrt((double)whole.n), -22);
 }
 
-/* *dent = how far the least eigenvalue found is below 0, beyond rounding, or 0;
- * NaN: the clock ended the look. */
+/* How far the least eigenvalue is below 0, beyond rounding, or 0; NaN: not
+ * known, as the clock ended the look. */
+static int dent_measure(struct training *training, double *dent,
+                        struct klr_error *err)
+{
+    size_t n = training->partition->n, first = !training->params->no_bias;
+    struct klr_range all = {0, n};
+    struct submatrix k = {training->op, set_of(&all, 1)};
+    struct klr_arena arena = {0};
+    double *work[3], *d, *e;
+    int code = KLR_E_MEMORY;
+    *dent = (double)NAN;
+    if (KLR_TAKE(&arena, work[0], n, n, err) &&
+        KLR_TAKE(&arena, work[1], n, 1, err) &&
+        KLR_TAKE(&arena, work[2], n, 1, err) &&
+        KLR_TAKE(&arena, d, n, 1, err) && KLR_TAKE(&arena, e, n, 1, err)) {
+        if (tridiagonalise(&k, work, d, e, dent_goes_on, training)) {
+            struct tridiagonal t = {n - first, d + first, e + first};
+            double least = tridiagonal_extremes(&t).least;
+            *dent = least < -tridiagonal_rounding(&t) ? -least : 0;
+        }
+        code = 0;
+    }
+    klr_arena_free(&arena);
+    return code;
+}
+
+/* The same by what Lanczos iterations find. */
 static int dent_look(struct training *training, double *dent,
                      struct klr_error *err)
 {
@@ -72,20 +112,22 @@ static int training_find_dent(struct training *training, struct klr_error *err)
     _Atomic double *known = op->origin ? &op->origin->dent : &op->dent;
     double passes = op->passes, dent = *known;
     unsigned long long evaluations = op->evaluations;
-    bool keeps = !op->origin && tiles_bytes(&op->tiles) == 0;
+    size_t n = training->partition->n;
     int code = 0;
-    if (op->kernel.type != KLR_PRECOMPUTED || training->partition->n < 2 ||
-        training->system->regularizer != KLR_REGULARIZER_KERNEL)
+    if (!training_may_dent(training) || n < 2)
         return 0;
-    if (isnan(dent)) {
+    if (isnan(dent) && n <= DENT_EXACT) {
+        code = dent_measure(training, &dent, err);
+    } else if (isnan(dent) && is_precomputed(op)) {
+        bool keeps = !op->origin && tiles_bytes(&op->tiles) == 0;
         if (keeps)
             operator_keep(op, KLR_FLOAT, params_budget(training->params));
         code = dent_look(training, &dent, err);
         if (keeps)
             operator_keep(op, KLR_FLOAT, 0);
-        *known = dent;
     }
-    training->dent = dent > 0 ? dent : 0;
+    *known = dent;
+    training->dent = isnan(dent) && is_precomputed(op) ? 0 : dent;
     op->passes = passes; /* those of solvers are told */
     op->evaluations = evaluations;
     return code;
@@ -113,9 +155,10 @@ static void dent_judge(const struct training *training,
     bool by_gap = params->gap > 0 || training->system->gap == GAP_IS_EPS;
     double asked = params->gap > 0 ? params->gap : params->eps;
     double size = fabs(s->primal), bound;
-    if (training->op->kernel.type != KLR_PRECOMPUTED || size == 0)
+    if (!training_may_dent(training) || size == 0)
         return;
-    if (s->doubt == KLR_DOUBT_INDEFINITE) /* it is worse than a constant */
+    if (s->doubt == KLR_DOUBT_INDEFINITE || /* it is worse than a constant */
+        isnan(training->dent))
         s->dual = (double)NAN;
     if (!(training->dent > 0))
         return;

@@ -137,9 +137,6 @@ static void report_add(struct klr_report *report,
 static void report_finish(struct klr_report *report,
                           const struct training *training)
 {
-    if (training->system->regularizer == KLR_REGULARIZER_KERNEL &&
-        !klr_kernel_is_psd(&training->op->kernel))
-        report->gap = NAN;
     report->solver = (enum klr_solver_type)training->params->solver;
     report->passes = training->op->passes;
     report->precond_flops /= 2.0 * (double)training->op->n;

@@ -109,8 +109,8 @@ struct training {
     bool *is_chosen;  /* (parts + 1) they are known */
     double *diagonal; /* (n) K_ii */
     double most;      /* max |K_ii| */
-    double dent;      /* how far below 0 an eigenvalue of a precomputed K is;
-                         0: none is, as far as is known */
+    double dent;      /* how far below 0 an eigenvalue of K is; 0: none is, as
+                         far as is known; NaN: that is not known */
     bool leave_out;   /* groups and ensembles have a shift */
     double taken;     /* bytes of params_beside that a fold has */
     const struct klr_journal *journal; /* of pairs; or NULL */

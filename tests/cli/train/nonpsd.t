@@ -178,6 +178,43 @@ for my $case ([ '-a smo', 1, 0 ], [ '-a smo1', 1, 0 ], [ '-s svm', 1, 0 ],
     }
 }
 
+# Of a sigmoid kernel of few examples all eigenvalues tell. A gap that is there is
+# that of the same model by the matrix, and none is where they tell nothing.
+my $few = put("$dir/few", join '', (split /^/, get($heart))[ 0 .. 99 ]);
+my @example = map { [ split ' ' ] } split /\n/, get($few);
+my @x = map { my $row = $_; +{ map { split /:/ } @$row[ 1 .. $#$row ] } } @example;
+sub tanh_of
+{
+    my ($i, $j, $r) = @_;
+    my $sum = $r;
+    $sum += $x[$i]{$_} * ($x[$j]{$_} // 0) / 13 for keys %{ $x[$i] };
+    return (exp(2 * $sum) - 1) / (exp(2 * $sum) + 1);
+}
+for my $case ([ '-s klr', -2, 1 ], [ '-s svm', -2, 1 ], [ '-s klr -v 3', -2, 1 ],
+    [ '-s svm --no-bias', -2, 0 ], [ '-s klr', 0.5, 0 ], [ '-s klr -c 1', -0.35 ])
+{
+    my ($options, $r, $has_gap) = @$case;
+    my @train = (qw(klr-train -q --json -e 1e-7), split(' ', $options));
+    my @model = $options =~ /-v/ ? () : "$dir/m";
+    my $json = printed_json(run([ @train, qw(-t sigmoid -r), $r, $few, @model ]));
+    my $name = "sigmoid, r = $r, $options";
+    ok(defined $json->{gap} == defined $json->{dual}, "$name: a dual for a gap");
+    ok($has_gap ? $json->{gap} >= 0 && $json->{gap} < 1e-5 : !defined $json->{gap},
+        "$name: " . ($json->{gap} // 'none')) if defined $has_gap;
+    next if defined $has_gap && !$has_gap;
+    put("$dir/matrix", join '', map { my $i = $_; join(' ', $example[$i][0],
+            '0:' . ($i + 1), map { sprintf '%d:%.17g', $_ + 1, tanh_of($i, $_, $r) }
+            0 .. $#x) . "\n" } 0 .. $#x);
+    my $other = printed_json(run([ @train, qw(-a smo -t 4), "$dir/matrix", @model ]));
+    cmp_ok(abs($json->{dual} / $other->{dual} - 1), '<', 1e-6,
+        "$name: as by the matrix, a gap of $json->{gap}");
+}
+my $json_many = printed_json(run([ qw(klr-train -q --json -t sigmoid -r -2), put(
+    "$dir/501", clusters(seed => 1, labels => [ 0, 1 ], n => 501, d => 3)),
+    "$dir/m" ]));
+ok(!defined $json_many->{gap} && !defined $json_many->{dual},
+    'of many examples no eigenvalues are found');
+
 # ---- Nearly positive semidefinite ----
 
 # Of a matrix of an RBF kernel with errors the best point is not known, however
@@ -214,9 +251,10 @@ for my $case ([ 1e-9, '', 'converged' ], [ 3e-4, '', 'precision_limit' ],
         "$name: warnings");
 }
 # What the smallest eigenvalue may hide is in the gap, half of it at least where
-# Lanczos iterations may not find all of it; twice as much in a softmax.
-for my $case ([ 300, 2, 1 / 2, 0.5 ], [ 60, 2, 1 / 2, 0.98 ],
-    [ 60, 3, 1, 0.98 ])
+# Lanczos iterations look for it, of more than 500 examples; twice as much in a
+# softmax.
+for my $case ([ 510, 2, 1 / 2, 0.5 ], [ 300, 2, 1 / 2, 0.98 ],
+    [ 60, 2, 1 / 2, 0.98 ], [ 60, 3, 1, 0.98 ])
 {
     my ($n, $classes, $share, $part) = @$case;
     my $random = uniform(3);

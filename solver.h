@@ -559,7 +559,8 @@ struct klr_projection_report {
  * are sums of the objectives, primal >= dual (LIBSVM prints obj = -dual). `gap`
  * is the largest relative duality gap, (primal - dual) / |primal|, of a binary
  * problem. It is NaN without a dual bound: for lhalf, for a greedy kfd of drawn
- * candidates, and for kernels that are not PSD with the regularizer kernel. In
+ * candidates, and with the regularizer kernel where K is far from positive
+ * semidefinite, or is of a kernel that may be and of more than 500 examples. In
  * cross validation `primal` and `dual` may come from float entries of K and err
  * by their rounding; `gap` does not. */
 struct klr_report {

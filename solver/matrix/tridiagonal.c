@@ -14,7 +14,7 @@
 
 /* p (n) = A v from `first` on, A symmetric, its lower triangle row-major. */
 static void dense_symmetric(size_t n, size_t first, const double *a,
-                           const double *v, double *p)
+                            const double *v, double *p)
 {
     enum { PARTS = 4 };
     memset(p + first, 0, (n - first) * sizeof *p);

@@ -505,6 +505,8 @@ enum klr_note_kind {
                         which may do so are lost */
     KLR_NOTE_SINGLE, /* no decision value of the class's only example can be
                         held out: a fitted link is the shares */
+    KLR_NOTE_POINTS, /* none of the points that are given is an example of two
+                        classes, which are answered by their shares */
 };
 struct klr_note {
     enum klr_note_kind kind;

@@ -106,7 +106,7 @@ static bool numbers_fit(const double number[LOG_NUMBERS])
                number[2] >= 0 && number[2] <= most && number[6] >= 0 &&
                number[6] <= most;
     for (size_t i = 7; i < LOG_NUMBERS; i += 5)
-        fit = fit && number[i] >= 0 && number[i] <= KLR_NOTE_SINGLE &&
+        fit = fit && number[i] >= 0 && number[i] <= KLR_NOTE_POINTS &&
               number[i + 3] >= 0 && number[i + 3] <= most;
     return fit;
 }

@@ -207,6 +207,12 @@ static void warn_note(const struct cli_train *train,
                  "can be held out: its probabilities against other classes are "
                  "constant",
                  prefix, a);
+    else if (note->kind == KLR_NOTE_POINTS)
+        cli_warn(program,
+                 "%s%snone of the points (--points) is among the examples of "
+                 "class %s and %s%s, which are answered by their shares%s",
+                 prefix, fold, a, isnan(note->second) ? "" : "class ", b,
+                 note->part ? " in a part that is held out for the link" : "");
     else
         cli_warn(program,
                  "%s%sno discriminant for class %s and %s%s, which are "

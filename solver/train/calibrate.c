@@ -281,16 +281,6 @@ static void sides_add(struct sides *sides, const struct machine_group *group,
     }
 }
 
-/* The weights of both sides of a machine. */
-static void group_sizes(const struct machine_group *group, size_t machine,
-                        double size[2])
-{
-    const double *y = group->y + machine * group->stride;
-    size[0] = size[1] = 0;
-    for (size_t i = 0; i < group->set.size; i++)
-        size[y[i] > 0] += group->weight[i];
-}
-
 /* Fit the links to the decision values of parts, or of all; without any,
  * decision values stand for themselves. A machine that is the shares of its
  * sides has no use for values. */

@@ -290,6 +290,65 @@ static void single_class_solution(struct machine_group *group,
     }
 }
 
+static void group_sizes(const struct machine_group *group, size_t machine,
+                        double size[2])
+{
+    const double *y = group->y + machine * group->stride;
+    size[0] = size[1] = 0;
+    for (size_t i = 0; i < group->set.size; i++)
+        size[y[i] > 0] += group->weight[i];
+}
+
+/* True if points are given, but none of the examples is one. */
+static bool group_lacks_points(const struct machine_group *group)
+{
+    size_t n = group->set.size, i = 0;
+    while (group->given && i < n && !group->given[i])
+        i++;
+    return group->given && n > 0 && i == n;
+}
+
+/* Without a kernel only a threshold is left: the log-odds of the shares. */
+static void shares_solution(struct machine_group *group, bool no_bias,
+                            size_t machine)
+{
+    double size[2];
+    group_sizes(group, machine, size);
+    for (size_t t = 0; t < group->count; t++) {
+        struct solution *solution =
+            &group->solution[machine * group->count + t];
+        *solution = (struct solution){
+            .beta = solution->beta,
+            .shift = solution->shift,
+            .rho = no_bias ? 0 : log(size[0]) - log(size[1]),
+            .lambda_bound = -INFINITY,
+            .note = KLR_NOTE_POINTS,
+        };
+        memset(solution->beta, 0, group->set.size * sizeof(double));
+        if (solution->shift)
+            memset(solution->shift, 0, group->set.size * sizeof(double));
+    }
+}
+
+/* The solution of a machine that leaves nothing to a solver; false: of others.
+ */
+static bool constant_solution(struct machine_group *group,
+                              struct training *training, size_t machine)
+{
+    const struct klr_params *params = training->params;
+    double sign = single_class_sign(group, params, machine);
+    bool lacks_points = group_lacks_points(group);
+    if (sign != 0)
+        single_class_solution(group, training->partition, machine, sign,
+                              link_form(params));
+    else if (lacks_points)
+        shares_solution(group, params->no_bias, machine);
+    else
+        return false;
+    clock_next(&training->clock, 1, group->set.size);
+    return true;
+}
+
 /* A discriminant weighs its regularizer by 1 / C. */
 static int system_overflows(const struct system *system, double cost,
                             struct klr_error *err)
@@ -354,20 +413,6 @@ static int system_solve(const struct training *training,
     return code;
 }
 
-static int group_check_given(const struct machine_group *group,
-                             struct klr_error *err)
-{
-    size_t n = group->set.size, i = 0;
-    while (group->given && i < n && !group->given[i])
-        i++;
-    return i < n || n == 0 || !group->given
-               ? 0
-               : klr_fail(err, KLR_E_DATA,
-                          "none of the points (--points) is among the %zu "
-                          "examples that a machine is trained on",
-                          n);
-}
-
 /* Where the solver is to put the shift of solution s. */
 static double *group_shift(const struct machine_group *group,
                            const struct training *training, size_t s)
@@ -412,21 +457,14 @@ static int group_solve(struct machine_group *group, struct training *training,
         group->solution[s].shift = group_shift(group, training, s);
     }
     for (size_t m = 0; m < group->machines; m++) {
-        double sign = single_class_sign(group, training->params, m);
-        if (sign != 0) {
-            clock_next(&training->clock, 1, group->set.size);
-            single_class_solution(group, training->partition, m, sign,
-                                  link_form(training->params));
+        if (constant_solution(group, training, m))
             continue;
-        }
         solution[count] = group->solution + m * group->count;
         binary[count] = group_binary(group, training, m);
         binary[count++].whole = held_out.fold == training->partition->folds &&
                                 held_out.part == training->partition->parts;
     }
-    code = group_check_given(group, err);
-    if (!code)
-        code = system_solve(training, binary, solution, count, err);
+    code = system_solve(training, binary, solution, count, err);
     for (size_t t = 0; t < group->count && count > 0; t++)
         solution[0][t].basis.choice_passes += passes;
 done:

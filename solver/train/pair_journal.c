@@ -74,8 +74,8 @@ static bool pair_numbers_fit(const double number[PAIR_NUMBERS], size_t n)
                            KLR_TIME_LIMIT - 1,
                            KLR_TIME_LIMIT - 1,
                            KLR_DOUBT_INDEFINITE,
-                           KLR_NOTE_SINGLE,
-                           KLR_NOTE_SINGLE,
+                           KLR_NOTE_POINTS,
+                           KLR_NOTE_POINTS,
                            LINK_GAUSSIAN};
     bool fit =
         number[0] == (double)n && isfinite(number[9]) && isfinite(number[10]);

@@ -181,6 +181,9 @@ static double group_sign(const struct machine_group *group, size_t machine,
 static double single_class_sign(const struct machine_group *group,
                                 const struct klr_params *params,
                                 size_t machine);
+/* The weights of the sides y = -1 and y = +1. */
+static void group_sizes(const struct machine_group *group, size_t machine,
+                        double size[2]);
 /* Fill in the examples that are not held out, their signs and weights. */
 static void group_fill(struct machine_group *group,
                        const struct training *training,

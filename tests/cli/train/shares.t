@@ -112,6 +112,35 @@ put("$dir/huge", join '', map { $_ % 2 . " 1:" . (1e9 + $_) . "\n" } 1 .. 12);
 like(train(qw(-s kfd -t linear huge m))->{err},
     qr/no discriminant .* scale the features$/m, 'digits that are lost');
 
+# ---- No point among the examples ----
+
+# The only point is in the first fold, without which there are 5 rows of class 0
+# and 3 of class 1.
+my $pointless = qr/none of the points \(--points\) is among the examples of/;
+put("$dir/point", "1\n");
+put("$dir/folds", join '', map {"$_\n"} 1, 1, (2) x 8);
+put("$dir/rows", join '', map { (0, 1, 0, 0, 1, 0, 1, 0, 1, 0)[$_] . ' 1:'
+        . sqrt($_ + 1) . "\n" } 0 .. 9);
+for my $case ([ '-s ivm', 5 / 8 ], [ '-s klr', 5 / 8 ], [ '-s sklr', 5 / 8 ],
+    [ '-s kfd -a greedy', 5 / 8 ], [ '-s kfd -a greedy --link platt', 5 / 8 ],
+    [ '-s ivm --no-bias', 1 / 2 ])
+{
+    my ($options, $share) = @$case;
+    my $run = train((split ' ', $options), '--points', 'point', '--folds-file',
+        'folds', '--cv-out', 'out', 'rows', 'm');
+    is($run->{exit}, 0, "$options: a fold without the point");
+    like($run->{err}, qr/^${warning}fold 1: $pointless class 1 and class 0, .*shares$/m,
+        'which a warning names');
+    my @p = map { (split)[-1] } grep {/^1 [01] /} split /\n/, get("$dir/out");
+    all_are($share, 'and the shares answer', @p);
+}
+put("$dir/rows", join '', map {"2 1:$_\n1 1:" . ($_ + 9) . "\n0 2:$_\n"} 1 .. 6);
+for my $options ('-s ivm', '-s klr', '-s kfd -a greedy') {
+    my $run = train((split ' ', $options), '--points', 'point', 'rows', 'm');
+    like("$run->{exit}$run->{err}", qr/\A0$warning$pointless class 0 and class 1, /,
+        "$options: a pair of classes without the point");
+}
+
 # ---- A class of one example ----
 
 put("$dir/single", join '', map { ($_ == 7 ? 1 : 0) . " 1:$_ 2:"

@@ -44,6 +44,8 @@ die 'scaled' if run([ qw(klr-train -q --scale minmax), "$dir/three",
         "$dir/scaled.three" ])->{exit};
 die 'names' if run([ qw(klr-train -q --string-labels), "$dir/names",
         "$dir/named" ])->{exit};
+die 'pairs' if run([ qw(klr-train -q --log), "$dir/pairs", "$dir/three",
+        "$dir/of_pairs" ])->{exit};
 die 'klr-scale' if run([ 'klr-scale', '-s', "$dir/range", "$dir/two" ])->{exit};
 
 # Each case works in the folder $dir/out, empty at first but for `old`.
@@ -121,6 +123,10 @@ my %case = (
         "$dir/three", 'old' ],
     'a smaller svm' => [ qw(klr-train -q --basis 5 --from), "$dir/svm.three",
         "$dir/three", 'old' ],
+    'pairs of a log' => [ qw(klr-train -q --resume --log), "$dir/pairs",
+        "$dir/three", 'old' ],
+    'a kernel that may be indefinite' => [ qw(klr-train -q -t sigmoid -r -2),
+        "$dir/two", 'old' ],
     'lhalf' => [ qw(klr-train -q -s lhalf), -c => '0.1,1', "$dir/two", 'old' ],
     'trirls' => [ qw(klr-train -q -a trirls), "$dir/two", 'old' ],
     'klr, regularizer coef' =>

@@ -162,6 +162,7 @@ static int exact_finish(const struct fisher *f, const struct exact *m,
         f->out[i] = m->scale * m->value[i];
     }
     solution->status = status;
+    solution->iterations = m->products;
     if (!(m->scale > 0) && clock_stopped(m->problem->clock)) {
         fisher_share(m->problem, solution);
         return 0;

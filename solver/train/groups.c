@@ -285,6 +285,7 @@ static void single_class_solution(struct machine_group *group,
         group->solution[s] = (struct solution){
             .beta = beta,
             .rho = -sign * log((double)n + 1),
+            .fall = NAN,
         };
         group->link[s] = link_neutral(link);
     }
@@ -321,6 +322,7 @@ static void shares_solution(struct machine_group *group, bool no_bias,
             .beta = solution->beta,
             .shift = solution->shift,
             .rho = no_bias ? 0 : log(size[0]) - log(size[1]),
+            .fall = NAN,
             .lambda_bound = -INFINITY,
             .note = KLR_NOTE_POINTS,
         };
@@ -452,10 +454,11 @@ static int group_solve(struct machine_group *group, struct training *training,
         (code = shared_points_choose(training, held_out, &passes, err)))
         goto done;
     group_fill(group, training, held_out);
-    for (size_t s = 0; s < group->machines * group->count; s++) {
-        group->solution[s].note = group->solution[s].link_note = KLR_NOTE_NONE;
-        group->solution[s].shift = group_shift(group, training, s);
-    }
+    for (size_t s = 0; s < group->machines * group->count; s++)
+        group->solution[s] =
+            (struct solution){.beta = group->solution[s].beta,
+                              .shift = group_shift(group, training, s),
+                              .fall = NAN};
     for (size_t m = 0; m < group->machines; m++) {
         if (constant_solution(group, training, m))
             continue;

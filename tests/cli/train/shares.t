@@ -70,6 +70,19 @@ for my $options ('--multiclass ovo', '--multiclass ddag', '--multiclass ova') {
     cmp_ok((sort { $a <=> $b } @p[ 12 .. 19 ])[0], '>', 0.5,
         'others are as they were');
 }
+# What comes of a pair does not depend on the pairs before it: trained alone, it
+# leaves the same line in a log, but for the kernel entries that it computes.
+{
+    put("$dir/last", get("$dir/three") =~ s/^(\d)/($1 + 1) % 3/gemr);
+    my $line = sub { get("$dir/$_[0]") =~ s/"numbers": \[\d+, \d+, \K\d+//gr };
+    train(qw(-s kfd -j 1 --log whole last m));
+    my $parts = '';
+    for my $pair (1 .. 3) {
+        train(qw(-s kfd -j 1 --part), "alone$pair", '--only-pair', $pair, 'last');
+        $parts .= $line->("alone$pair") =~ s/.*\n//r;
+    }
+    is($line->('whole') =~ s/.*\n//r, $parts, 'pairs in a row, and alone');
+}
 {
     put("$dir/flat", "0 1:1\n0 1:1\n1 1:1\n" x 4);
     my $run = train(split ' ', '-s kfd -v 2 -c 1,10 flat m');

@@ -164,12 +164,12 @@ def count_pairs(data, words):
     found = set()
     with open(data, encoding="utf-8-sig", errors="surrogateescape") as file:
         for number, line in enumerate(file, 1):
-            words = line.partition("#")[0].split(None, 1)
+            label = line.partition("#")[0].split(None, 1)[:1]
             try:
-                found.update(map(label_of, words[:1]))
+                found.update(map(label_of, label))
             except ValueError:
                 raise Failure("%s:%d: label '%s': not a number"
-                              % (tool.printable(data), number, words[0]))
+                              % (tool.printable(data), number, label[0]))
     if len(found) < 2:
         raise Failure("%s: no two classes" % tool.printable(data))
     return len(found) * (len(found) - 1) // 2

@@ -196,8 +196,13 @@ def tell_missing_folds(folds, count):
         for gamma, fold in missing)
 
 
-def tell_missing_pairs(pairs):
+def tell_missing_pairs(parts):
     """Name pairs of classes that are missing; whether there are any."""
+    pairs = [pair for part in parts for pair in part.pairs]
+    gammas = {gamma for gamma, _, _ in pairs}
+    if len(gammas) > 1:
+        raise Failure("the parts are of %d gammas: a training has one"
+                      % len(gammas))
     known = {pair for _, pair, _ in pairs}
     return tell_missing("pair %d" % pair for pair in range(1, pairs[0][2] + 1)
                         if pair not in known)

@@ -7,7 +7,30 @@
  */
 #include "solver/train/train.h"
 
-enum { PAIR_NUMBERS = 19 };
+/* The numbers of a pair at a C. Entries and products are those of all C, at the
+ * first one. */
+enum pair_number {
+    PAIR_EXAMPLES,
+    PAIR_ITERATIONS,
+    PAIR_ENTRIES,
+    PAIR_STATUS,
+    PAIR_LINK_STATUS,
+    PAIR_DOUBT,
+    PAIR_NOTE,
+    PAIR_LINK_NOTE,
+    PAIR_LINK,
+    PAIR_PASSES,
+    PAIR_RHO,
+    PAIR_PRIMAL,
+    PAIR_DUAL,
+    PAIR_FALL,
+    PAIR_SIZE,
+    PAIR_FLOPS,
+    PAIR_A,
+    PAIR_B,
+    PAIR_C,
+    PAIR_NUMBERS
+};
 
 static bool training_keeps_pairs(const struct training *training)
 {
@@ -35,7 +58,7 @@ static int pair_check(const struct training *training, struct klr_error *err)
     return 0;
 }
 
-/* ---- numbers of a pair at a C ---- */
+/* ---- numbers ---- */
 
 static void pair_numbers(const struct machine_group *group,
                          const struct klr_operator *op, size_t t,
@@ -43,46 +66,51 @@ static void pair_numbers(const struct machine_group *group,
 {
     const struct solution *s = &group->solution[t];
     const struct link *link = &group->link[t];
-    const double all[PAIR_NUMBERS] = {(double)group->set.size,
-                                      (double)s->iterations,
-                                      t ? 0 : (double)op->evaluations,
-                                      s->status,
-                                      s->link_status,
-                                      s->doubt,
-                                      s->note,
-                                      s->link_note,
-                                      link->kind,
-                                      t ? 0 : op->passes,
-                                      s->rho,
-                                      s->primal,
-                                      s->dual,
-                                      s->fall,
-                                      s->size,
-                                      s->flops,
-                                      link->a,
-                                      link->b,
-                                      link->c};
+    const double all[PAIR_NUMBERS] = {
+        [PAIR_EXAMPLES] = (double)group->set.size,
+        [PAIR_ITERATIONS] = (double)s->iterations,
+        [PAIR_ENTRIES] = t ? 0 : (double)op->evaluations,
+        [PAIR_STATUS] = s->status,
+        [PAIR_LINK_STATUS] = s->link_status,
+        [PAIR_DOUBT] = s->doubt,
+        [PAIR_NOTE] = s->note,
+        [PAIR_LINK_NOTE] = s->link_note,
+        [PAIR_LINK] = link->kind,
+        [PAIR_PASSES] = t ? 0 : op->passes,
+        [PAIR_RHO] = s->rho,
+        [PAIR_PRIMAL] = s->primal,
+        [PAIR_DUAL] = s->dual,
+        [PAIR_FALL] = s->fall,
+        [PAIR_SIZE] = s->size,
+        [PAIR_FLOPS] = s->flops,
+        [PAIR_A] = link->a,
+        [PAIR_B] = link->b,
+        [PAIR_C] = link->c,
+    };
     memcpy(number, all, sizeof all);
 }
 
 /* True if a pair of n examples can have these numbers. */
 static bool pair_numbers_fit(const double number[PAIR_NUMBERS], size_t n)
 {
-    const double most[] = {(double)n,
-                           0x1p53,
-                           0x1p53,
-                           KLR_TIME_LIMIT - 1,
-                           KLR_TIME_LIMIT - 1,
-                           KLR_DOUBT_INDEFINITE,
-                           KLR_NOTE_POINTS,
-                           KLR_NOTE_POINTS,
-                           LINK_GAUSSIAN};
-    bool fit =
-        number[0] == (double)n && isfinite(number[9]) && isfinite(number[10]);
+    const double most[] = {
+        [PAIR_EXAMPLES] = (double)n,
+        [PAIR_ITERATIONS] = 0x1p53,
+        [PAIR_ENTRIES] = 0x1p53,
+        [PAIR_STATUS] = KLR_TIME_LIMIT - 1,
+        [PAIR_LINK_STATUS] = KLR_TIME_LIMIT - 1,
+        [PAIR_DOUBT] = KLR_DOUBT_INDEFINITE,
+        [PAIR_NOTE] = KLR_NOTE_POINTS,
+        [PAIR_LINK_NOTE] = KLR_NOTE_POINTS,
+        [PAIR_LINK] = LINK_GAUSSIAN,
+    };
+    const double real[] = {number[PAIR_PASSES], number[PAIR_RHO],
+                           number[PAIR_A], number[PAIR_B], number[PAIR_C]};
+    bool fit = number[PAIR_EXAMPLES] == (double)n;
     for (size_t i = 0; i < sizeof most / sizeof *most; i++)
         fit = fit && number[i] >= 0 && number[i] <= most[i];
-    for (size_t i = PAIR_NUMBERS - 3; i < PAIR_NUMBERS; i++)
-        fit = fit && isfinite(number[i]);
+    for (size_t i = 0; i < sizeof real / sizeof *real; i++)
+        fit = fit && isfinite(real[i]);
     return fit;
 }
 
@@ -90,26 +118,27 @@ static void pair_take(struct machine_group *group, struct klr_operator *op,
                       size_t t, const double number[PAIR_NUMBERS])
 {
     double *beta = group->solution[t].beta;
-    op->evaluations += (unsigned long long)number[2];
-    op->passes += number[9];
+    op->evaluations += (unsigned long long)number[PAIR_ENTRIES];
+    op->passes += number[PAIR_PASSES];
     group->solution[t] = (struct solution){
         .beta = beta,
-        .iterations = (long long)number[1],
-        .status = (enum klr_status)number[3],
-        .link_status = (enum klr_status)number[4],
-        .doubt = (enum klr_doubt)number[5],
-        .note = (enum klr_note_kind)number[6],
-        .link_note = (enum klr_note_kind)number[7],
-        .rho = number[10],
-        .primal = number[11],
-        .dual = number[12],
-        .fall = number[13],
-        .size = number[14],
-        .flops = number[15],
+        .iterations = (long long)number[PAIR_ITERATIONS],
+        .status = (enum klr_status)number[PAIR_STATUS],
+        .link_status = (enum klr_status)number[PAIR_LINK_STATUS],
+        .doubt = (enum klr_doubt)number[PAIR_DOUBT],
+        .note = (enum klr_note_kind)number[PAIR_NOTE],
+        .link_note = (enum klr_note_kind)number[PAIR_LINK_NOTE],
+        .rho = number[PAIR_RHO],
+        .primal = number[PAIR_PRIMAL],
+        .dual = number[PAIR_DUAL],
+        .fall = number[PAIR_FALL],
+        .size = number[PAIR_SIZE],
+        .flops = number[PAIR_FLOPS],
         .lambda_bound = -INFINITY,
     };
-    group->link[t] = (struct link){(enum link_kind)number[8], number[16],
-                                   number[17], number[18]};
+    group->link[t] =
+        (struct link){(enum link_kind)number[PAIR_LINK], number[PAIR_A],
+                      number[PAIR_B], number[PAIR_C]};
 }
 
 /* ---- coefficients ---- */

@@ -230,6 +230,9 @@ for my $case ([ 6, 'four', qw(--string-labels -s svm -b 1 -c 2) ],
         'a pair is missing');
     unlink map {"$dir/$_"} @parts, 'pair.log';
 }
+train('-g', $_, '--part', "gamma.$_", '--only-pair', 1, 'four.numbers') for 1, 2;
+is(grid('--finish', 'gamma.1', 'gamma.2')->{err},
+    "klr-grid: the parts are of 2 gammas: a training has one\n", 'two gammas');
 is(grid('--plan', '--by-pair', 'four')->{err},
     "klr-grid: four:1: label 'c': not a number\n", 'names without --string-labels');
 put("$dir/alone", "1 1:1\n1 1:2\n");

@@ -240,15 +240,20 @@ def file_words(files):
             for word in ("--" + option, path)]
 
 
-def last_words(part, best, train):
-    """Words of klr-train for the model of a point, but for its name."""
+def problem_of(part):
     if part.problem is None:
         raise Failure("%s does not say of what it is: JSON and logs do"
                       % part.name)
+    return part.problem
+
+
+def last_words(part, best, train):
+    """Words of klr-train for the model of a point, but for its name."""
+    problem = problem_of(part)
     files = {option: path for option, path in part.files.items()
              if option != "folds-file"}
     return [tool.find_program("klr-train", train),
-            *problem_words(part.problem, HASHES | VALIDATION),
+            *problem_words(problem, HASHES | VALIDATION),
             *point_words(best), *file_words(files), files["training_set"]]
 
 
@@ -260,7 +265,7 @@ def join(part, parts, options):
     log = os.path.splitext(paths[0])[0] + ".log"
     if log in paths:
         raise Failure("%s is a part, and to be the log of all" % log)
-    problem, files = part.problem, part.files
+    problem, files = problem_of(part), part.files
     aside = HASHES | ({"validate"} if part.pairs or "folds-file" in files
                       else set())
     gammas = {line[0] for other in parts for line in other.folds + other.pairs}

@@ -32,6 +32,7 @@ ORDER = ("gamma", "lambda", "lambda_over_c", "c")  # of klr-train's points
 FREE = ("cost", "lambda")  # parts may differ in them
 FOLD = ("gamma", "lambda_number", "fold")  # of lines of a fold
 PAIR = ("gamma", "pair", "pairs")
+MOST_NUMBER = 500000  # of pairs of classes, or of folds
 MOST_TOLD = 4
 
 
@@ -67,23 +68,44 @@ def object_of(line, part):
     return found
 
 
+def holds(found, *types):
+    """Whether it is an object whose members are of these types."""
+    return isinstance(found, dict) and all(
+        isinstance(member, types) for member in found.values())
+
+
+def add_problem(part, problem, files):
+    if not (holds(problem, str, int) and holds(files, str)
+            and "training_set" in files):
+        raise Failure("%s: not JSON of klr-train" % part.name)
+    differs = difference(part.problem or problem, problem)
+    if differs:
+        raise Failure("%s: results of two problems: %s" % (part.name, differs))
+    part.problem, part.files = problem, files
+
+
+def place_of_line(found, keys, part):
+    """Gamma and numbers of the line of a fold, or of a pair."""
+    gamma, *numbers = place = [found.get(key) for key in keys]
+    if not (isinstance(gamma, (int, float, type(None)))
+            and all(type(number) is int and 0 < number <= MOST_NUMBER
+                    for number in numbers)):
+        raise Failure("%s: not a log of klr-train" % part.name)
+    return tuple(place)
+
+
 def add_json(part, line):
     """A validation, or a line of a log."""
     found = object_of(line, part)
-    problem = found.get("problem")
-    if problem is not None:
-        differs = difference(part.problem or problem, problem)
-        if differs:
-            raise Failure("%s: results of two problems: %s" % (part.name,
-                                                               differs))
-        part.problem, part.files = problem, found.get("files", {})
+    if found.get("problem") is not None:
+        add_problem(part, found["problem"], found.get("files"))
     if "klr_log" in found:
         return
     if "lambda_number" in found:
-        part.folds.append(tuple(found.get(key) for key in FOLD))
+        part.folds.append(place_of_line(found, FOLD, part))
         return
     if "pair" in found:
-        part.pairs.append(tuple(found.get(key) for key in PAIR))
+        part.pairs.append(place_of_line(found, PAIR, part))
         return
     points = found.get("values")
     if not points:
@@ -94,12 +116,13 @@ def add_json(part, line):
         part.points += [dict(numbers_of(point), part=part.name,
                              metric=metric if metric in METRICS else None)
                         for point in points]
-    except (AttributeError, TypeError, ValueError):
+    except (AttributeError, KeyError, TypeError, ValueError):
         raise Failure("%s: not JSON of klr-train" % part.name)
 
 
 def numbers_of(point):
-    """Without lambda where its share of C is what varies."""
+    """Without lambda where its share of C is what varies. Each has a C."""
+    float(point["c"])
     numbers = {key: None if value is None else float(value)
                for key, value in point.items() if key in KEYS.values()
                and not (key == "lambda" and "lambda_over_c" in point)}

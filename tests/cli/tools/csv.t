@@ -314,7 +314,10 @@ close $pipe;
 is(finish($run)->{exit}, 0, 'its end');
 
 for my $case ([ 'not a map of klr-csv', '{', '[]', '{"klr_csv": 1}',
-    get($map) =~ s/"index": 1,?//r, get($map) =~ s/"mean": [\d.]+/"mean": "x"/r ],
+    get($map) =~ s/"index": 1,?//r, get($map) =~ s/"mean": [\d.]+/"mean": "x"/r,
+    get($map) =~ s/"features": \[.*?\]/"features": [1]/sr,
+    get($map) =~ s/"features"/"other"/r, get($map) =~ s/"separator": "\K/,,/r,
+    get($map) =~ s/"index": /"index": 1e999, "other": /r ],
     [ 'a map of version 2, but this program reads version 1',
         get($map) =~ s/"klr_csv": 1/"klr_csv": 2/r ])
 {

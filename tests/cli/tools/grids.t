@@ -239,6 +239,24 @@ put("$dir/alone", "1 1:1\n1 1:2\n");
 is(grid('--plan', '--by-pair', 'alone')->{err},
     "klr-grid: alone: no two classes\n", 'a class alone');
 
+# ---- Damaged results ----
+
+train(qw(--part p.1 --only-pair 1 four.numbers));
+for my $case ([ 'one', '"c": [\d.]+, ', '' ], [ 'one', '"problem": \{', '"problem": 3, "x": {' ],
+    [ 'one', '"files": \{[^}]*\}', '"files": {}' ], [ 'one', '"seed": ', '"seed": [], "x": ' ],
+    [ 'p.1', '"pair": 1', '"pair": "x"' ], [ 'p.1', '"pairs": 3', '"pairs": 1000000' ],
+    [ 'p.1', '"gamma": null', '"gamma": []' ], [ 'p.1', '"klr_log": 1, "problem"', '"other"' ])
+{
+    my ($file, $pattern, $text) = @$case;
+    put("$dir/damaged", get("$dir/$file") =~ s/$pattern/$text/r);
+    for my $option ([], ['--finish']) {
+        my $run = grid(@$option, 'damaged');
+        next if !@$option && $text eq '"other"';
+        like("$run->{exit}$run->{err}", qr/\A1klr-grid: damaged[^\n]*\n\z/,
+            "@$option: $text");
+    }
+}
+
 # ---- As Slurm runs it ----
 
 # A task that is told that its time is over is queued again, here by a scontrol

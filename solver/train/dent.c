@@ -49,7 +49,7 @@ static double dent_rounding(const struct training *training, double *row)
 }
 
 /* How far the least eigenvalue is below 0, beyond rounding, or 0; NaN: not
- * known, as the clock ended the look. */
+ * known, as the clock ended the look, or K overflows. */
 static int dent_measure(struct training *training, double *dent,
                         struct klr_error *err)
 {
@@ -67,7 +67,7 @@ static int dent_measure(struct training *training, double *dent,
         if (tridiagonalise(&k, work, d, e, dent_goes_on, training)) {
             struct tridiagonal t = {n - first, d + first, e + first};
             double least = tridiagonal_extremes(&t).least;
-            *dent = least < -tridiagonal_rounding(&t) ? -least : 0;
+            *dent = least >= -tridiagonal_rounding(&t) ? 0 : -least;
         }
         code = 0;
     }

@@ -36,11 +36,18 @@ static double training_work(const struct training *training)
     double n = (double)partition->n, k = (double)partition->k, squares = 0;
     double parts = (double)calibration_parts(training->params);
     double kept = 1 - 1 / (double)partition->folds, left = 1 - 1 / parts;
+    size_t a, b, only = training_only_pair(training);
     for (size_t c = 0; c < partition->k; c++)
         squares += pow((double)partition_size(partition, c), 2);
     double work = machines_are_classes(training->multiclass)
                       ? k * n * n
                       : (k - 2) * squares + n * n;
+    if (only > 0) {
+        pair_classes(partition->k, only - 1, &a, &b);
+        n = (double)partition_size(partition, a) +
+            (double)partition_size(partition, b);
+        work = n * n;
+    }
     if (partition->folds > 1)
         work *= (double)partition->folds * kept * kept;
     return work *
@@ -90,6 +97,8 @@ static int training_create(struct training *training, struct klr_operator *op,
     if (!training->system)
         return KLR_E_USAGE;
     int code = check_classes(params, partition->k, err);
+    if (!code)
+        code = pair_check(training, err);
     if (code)
         return code;
     if (!KLR_TAKE(arena, training->class_weight, partition->k, 1, err) ||
@@ -99,9 +108,11 @@ static int training_create(struct training *training, struct klr_operator *op,
     operator_diagonal(op, set_of(&all, 1), training->diagonal);
     for (size_t i = 0; i < partition->n; i++)
         training->most = fmax(training->most, fabs(training->diagonal[i]));
+    size_t machines = training_only_pair(training)
+                          ? 1
+                          : machine_count(training->multiclass, partition->k);
     clock_start(&training->clock,
-                machine_count(training->multiclass, partition->k) *
-                    partition->folds * (calibration_solves(params) + 1));
+                machines * partition->folds * (calibration_solves(params) + 1));
     if (training->multiclass == KLR_SOFTMAX)
         training->clock.unit = partition->k;
     training->clock.span = training_work(training);

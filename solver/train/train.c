@@ -281,17 +281,14 @@ int klr_train(const struct klr_problem *problem, const struct klr_params *given,
     struct partition partition = {0};
     struct klr_pool *pool = NULL;
     struct klr_operator op = {0};
-    struct training training = {0};
+    struct training training = {.journal = params->journal};
     struct trained_machines ensemble = {0};
     if ((code = klr_pool_create(&pool, params->threads, err)) ||
         (code = training_partition(&partition, problem, params, plan, pool,
                                    err)) ||
         (code =
              problem_operator(&op, problem, params, &partition, pool, err)) ||
-        (code = training_create(&training, &op, params, &partition, err)))
-        goto done;
-    training.journal = params->journal;
-    if ((code = pair_check(&training, err)) ||
+        (code = training_create(&training, &op, params, &partition, err)) ||
         (code = ensemble_create(&ensemble, &training, err)))
         goto done;
     code = ensemble_train(&ensemble, &training, partition.folds, report, err);

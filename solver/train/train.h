@@ -149,7 +149,8 @@ struct trained_machines {
     struct klr_arena arena; /* all that is allocated */
 };
 
-/* `params` are settled, *training is all zero; free it in any case. */
+/* `params` are settled, *training is all zero but for a journal; free it in any
+ * case. */
 static int training_create(struct training *training, struct klr_operator *op,
                            const struct klr_params *params,
                            const struct partition *partition,

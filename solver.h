@@ -562,9 +562,9 @@ struct klr_projection_report {
  * is the largest relative duality gap, (primal - dual) / |primal|, of a binary
  * problem. It is NaN without a dual bound: for lhalf, for a greedy kfd of drawn
  * candidates, and with the regularizer kernel where K is far from positive
- * semidefinite, or is of a kernel that may be and of more than 500 examples. In
- * cross validation `primal` and `dual` may come from float entries of K and err
- * by their rounding; `gap` does not. */
+ * semidefinite. With a kernel that may not be so, up to 500 examples are looked
+ * at; of more there is none. In cross validation `primal` and `dual` may come
+ * from float entries of K and err by their rounding; `gap` does not. */
 struct klr_report {
     enum klr_solver_type solver; /* what "auto" became */
     enum klr_status status;   /* the gravest of all, and of the solutions ... */

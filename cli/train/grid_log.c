@@ -532,7 +532,7 @@ static bool is_head(const struct klr_line *line)
 static int fail_foreign(const struct klr_line *line, struct klr_error *err)
 {
     return klr_fail_at(err, KLR_E_DATA, line->number, 0,
-                       "not the log of a grid");
+                       "not a log of klr-train");
 }
 
 /* The line of the head is of this problem, else the error says why. */

@@ -99,11 +99,12 @@ static int check_log(const struct cli_train *train, const char *given,
     const struct cli_train_options *options = &train->options;
     bool validates = klr_params_validate(&train->params);
     if ((options->log || options->part) && !validates && !has_pairs(train))
-        return klr_fail(err, KLR_E_USAGE,
-                        "option --%s: validation (-v) has a grid, and training "
-                        "pairs of classes, by ovo or ddag and with no --basis, "
-                        "--from or --lambda-bound",
-                        options->log ? "log" : "part");
+        return klr_fail(
+            err, KLR_E_USAGE,
+            "option --%s: it keeps a grid (-v), or the pairs of "
+            "classes of a training by ovo or ddag, without --basis, "
+            "--from and --lambda-bound",
+            options->log ? "log" : "part");
     if (options->part && !validates && !options->only_pair)
         return klr_fail(err, KLR_E_USAGE,
                         "option --part: of a grid (-v), or with --only-pair");

@@ -320,19 +320,23 @@ static bool group_lacks_points(const struct machine_group *group)
     return group->given && n > 0 && i == n;
 }
 
-/* Without a kernel only a threshold is left: the log-odds of the shares. */
-static void shares_solution(struct machine_group *group, bool no_bias,
-                            size_t machine)
+/* Without a kernel only a threshold is left: the log-odds of the shares, or of
+ * a softmax the logarithm of one. */
+static void shares_solution(struct machine_group *group,
+                            const struct training *training, size_t machine)
 {
     double size[2];
     group_sizes(group, machine, size);
+    if (training->multiclass == KLR_SOFTMAX)
+        size[0] += size[1];
+    double rho = log(size[0]) - log(size[1]);
     for (size_t t = 0; t < group->count; t++) {
         struct solution *solution =
             &group->solution[machine * group->count + t];
         *solution = (struct solution){
             .beta = solution->beta,
             .shift = solution->shift,
-            .rho = no_bias ? 0 : log(size[0]) - log(size[1]),
+            .rho = training->params->no_bias ? 0 : rho,
             .fall = NAN,
             .lambda_bound = -INFINITY,
             .note = KLR_NOTE_POINTS,
@@ -355,7 +359,7 @@ static bool constant_solution(struct machine_group *group,
         single_class_solution(group, training->partition, machine, sign,
                               link_form(params));
     else if (lacks_points)
-        shares_solution(group, params->no_bias, machine);
+        shares_solution(group, training, machine);
     else
         return false;
     clock_next(&training->clock, 1, group->set.size);

@@ -147,6 +147,17 @@ for my $case ([ '-s ivm', 5 / 8 ], [ '-s klr', 5 / 8 ], [ '-s sklr', 5 / 8 ],
     my @p = map { (split)[-1] } grep {/^1 [01] /} split /\n/, get("$dir/out");
     all_are($share, 'and the shares answer', @p);
 }
+# Of three classes there are 3 of 8, 3 and 2 without the first fold.
+put("$dir/rows", join '', map { (0, 0, 1, 2, 0, 0, 0, 1, 1, 2)[$_] . " 1:$_\n" }
+    0 .. 9);
+for my $way (qw(softmax ova ovo ddag)) {
+    my $run = train('--multiclass', $way, qw(--points point --folds-file folds
+        --cv-out out rows m));
+    like($run->{err}, qr/^${warning}fold 1: $pointless class 0 and /m,
+        "$way: the warning");
+    my @p = map { (split)[-1] } grep {/^1 [012] /} split /\n/, get("$dir/out");
+    all_are(2 / 8, "$way: the shares of three classes", @p);
+}
 put("$dir/rows", join '', map {"2 1:$_\n1 1:" . ($_ + 9) . "\n0 2:$_\n"} 1 .. 6);
 for my $options ('-s ivm', '-s klr', '-s kfd -a greedy') {
     my $run = train((split ' ', $options), '--points', 'point', 'rows', 'm');

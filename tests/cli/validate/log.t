@@ -231,7 +231,7 @@ for my $case ([ '.*\n\K\{"gamma.*\n', "x\n", 'log:2: not a line' ],
     [ '"accuracy": [0-9.]+, "log', '"accuracy": x, "log', 'log:2: not a line' ],
     [ '"report": \[0', '"report": [9', 'log:2: not a line' ],
     [ '"report": \[', '"report": [-1, ', 'log:2: not a line' ],
-    [ '\A.*', 'label', 'log:1: not the log of a grid' ])
+    [ '\A.*', 'label', 'log:1: not a log of klr-train' ])
 {
     my ($pattern, $text, $message) = @$case;
     put("$dir/log", $log =~ s/$pattern/$text/r);
@@ -244,7 +244,7 @@ for my $text ('one line', substr($log, 0, 20) . 'x') {
         [ '--part', "$dir/precious" ])
     {
         like(train(@grid, @$option, $data)->{err},
-            qr/precious:1: not the log of a grid$/, "@$option: no log");
+            qr/precious:1: not a log of klr-train$/, "@$option: no log");
         is(get("$dir/precious"), $text, 'what is no log is left alone');
     }
 }
@@ -275,10 +275,10 @@ is(train(@grid, '--log', "$dir/crlf", '--resume', $data, '/dev/null')->{exit},
 is(get("$dir/crlf") =~ s/\r//gr, $log, 'go on in lines of their own');
 
 for my $case ([ 'there is a log already', @grid, '--log', "$dir/log" ],
-    [ 'training pairs of classes', qw(--multiclass ova --log), "$dir/new" ],
-    [ 'training pairs of classes', qw(--basis 9 --log), "$dir/new" ],
-    [ 'training pairs of classes', qw(-s sklr -l 1 --lambda-bound --log), "$dir/new" ],
-    [ 'training pairs of classes', qw(--check-kernel --log), "$dir/new" ],
+    [ 'or the pairs of classes of a training', qw(--multiclass ova --log), "$dir/new" ],
+    [ 'or the pairs of classes of a training', qw(--basis 9 --log), "$dir/new" ],
+    [ 'or the pairs of classes of a training', qw(-s sklr -l 1 --lambda-bound --log), "$dir/new" ],
+    [ 'or the pairs of classes of a training', qw(--check-kernel --log), "$dir/new" ],
     [ 'of a grid (-v), or with --only-pair', '--part', "$dir/new" ],
     [ 'without -v, for a --part', @grid, qw(--only-pair 1 --part), "$dir/new" ],
     [ 'without -v, for a --part', qw(--only-pair 1) ],

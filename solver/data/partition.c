@@ -137,21 +137,37 @@ static size_t partition_class_of(const struct partition *partition,
     return (size_t)(found - partition->label);
 }
 
+/* class (k): the cells at which the classes of cell (n) begin, in the order in
+ * which they first appear among the examples. */
+static void classes_appearing(const size_t *cell, size_t n, size_t k,
+                              size_t *class)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < n && found < k; i++) {
+        size_t c = 0;
+        while (c < found && class[c] != cell[i])
+            c++;
+        class[c] = cell[i];
+        found += c == found;
+    }
+}
+
 /* Turn class numbers cell[i], times the cells of a class, into cell numbers:
  * each class is shuffled and dealt like cards to the folds, unless these are
  * given, and what a fold gets to its parts, the next class going on where the
- * last one ended, so that what is dealt differs by one example at most. `dealt`
- * (folds) is zero at first, `member` (n) is workspace. */
+ * last one ended, so that what is dealt differs by one example at most. They
+ * come as in `class`, which what they are called has no say in. `dealt` (folds)
+ * is zero at first, `member` (n) is workspace. */
 static void partition_deal(const struct partition *partition,
-                           const struct fold_plan *plan, size_t *cell,
-                           size_t *member, size_t *dealt)
+                           const struct fold_plan *plan, const size_t *class,
+                           size_t *cell, size_t *member, size_t *dealt)
 {
     size_t next = 0, folds = partition->folds, parts = partition->parts;
     uint64_t state = plan->seed;
     for (size_t c = 0; c < partition->k; c++) {
         size_t count = 0;
         for (size_t i = 0; i < partition->n; i++)
-            if (cell[i] == c * folds * parts)
+            if (cell[i] == class[c])
                 member[count++] = i;
         for (size_t left = count; left > 1; left--) {
             size_t pick = random_below(&state, left), last = member[left - 1];
@@ -202,7 +218,8 @@ static int partition_create(struct partition *partition,
                             const char *positive, struct fold_plan plan,
                             struct klr_error *err)
 {
-    size_t n = problem->n, folds = plan.folds, *cell = NULL, *dealt = NULL;
+    size_t n = problem->n, folds = plan.folds;
+    size_t *cell = NULL, *class = NULL, *dealt = NULL;
     size_t cells = folds * plan.parts; /* of a class */
     int code = KLR_E_MEMORY;
     memset(partition, 0, sizeof *partition);
@@ -221,17 +238,21 @@ static int partition_create(struct partition *partition,
     code = KLR_E_MEMORY;
     partition->begin =
         klr_zalloc(partition->k * cells + 1, sizeof *partition->begin, err);
+    class = klr_alloc(partition->k, sizeof *class, err);
     dealt = klr_zalloc(folds, sizeof *dealt, err);
-    if (!partition->begin || !dealt)
+    if (!partition->begin || !class || !dealt)
         goto done;
     for (size_t i = 0; i < n; i++)
         cell[i] = partition_class_of(partition, problem->label[i]) * cells;
-    if (cells > 1)
-        partition_deal(partition, &plan, cell, partition->order, dealt);
+    if (cells > 1) {
+        classes_appearing(cell, n, partition->k, class);
+        partition_deal(partition, &plan, class, cell, partition->order, dealt);
+    }
     partition_sort(partition, cell);
     code = 0;
 done:
     klr_free(cell);
+    klr_free(class);
     klr_free(dealt);
     if (code)
         partition_free(partition);

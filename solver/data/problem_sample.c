@@ -37,7 +37,8 @@ static size_t sample_share(size_t count, size_t n, size_t size)
 }
 
 /* Bring the rows of the sample to the front of row (n), ascending; returns how
- * many there are. */
+ * many there are. Each class is drawn for itself, seeded by its first row, so
+ * that what it is called has no say in it. */
 static size_t sample_choose(const struct labelled_row *sorted, size_t n,
                             size_t size, uint64_t seed, size_t *row)
 {
@@ -46,7 +47,8 @@ static size_t sample_choose(const struct labelled_row *sorted, size_t n,
         for (next = i; next < n && sorted[next].label == sorted[i].label;
              next++)
             row[chosen + next - i] = sorted[next].row;
-        chosen += random_choose(&seed, row + chosen, next - i,
+        uint64_t state = seed + sorted[i].row;
+        chosen += random_choose(&state, row + chosen, next - i,
                                 sample_share(next - i, n, size));
     }
     qsort(row, chosen, sizeof *row, compare_positions);

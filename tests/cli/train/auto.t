@@ -143,7 +143,7 @@ sub stages
 # The last stage goes on from the best point of its first turn, which is the
 # first one that was tried here.
 {
-    my $random = uniform(16);
+    my $random = uniform(26);
     my $normal = sub { my $sum = 0; $sum += $random->() for 1 .. 6; $sum };
     put("$dir/near", join '', map {
         my $y = $_ % 2;

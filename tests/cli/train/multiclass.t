@@ -235,6 +235,30 @@ for my $how (qw(cv holdout training)) {
     my ($line) = grep { /^probA/ } split /\n/, get("$dir/m");
     ok(!$seen{$line}++, "calibrated by $how: $line");
 }
+
+# Which examples links are fitted to depends on the classes, not on their names.
+put("$dir/two", rows(sub { $_[0] == 2 ? 2 : 1 }));
+put("$dir/names", rows(sub { $_[0] == 2 ? -3 : 5 }));
+for my $s ('svm --link platt', 'kfd', 'sklr -l 0.1c') {
+    my @s = ('-e', '1e-8', '-s', split ' ', $s);
+    for my $how (qw(ovo ova ddag)) {
+        my @asked = (@s, '--multiclass', $how);
+        trained(@asked, "$dir/data", "$dir/m");
+        my $named = predicted();
+        trained(@asked, "$dir/other", "$dir/m");
+        cmp_ok(near([ map { [ @$_[ 3, 1, 4, 2 ] ] } @{ predicted() } ],
+                [ map { [ @$_[1 .. $k] ] } @$named ]), '<', 1e-4,
+            "@asked: renamed classes have the same probabilities");
+    }
+    trained(@s, "$dir/two", "$dir/m");
+    my $named = predicted();
+    trained(@s, "$dir/names", "$dir/m");
+    is(get("$dir/m") =~ /^label 5 -3$/m ? 'other' : '', 'other',
+        "@s: the positive class is the other one");
+    cmp_ok(near([ map { [ @$_[ 2, 1 ] ] } @{ predicted() } ],
+            [ map { [ @$_[ 1, 2 ] ] } @$named ]), '<', 1e-4,
+        "@s: two renamed classes have the same probabilities");
+}
 my %bytes;
 for my $j (1, 3) {
     trained('-s', 'svm', '-b', 1, '-j', $j, "$dir/data", "$dir/m");

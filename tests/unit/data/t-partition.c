@@ -276,6 +276,32 @@ static void test_parts(void)
     partition_free(&b);
 }
 
+/* Folds and parts of classes that are called otherwise are the same ones. */
+static void test_renamed(void)
+{
+    static const double name[2][4] = {{1, 2, 3, 4}, {3, 9, -1, 2}};
+    double label[N];
+    size_t held[2][N];
+    struct klr_problem problem = problem_of(label, N);
+    struct partition partition;
+    struct klr_error err;
+    for (size_t k = 2; k <= 4; k++) {
+        for (size_t w = 0; w < 2; w++) {
+            for (size_t i = 0; i < N; i++)
+                label[i] = name[w][(i + 5) % 7 % k];
+            partition_create(&partition, &problem, NULL,
+                             (struct fold_plan){5, 3, 1, NULL}, &err);
+            for (size_t cell = 0; cell < k * 15; cell++)
+                for (size_t p = partition.begin[cell];
+                     p < partition.begin[cell + 1]; p++)
+                    held[w][partition.order[p]] = cell % 15;
+            partition_free(&partition);
+        }
+        ok(memcmp(held[0], held[1], sizeof held[0]) == 0,
+           "%zu classes: the same folds and parts by other names", k);
+    }
+}
+
 /* Each example lies in the fold that was given, whatever the seed; its parts
  * are dealt. */
 static void test_given_folds(void)
@@ -323,5 +349,6 @@ int main(void)
     test_refusals();
     test_folds();
     test_parts();
+    test_renamed();
     return done_testing();
 }

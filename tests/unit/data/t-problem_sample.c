@@ -79,6 +79,12 @@ int main(void)
     size_t bytes = 2 * sample.n * sizeof *sample.value;
     ok(memcmp(sample.value, again.value, bytes) == 0, "the same for a seed");
     ok(memcmp(sample.value, other.value, bytes) != 0, "others for another");
+    klr_problem_free(&again);
+    for (size_t i = 0; i < N; i++)
+        problem.label[i] = problem.label[i] == 7 ? -9 : 2 * problem.label[i];
+    klr_problem_sample(&again, &problem, SIZE, 1, &err);
+    ok(memcmp(sample.value, again.value, bytes) == 0,
+       "the same rows for classes of other names");
     klr_problem_free(&problem);
     klr_problem_free(&sample);
     klr_problem_free(&again);

@@ -27,13 +27,18 @@ DATE = re.compile(r"(\d{1,4})([-/.])(\d{1,2})\2(\d{1,4})"
                   r"(?:Z|([+-])(\d\d):?(\d\d))?)?", re.ASCII)
 FIRST_DAY = datetime.date(1970, 1, 1).toordinal()
 MONEY = "$\xa2\xa3\xa5\u0e3f\u20a0-\u20bf"  # $, cent, pound, yen ... euro ...
-# A sign, a unit before or behind the number, and marks of thousands in it: with
-# a decimal point, and with a decimal comma.
+# Letters, as in mg, kg/m2 or °C, but no ordinal.
+UNIT = r"(?!(?:st|nd|rd|th)$)(?:°|[^\W\d_])(?:[^\W_]|[/.·^°])*"
+# A sign, money before the number or a unit behind it, and marks of thousands in
+# it: with a decimal point, and with a decimal comma.
 AMOUNT = [re.compile(r"([-+]?)([" + MONEY + r"]?)\s?([-+]?)"
                      r"([0-9]{1,3}([%s'’\s])[0-9]{3}(?:\5[0-9]{3})*|[0-9]+"
                      r"|(?=%s[0-9]))(?:%s([0-9]*))?([eE][-+]?[0-9]+)?"
-                     r"\s?([%%‰" % (mark, point, point) + MONEY + r"]?)")
+                     r"\s?((?:[%%‰" % (mark, point, point) + MONEY
+                     + r"]|" + UNIT + r")?)")
           for mark, point in ((",", "[.]"), (".", ","))]
+PLACES = re.compile(r"[-+]?[0-9]*([.,])([0-9]+)(\s?(?:[%%‰%s]|%s))?"
+                    % (MONEY, UNIT))
 
 
 # ---- Rows in ----
@@ -177,12 +182,12 @@ def is_of_numbers(header):
 
 def find_comma(table):
     """Whether more cells of the first block have a decimal comma than have a
-    decimal point."""
+    decimal point. Three digits before a unit may be thousands."""
     count = {",": 0, ".": 0}
     rows, _ = next(table.blocks(), ([], []))
     for cell in itertools.chain.from_iterable(rows):
-        match = re.fullmatch("[+-]?[0-9]*([.,])[0-9]+", cell.strip())
-        if match:
+        match = PLACES.fullmatch(cell.strip())
+        if match and not (match[3] and len(match[2]) == 3):
             count[match[1]] += 1
     return count[","] > count["."]
 
@@ -213,7 +218,8 @@ def is_number(cell, comma):
 @functools.lru_cache(maxsize=1 << 16)
 def amount_of(cell, comma):
     """The value and the unit, perhaps "", of a number that may have a unit and
-    marks of thousands; None of others. 0 is so in any unit: None is its."""
+    marks of thousands; None of others. No money and no share is so in any unit:
+    None is that of 0, but of 0 °C."""
     match = AMOUNT[comma].fullmatch(cell)
     if not match:
         return None
@@ -225,7 +231,8 @@ def amount_of(cell, comma):
                                  power or ""))
     if before and behind or sign and inner_sign or not math.isfinite(value):
         return None
-    return value, before or behind if value else None
+    unit = before or behind
+    return value, unit if value or len(unit) > 1 or unit.isalpha() else None
 
 
 def value_of(cell, kind, comma, unit):

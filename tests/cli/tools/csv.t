@@ -165,7 +165,9 @@ is(examples("d,y\n$dates", '-l', 'y'),
 for my $case ([ '1200', '$1,200' ], [ '-3.5', '-3.5 %' ], [ '-0.5', '£-.50' ],
     [ '1234567.5', "1'234'567.5" ], [ '20000', "20\x{c2}\x{a0}000" ],
     [ '1234.5', '1.234,5 €', '--decimal', ',' ], [ '12', '12‰' ], [ '7', '₹7' ],
-    [ '2000', '2e3 %' ])
+    [ '2000', '2e3 %' ], [ '84.9', '84,9 mg' ], [ '-3', '-3°C' ],
+    [ '1234.5', "1'234.50 kg/m\xc2\xb2" ], [ '1500', '1,500 EUR' ],
+    [ '5', '5yr' ])
 {
     my ($value, $cell, @option) = @$case;
     is(examples(qq(a\ty\n$cell\t1\n0\t0\n), '-l', 'y', @option),
@@ -177,6 +179,18 @@ like(examples("a,y\n${large}\"1,234\",0\n0%,0\n", '-l', 'y'),
     qr/^1 1:10\n.*\n0 1:1234\n0\n\z/s, 'powers of ten among amounts');
 is(examples("a,y\n0%,1\n0,0\n0%,0\n", '-l', 'y'), "1\n0\n0\n",
     'nothing has any unit');
+is(examples("a,y\n5 °C,1\n0 °C,0\n0,0\n", '-l', 'y'), "1 1:5\n0\n0\n",
+    '0 has a unit, or none');
+my $units = join '', map {"$_,1\n"} '1 g', map {"$_ mg"} 1 .. 12;
+is(examples("a,y\n$units", '-l', 'y'), "2: column 'a': '1 g' is no number in "
+        . "mg, unlike 12 other cells: --missing, --category or --leave-out\n",
+    'the unit of most cells is that of the column');
+for my $cells ([qw(1st 2nd 3rd 4th)], [qw(A1 A2)], [ '1 2mg', '2 2mg' ],
+    [qw(1q1 1q2)], [ '0 g', '2 mg' ])
+{
+    like(csv("a,y\n" . join('', map {"$_,1\n"} @$cells), '-l', 'y', '--rare', 1,
+            '-')->{out}, qr/^1 1:1\n1 2:1\n/, "@$cells are no numbers");
+}
 # Many numbers, which are a category if there are texts, too, before or after.
 my @parts = (join('', map {"$_,1\n"} (1 .. 600) x 2),
     join('', map {"t$_,0\n"} (1 .. 300) x 2));
@@ -187,12 +201,14 @@ my @maps = map {
 is($maps[0], $maps[1], 'levels in any order');
 is(() = $maps[0] =~ /^    "t?[0-9]+": [0-9]+,?$/mg, 900, 'all of them');
 
-for my $cell ('1,00', '10,0000', "1,234'567", '$5%', '+-5', '1e500', '$') {
+for my $cell ('1,00', '10,0000', "1,234'567", '$5%', '+-5', '1e500', '$', '5 m s',
+    '7_mg') {
     like(csv("a\ty\n$cell\t1\n$cell\t0\nz\t1\n", '-l', 'y', '--rare', 1,
             '--decimal', '.', '-')->{out},
         qr/^1 ([12]):1\n0 \1:1\n1 (?!\1)[12]:1\n\z/, "$cell is no number");
 }
-for my $case ([ '2%', 'number in $', '$1', '$2' ], [ '$1', 'number', "1'000", 1 ])
+for my $case ([ '2%', 'number in $', '$1', '$2' ], [ '$1', 'number', "1'000", 1 ],
+    [ '0 °F', 'number in °C', '1 °C', '-2°C' ])
 {
     my ($stray, $what, @usual) = @$case;
     is(examples(join('', "a,y\n", map {"$_,1\n"} (@usual) x 10, $stray),

@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #include "base/memory.h"
+#include "cli/log/log.h"
 #include "cli/search/search.h"
 #include "cli/train/training_run.h"
 #include "solver.h"
@@ -225,10 +226,10 @@ static int run(struct cli_train *train, const struct cli_program *program,
     status = train->options.check_kernel ? check_kernel(train, program)
              : train->options.automatic
                  ? search(train, program)
-                 : cli_train_logged(train, program,
-                                    klr_params_validate(&train->params)
-                                        ? cli_train_validate
-                                        : cli_train_fit_and_report);
+                 : cli_log_run(train, program,
+                               klr_params_validate(&train->params)
+                                   ? cli_train_validate
+                                   : cli_train_fit_and_report);
     if (status == CLI_OK && cli_signal())
         status = CLI_INTERRUPTED + cli_signal();
     return status;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "cli/log/log.h"
 #include "cli/search/search.h"
 
 /* ---- Options ---- */

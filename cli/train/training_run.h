@@ -150,7 +150,7 @@ int cli_train_take_model(struct cli_train *train, struct klr_error *err);
 int cli_train_take_weight(const char *name, const char *value, void *context,
                           struct klr_error *err);
 
-/* ---- What is validated, and its log ---- */
+/* ---- What is validated: see problem_text.c ---- */
 
 /* Put into train->problem_text, to be freed in any case, the members of a JSON
  * object without its braces: all that the results of a gamma depend on, but
@@ -163,30 +163,6 @@ int cli_train_describe(struct cli_train *train, struct klr_error *err);
 enum { CLI_DIFFERENCE_SIZE = 160 };
 bool cli_train_difference(const char *other, const char *ours,
                           char text[CLI_DIFFERENCE_SIZE]);
-
-/* A file of results, a line for each gamma, or pair of classes:
- * docs/FORMAT.md, section 7. */
-struct cli_log;
-
-/* The file of --log or --part; NULL: there is none. */
-const char *cli_log_path(const struct cli_train *train);
-/* Fail before data are read if the file of --log is there already, unless
- * --resume or --part is given. KLR_E_USAGE, KLR_E_IO. */
-int cli_log_check(const struct cli_train *train, const char *const *others,
-                  size_t count, struct klr_error *err);
-/* Read the log, if there is one, and cut off a last line that was not written
- * whole. Close *out in any case. KLR_E_DATA with the line, if the file is no
- * log or one of another problem; KLR_E_IO. */
-int cli_log_open(struct cli_log **out, const struct cli_train *train,
-                 struct klr_error *err);
-struct cli_log *cli_log_close(struct cli_log *log); /* NULL */
-/* How many gammas of this grid, or pairs, the log has. */
-size_t cli_log_count(const struct cli_log *log);
-struct klr_journal cli_log_journal(struct cli_log *log);
-/* Take a last step with the log, if there is to be one. The exit status. */
-int cli_train_logged(struct cli_train *train, const struct cli_program *program,
-                     int step(struct cli_train *train,
-                              const struct cli_program *program));
 
 /* ---- JSON on stdout ---- */
 

@@ -141,7 +141,7 @@ static void test_remains(void)
 {
     struct klr_problem problem;
     struct klr_params params = lhalf_params(10);
-    struct klr_model *model;
+    struct klr_model *model = NULL;
     struct klr_report report;
     struct klr_error err;
     double least = INFINITY;

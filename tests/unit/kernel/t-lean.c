@@ -120,8 +120,9 @@ static void check(const char *name, const struct set *s,
             row[r] = chance() % N;
         right = !klr_points_pick(&picked, lean, row, count, NULL) && picked;
         for (int p = KLR_FLOAT; p <= KLR_DOUBLE && right; p++)
-            right = agree(full, lean, lean, row, count, p) &&
-                    agree(full, lean, picked, row, count, p);
+            right =
+                agree(full, lean, lean, row, count, (enum klr_precision)p) &&
+                agree(full, lean, picked, row, count, (enum klr_precision)p);
         picked = klr_points_free(picked);
     }
     ok(right, "... and entries are the same");

@@ -56,7 +56,7 @@ static void check(double by, enum klr_model_type model, double error,
     struct klr_error err;
     sample_make(&s, MOST);
     sample_shift(&s, by);
-    params.model = model;
+    params.model = (int)model;
     params.eps = 1e-3;
     params.solver = KLR_SOLVER_SMO;
     params.regularizer = KLR_REGULARIZER_KERNEL;

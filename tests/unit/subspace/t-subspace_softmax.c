@@ -470,7 +470,7 @@ static void test_all_points(void)
 {
     static struct sample s;
     struct klr_report few, all;
-    struct klr_model *one, *other;
+    struct klr_model *one, *other = NULL;
     struct klr_error err;
     sample_classes(&s, ROWS, 4);
     struct klr_params params = basis_params(2, ROWS);

@@ -74,7 +74,7 @@ static void choose(const struct sample *s, struct held_out held_out,
     struct klr_operator op = {0};
     struct training training = {0};
     struct klr_error err;
-    double passes, again;
+    double passes = 0, again;
     if (partition_create(partition, &s->problem, NULL, plan, &err) ||
         operator_create(&op, &kernel, &x, partition->order, NULL, 0, &err) ||
         training_create(&training, &op, &params, partition, &err) ||

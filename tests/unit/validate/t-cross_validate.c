@@ -606,7 +606,7 @@ static void test_rows(const struct klr_problem *problem)
     struct klr_error err;
     struct klr_params params = path_params(KLR_MODEL_KLR, 1e-4);
     struct partition partition;
-    struct klr_pool *pool;
+    struct klr_pool *pool = NULL;
     params.gamma = (struct klr_reals){.count = 2, .value = {0.1, 1}};
     params = params_settle(&params);
     struct grid grid = {.problem = problem,

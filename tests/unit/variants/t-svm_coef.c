@@ -72,7 +72,7 @@ static void test_optimum(const struct sample *s, struct klr_params params)
 static void test_path(const struct sample *s)
 {
     struct klr_params params = svm_params(true, 1, false), one = params;
-    struct klr_model *model[2], *alone;
+    struct klr_model *model[2], *alone = NULL;
     struct klr_report report[2], single;
     struct klr_error err = {0};
     params.cost = (struct klr_reals){.count = 2, .value = {1, 30}};

@@ -560,8 +560,8 @@ help:
 	check-sanitizers check-clang check-threads check-i386 check-valgrind \
 	check-oom check-long check-fuzz fuzz-run same fuzz libfuzzer aflfuzz \
 	check-parts check-floors check-symbols format-check analyze bench \
-	bench-passes bench-basis bench-bars bench-defaults papers install install-lib uninstall uninstall-lib dist \
-	clean help
+	bench-passes bench-basis bench-bars bench-defaults papers install \
+	install-lib uninstall uninstall-lib dist clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 

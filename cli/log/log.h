@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The log of a run of klr-train, a line for each gamma, fold or pair of classes:
- * docs/FORMAT.md, section 7.
+ * The log of a run of klr-train, a line for each gamma, fold or pair of
+ * classes: docs/FORMAT.md, section 7.
  */
 #ifndef KLR_CLI_LOG_H
 #define KLR_CLI_LOG_H

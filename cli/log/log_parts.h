@@ -55,8 +55,9 @@ void cli_log_write_fold(const struct cli_log *log, double gamma, size_t lambda,
 void cli_log_write_pair(const struct cli_log *log, double gamma, size_t pair,
                         size_t pairs, const struct klr_part_result *results);
 
-/* Read all lines, pairs in any order; *end is where the last whole one ends. KLR_E_DATA with the
- * line, if the file is no log or one of another problem; KLR_E_IO. */
+/* Read all lines, pairs in any order; *end is where the last whole one ends.
+ * KLR_E_DATA with the line, if the file is no log or one of another problem;
+ * KLR_E_IO. */
 int cli_log_read(struct cli_log *log, off_t *end, struct klr_error *err);
 
 #endif

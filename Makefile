@@ -288,10 +288,14 @@ check-sanitizers:
 	$(MAKE) BUILD=build/sanitize BIN=build/sanitize CFLAGS="$(SANITIZE)" \
 		TESTS="$(COMPILED)" check-run
 
-## check-clang: the same tests by that compiler
-check-clang:
-	$(MAKE) BUILD=build/clang BIN=build/clang CC=clang TESTS="$(COMPILED)" \
-		check-run
+CLANG = BUILD=build/clang BIN=build/clang CC=clang
+
+## check-clang: the same tests by that compiler, and the same bytes of many runs
+check-clang: all
+	$(MAKE) $(CLANG) TESTS="$(COMPILED)" check-run
+	KLR_BIN=$(BIN) KLR_BUILD=build/clang tests/same.pl --jobs $(JOBS) \
+		>build/clang/same
+	$(MAKE) $(CLANG) AGAINST=build/clang/same same
 
 ## check-threads: two threads that use the library, under the thread sanitizer
 check-threads:
@@ -318,6 +322,14 @@ check-i386:
 	@if build/i386/klr-train --version >/dev/null 2>&1; then \
 		$(MAKE) $(I386) TESTS="$(I386_TESTS)" check-run; \
 	else echo "check-i386: no tests, 32-bit programs do not run here"; fi
+
+ARM64 = BUILD=build/arm64 BIN=build/arm64 CC=aarch64-linux-gnu-gcc \
+	LDFLAGS=-static
+
+## check-arm64: programs for 64-bit ARM, emulated, write the same bytes
+check-arm64: all
+	$(MAKE) $(ARM64) all
+	KLR_CROSS=build/arm64 $(RUN_TESTS) tests/cross/arm64.t
 
 ## check-valgrind: scale, train and predict under valgrind
 check-valgrind: all
@@ -557,11 +569,11 @@ help:
 	@echo "V=1 shows commands; PREFIX and DESTDIR say where to install to."
 
 .PHONY: all lib completions demo check check-run check-asan check-ubsan \
-	check-sanitizers check-clang check-threads check-i386 check-valgrind \
-	check-oom check-long check-fuzz fuzz-run same fuzz libfuzzer aflfuzz \
-	check-parts check-floors check-symbols format-check analyze bench \
-	bench-passes bench-basis bench-bars bench-defaults papers install \
-	install-lib uninstall uninstall-lib dist clean help
+	check-sanitizers check-clang check-threads check-i386 check-arm64 \
+	check-valgrind check-oom check-long check-fuzz fuzz-run same fuzz \
+	libfuzzer aflfuzz check-parts check-floors check-symbols format-check \
+	analyze bench bench-passes bench-basis bench-bars bench-defaults papers \
+	install install-lib uninstall uninstall-lib dist clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 

@@ -8,7 +8,7 @@
  * Order of the sums, whatever the instruction set, the number of rows and of
  * vectors taken at once: a row's sum has GROUP parts, one for the columns of
  * each remainder, that are added at the end; a column's sum runs down the rows.
- * AVX2 adds products that are not rounded.
+ * AVX2 and 64-bit ARM add products that are not rounded.
  */
 #include "kernel/parts.h"
 
@@ -47,6 +47,9 @@ enum {
 #define BYTES 16
 #define REAL  float
 #define GROUP KLR_GROUP
+#if defined __aarch64__
+#define FMA(a, b, c) ((reals)vfmaq_f32((c), (a), (b)))
+#endif
 #include "kernel/product.h"
 
 #define NAME(x) x##_portable
@@ -55,6 +58,9 @@ enum {
 #define BYTES 16
 #define REAL  double
 #define GROUP 4
+#if defined __aarch64__
+#define FMA(a, b, c) ((reals)vfmaq_f64((c), (a), (b)))
+#endif
 #include "kernel/product.h"
 
 klr_tile_multiply *klr_tile_multiplier(void)

@@ -12,8 +12,8 @@
 # runs in a folder of its own, $KLR_BUILD/same-runs/NUMBER. The folder stays, so
 # that one can see what differs.
 # --against prints the command lines whose checksums are not those of LIST, and
-# exits with 1 if there are any. Both lists must come from the same processor,
-# as last digits depend on its instruction set.
+# exits with 1 if there are any. Both lists must come from processors that add
+# products without rounding them, or both from such that do not.
 #
 # KLR_BIN names the folder of the programs, which may be of another commit.
 use strict;

@@ -217,10 +217,11 @@ demo: all
 # ---- Tests ----
 
 # A test that includes solver.c to reach its statics is the whole program, so
-# that only what it reaches of them is compiled. Where the compiler knows no such
-# thing, the archive has the same functions again, and the test's come first.
-ALONE = $(eval ALONE := $$(shell $(CC) -Werror -fwhole-program -E -xc /dev/null \
-	>/dev/null 2>&1 && echo -fwhole-program || echo -Wl,-z,muldefs))$(ALONE)
+# that only what it reaches of them is compiled. Where the compiler knows no
+# such thing, the archive has its functions again, and the test's come first.
+ALONE = $(eval ALONE := $$(shell $(CC) -Werror -fwhole-program -E -xc \
+	/dev/null >/dev/null 2>&1 && echo -fwhole-program || \
+	echo -Wl,-z,muldefs))$(ALONE)
 TEST_CFLAGS := $(subst -O2,-Og,$(subst -O1,-Og,$(CFLAGS)))
 $(UNIT_TESTS): private override CFLAGS = $(TEST_CFLAGS) $(ALONE)
 # The one that computes for longer than an optimised one takes to compile.

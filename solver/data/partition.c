@@ -155,9 +155,9 @@ static void classes_appearing(const size_t *cell, size_t n, size_t k,
 /* Turn class numbers cell[i], times the cells of a class, into cell numbers:
  * each class is shuffled and dealt like cards to the folds, unless these are
  * given, and what a fold gets to its parts, the next class going on where the
- * last one ended, so that what is dealt differs by one example at most. They
- * come as in `class`, which what they are called has no say in. `dealt` (folds)
- * is zero at first, `member` (n) is workspace. */
+ * last one ended, so that what is dealt differs by one example at most. Classes
+ * come in the order of `class`, whatever they are called. `dealt` (folds) is
+ * zero at first, `member` (n) is workspace. */
 static void partition_deal(const struct partition *partition,
                            const struct fold_plan *plan, const size_t *class,
                            size_t *cell, size_t *member, size_t *dealt)

@@ -71,7 +71,7 @@ static int greedy_choose(struct greedy *g, struct greedy_machine *m,
                          struct klr_error *err)
 {
     const struct candidates *c = &g->candidates;
-    size_t kernel;
+    size_t kernel = 0;
     int code = 0;
     for (size_t q = 0; q < c->count; q++)
         if (judgement_is_clear(&m->judgement[c->index[q]]))

@@ -175,10 +175,11 @@ static int descriptor_writable(int number)
  * be renamed over it. */
 static bool is_mounted(const char *target)
 {
-#ifdef STATX_ATTR_MOUNT_ROOT
+#ifdef STATX_BASIC_STATS
+    enum { MOUNT_ROOT = 0x2000 }; /* which headers may be too old to have */
     struct statx status;
     return !statx(AT_FDCWD, target, 0, 0, &status) &&
-           (status.stx_attributes & STATX_ATTR_MOUNT_ROOT);
+           (status.stx_attributes & MOUNT_ROOT);
 #else
     (void)target;
     return false;

@@ -218,8 +218,8 @@ def is_number(cell, comma):
 @functools.lru_cache(maxsize=1 << 16)
 def amount_of(cell, comma):
     """The value and the unit, perhaps "", of a number that may have a unit and
-    marks of thousands; None of others. No money and no share is so in any unit:
-    None is that of 0, but of 0 °C."""
+    marks of thousands; None of others. The unit is None where any one does: $0
+    is 0 %, but 0 °C is not 0 °F."""
     match = AMOUNT[comma].fullmatch(cell)
     if not match:
         return None
@@ -232,7 +232,7 @@ def amount_of(cell, comma):
     if before and behind or sign and inner_sign or not math.isfinite(value):
         return None
     unit = before or behind
-    return value, unit if value or len(unit) > 1 or unit.isalpha() else None
+    return value, unit if value or any(map(str.isalpha, unit)) else None
 
 
 def value_of(cell, kind, comma, unit):

@@ -176,7 +176,7 @@ static int descriptor_writable(int number)
 static bool is_mounted(const char *target)
 {
 #ifdef STATX_BASIC_STATS
-    enum { MOUNT_ROOT = 0x2000 }; /* which headers may be too old to have */
+    enum { MOUNT_ROOT = 0x2000 }; /* STATX_ATTR_..., which some headers lack */
     struct statx status;
     return !statx(AT_FDCWD, target, 0, 0, &status) &&
            (status.stx_attributes & MOUNT_ROOT);

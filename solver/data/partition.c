@@ -137,8 +137,8 @@ static size_t partition_class_of(const struct partition *partition,
     return (size_t)(found - partition->label);
 }
 
-/* class (k): the cells at which the classes of cell (n) begin, in the order in
- * which they first appear among the examples. */
+/* Put the k different numbers of cell (n) into class (k), in the order in which
+ * they first appear. */
 static void classes_appearing(const size_t *cell, size_t n, size_t k,
                               size_t *class)
 {

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Every system writes the same bytes whatever the number of threads and the
-# memory for K are: models, and the answers of a validation. Both sets have more
-# examples than a tile has rows, and of the memories one holds all tiles, one
-# none, one some.
+# memory for K are, and by AVX2 those by AVX-512, where the processor has it:
+# models, and the answers of a validation. Both sets have more examples than a
+# tile has rows, and of the memories one holds all tiles, one none, one some.
 use strict;
 use warnings;
 use lib 'tests/cli/lib';
@@ -36,16 +36,17 @@ my @several = (
     '-s klr --basis 20 --multiclass ova',
 );
 # An ivm wants 1 MB for its own.
-my @ways = ([ 1, 50 ], [ 2, 0.02 ], [ 3, 0.6 ]);
+my @ways = ([ 1, 50 ], [ 2, 0.02 ], [ 3, 0.6 ], [ 2, 50, 'avx2' ]);
 
 # All files that a training leaves in a new folder.
 sub bytes
 {
-    my ($options, $data, $threads, $memory) = @_;
+    my ($options, $data, $threads, $memory, $cpu) = @_;
     my $folder = scratch();
     $memory = 1 if $options =~ /-s ivm/ && $memory < 1;
     my $run = run([ qw(klr-train -q), split(' ', $options), -j => $threads,
-            -m => $memory, $data, "$folder/model" ]);
+            -m => $memory, $data, "$folder/model" ],
+        env => { KLR_CPU => $cpu // '' });
     is($run->{exit}, 0, "$options -j $threads -m $memory")
         or diag($run->{err});
     return join '', $run->{out}, map { get($_) } sort glob "$folder/*";

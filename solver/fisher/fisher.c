@@ -40,6 +40,11 @@
 
 #include "solver/fisher/fisher_exact.h"
 
+/* Of the gap asked for; the rest is for the rounding of objectives. */
+static const double fisher_room = 0.9;
+/* Links are fitted to decision values that are known to some 1e-4. */
+static const double fisher_part = 1e-8;
+
 enum { FISHER_VECTORS = 7 }; /* of a machine; four more where R = |a|^2 */
 
 /* ---- the path ---- */
@@ -53,39 +58,68 @@ static bool fisher_gains(struct fisher *f)
         struct exact *m = &f->machine[k];
         double gap = exact_gap(m);
         gains = gains && !m->indefinite &&
-                (gap <= f->eps || gap < 0.25 * m->anchored);
+                (gap <= f->goal || gap < 0.25 * m->anchored);
         m->indefinite = false;
         m->anchored = gap;
     }
     return gains;
 }
 
-/* True if all gaps, with the part that rounding hides, are small enough, and
- * the class means right. */
+/* True if all gaps are small enough, with what rounding hides, and with what
+ * products less exact than those of anchors leave unknown of the objective. */
 static bool fisher_arrived(const struct fisher *f)
 {
-    const double drift = 1e-11; /* of decision values that are about 1 */
-    bool arrived = true;
+    bool arrived = true, blurs = f->precision < f->exact;
     for (size_t k = 0; k < f->machines; k++) {
         const struct exact *m = &f->machine[k];
-        arrived = arrived && exact_gap(m) + exact_hidden(f, m) <= f->eps &&
-                  exact_error(f, m, m->drift_bound) <= drift;
+        double known = exact_gap(m) + exact_hidden(f, m);
+        if (blurs)
+            known += exact_error(f, m, m->drift_bound) * sqrt(2 / m->primal);
+        arrived = arrived && known <= f->goal;
     }
     return arrived;
 }
 
-/* Products are of doubles from now on, and nothing stays of what those of
- * floats may have done. */
-static void fisher_raise(struct fisher *f)
+/* Steps are as exact as anchors from now on, and nothing stays of what others
+ * may have done. */
+static void fisher_be_exact(struct fisher *f)
 {
-    bool floats = f->precision == KLR_FLOAT;
+    bool rounded = f->precision < f->exact;
     double way = 0;
     for (size_t k = 0; k < f->machines; k++)
         way =
             fmax(way, f->machine[k].drift_bound + f->machine[k].drift_bound_e);
-    f->precision = KLR_DOUBLE;
-    if (floats && way > 0)
+    f->precision = f->exact;
+    if (rounded && way > 0)
         fisher_anchor(f);
+}
+
+/* Steps lead nowhere: false if no others are left. */
+static bool fisher_raise(struct fisher *f, enum klr_status *status)
+{
+    if (f->precision == KLR_DOUBLE)
+        return false;
+    if (f->completes)
+        *status = fisher_complete(f);
+    if (f->precision == f->exact)
+        f->exact = KLR_DOUBLE;
+    fisher_be_exact(f);
+    return true;
+}
+
+/* Steps from the last anchor, by the preconditioner that takes the least time.
+ */
+static enum klr_status fisher_go(struct fisher *f, enum klr_status status)
+{
+    const double target = 0.25 * f->goal;
+    if (status == KLR_CONVERGED)
+        status = fisher_descend(f, target);
+    if (status != KLR_CONVERGED || !f->lags)
+        return status;
+    status = fisher_complete(f);
+    if (f->full)
+        fisher_be_exact(f);
+    return status == KLR_CONVERGED ? fisher_descend(f, target) : status;
 }
 
 /* At the present c, preconditioned, unless the status says to stop already. */
@@ -93,24 +127,20 @@ static enum klr_status fisher_solve_one(struct fisher *f,
                                         enum klr_status status)
 {
     if (status == KLR_CONVERGED && !f->full)
-        f->precision = KLR_FLOAT;
+        f->precision = f->rounded;
     else
-        fisher_raise(f);
+        fisher_be_exact(f);
     for (size_t k = 0; k < f->machines; k++)
         f->machine[k].anchored = INFINITY;
     for (;;) {
-        if (status == KLR_CONVERGED)
-            status = fisher_descend(f, 0.25 * f->eps);
+        status = fisher_go(f, status);
         if (!fisher_arrived(f))
             fisher_anchor(f);
         status = gravest(status, f->problem->clock->status);
-        if (status != KLR_CONVERGED || fisher_gap(f) <= f->eps)
+        if (status != KLR_CONVERGED || fisher_gap(f) <= f->goal)
             return status;
-        if (!fisher_gains(f)) {
-            if (f->precision == KLR_DOUBLE)
-                return KLR_PRECISION_LIMIT;
-            fisher_raise(f);
-        }
+        if (!fisher_gains(f) && !fisher_raise(f, &status))
+            return KLR_PRECISION_LIMIT;
     }
 }
 
@@ -179,11 +209,12 @@ static int exact_finish(const struct fisher *f, const struct exact *m,
                                   .dual = NAN,
                                   .iterations = m->products,
                                   .fall = NAN,
-                                  .precision = KLR_DOUBLE,
+                                  .precision = f->exact,
                                   .status = status};
     double dual = m->primal * (1 - exact_hidden(f, m)) - m->gap;
     if (isfinite(m->primal)) /* else it has overflowed, or is not known */
-        fisher_certify(m->problem, f->c, f->out, f->largest, dual, f->eps,
+        fisher_certify(m->problem, f->c, f->out, f->largest,
+                       exact_error(f, m, m->drift_bound), dual, f->eps,
                        solution);
     return fisher_threshold(m->problem, f->out, &solution->rho, err);
 }
@@ -205,7 +236,7 @@ static int fisher_path(struct fisher *f, struct solution *const *solution,
     const struct klr_reals *cost = &f->problem->params->cost;
     int code = 0;
     operator_fill(f->problem->op, f->problem->set,
-                  f->cholesky.n > 0 ? KLR_DOUBLE : KLR_FLOAT);
+                  f->n <= FISHER_SMALL ? f->exact : f->rounded);
     for (size_t t = 0; t < cost->count && !code; t++) {
         clock_path(f->problem->clock, t, cost->count);
         fisher_set(f, cost->value[t]);
@@ -239,7 +270,7 @@ static double fisher_bytes(size_t n)
 {
     double vectors = (double)fisher_vectors(true) * FISHER_MACHINES + 2;
     return (double)n * vectors * sizeof(double) +
-           precond_bytes(n, precond_most(n)) +
+           precond_bytes(n, precond_more(n)) +
            cholesky_bytes(n < FISHER_FULL ? n : FISHER_FULL); /* of a pair */
 }
 
@@ -273,9 +304,12 @@ static int fisher_create(struct fisher *f,
         .machines = machines,
         .coef = params->regularizer == KLR_REGULARIZER_COEF,
         .c = params->cost.value[0],
-        .eps = params->eps,
+        .exact = problems->part ? KLR_FLOAT : KLR_DOUBLE,
+        .rounded = problems->op->fixed16 ? KLR_FIXED16 : KLR_FLOAT,
+        .eps = problems->part ? fmax(params->eps, fisher_part) : params->eps,
     };
-    f->progress.target = f->eps;
+    f->goal = fisher_room * f->eps;
+    f->progress.target = f->goal;
     size_t columns = f->coef ? 2 : 1; /* of a product, for each machine */
     size_t all = fisher_vectors(f->coef), own = all - 2 * columns;
     double *next;

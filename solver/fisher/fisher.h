@@ -39,11 +39,13 @@ static bool fisher_tells(const struct binary_problem *problem, double scale,
 /* ---- objectives: see fisher_gap.c ---- */
 
 /* Set the objectives of a solution at C = 1/c, and judge it. Its beta, rho of
- * the constraints, status and doubt are set before. f (n) is K beta in double.
- * No entry of K is above `size`. `dual` is NaN where there is none. `target` is
- * the relative gap to reach, or 0, which accepts any. */
+ * the constraints, precision, status and doubt are set before. f (n) is K beta
+ * by products of that precision, but for `drift`. No entry of K is above `size`.
+ * `dual` is NaN where there is none. `target` is the relative gap to reach, or
+ * 0, which accepts any. */
 static void fisher_certify(const struct binary_problem *problem, double c,
-                           const double *f, double size, double dual,
-                           double target, struct solution *solution);
+                           const double *f, double size, double drift,
+                           double dual, double target,
+                           struct solution *solution);
 
 #endif

@@ -12,7 +12,12 @@
  */
 #include "solver/fisher/fisher_exact.h"
 
-enum { FISHER_STEPS = 1000 }; /* before an anchor */
+enum {
+    FISHER_STEPS = 1000, /* before an anchor */
+    FISHER_TRIAL = 10,   /* before it is told how many are to come */
+    FISHER_ROWS = 70     /* that Cholesky's method factors in the time of one,
+                            whatever n is: both take n^2 for each */
+};
 
 /* y[i] = K x[i], (n) each; false where the clock ends it: y is as it was. */
 static bool fisher_product(struct fisher *f, size_t count, double *const *x,
@@ -93,7 +98,7 @@ static void fisher_anchor(struct fisher *f)
     size_t count = 0;
     for (size_t k = 0; k < f->machines; k++)
         count += exact_columns(f, &f->machine[k], x + count, y + count);
-    if (!fisher_product(f, count, x, y, KLR_DOUBLE) ||
+    if (!fisher_product(f, count, x, y, f->exact) ||
         (f->coef && !fisher_square(f)))
         return;
     for (size_t k = 0; k < f->machines; k++) {
@@ -192,6 +197,17 @@ static enum klr_status fisher_check(struct fisher *f)
                        fisher_gap, f);
 }
 
+/* True if these steps, or, going on as they went from the gap `first`, those to
+ * come, take longer than a factorisation. */
+static bool fisher_lags(struct fisher *f, int steps, double first,
+                        double target)
+{
+    double now = fisher_gap(f), worth = (double)f->n / FISHER_ROWS;
+    double rate = log(first / now) / steps;
+    return f->completes && steps >= FISHER_TRIAL &&
+           (steps > worth || !(rate * worth > log(now / target)));
+}
+
 static enum klr_status fisher_descend(struct fisher *f, double target)
 {
     enum klr_status status = KLR_CONVERGED;
@@ -205,9 +221,14 @@ static enum klr_status fisher_descend(struct fisher *f, double target)
         active[k]->start = active[k]->rz;
         memcpy(active[k]->p, active[k]->q, f->n * sizeof(double));
     }
-    for (int step = 0; more && step < FISHER_STEPS; step++) {
+    double first = INFINITY;
+    f->lags = false;
+    for (int step = 0; more && !f->lags && step < FISHER_STEPS; step++) {
         more = fisher_step(f, target);
         status = fisher_check(f);
+        if (step == 0)
+            first = fisher_gap(f);
+        f->lags = fisher_lags(f, step, first, target);
         if (status != KLR_CONVERGED)
             break;
     }

@@ -11,7 +11,8 @@
 
 enum {
     FISHER_MACHINES = 12, /* side by side, at most */
-    FISHER_FULL = 10000   /* examples with a preconditioner of full rank */
+    FISHER_FULL = 10000,  /* examples with a preconditioner of full rank, */
+    FISHER_SMALL = 500    /* that have it at once */
 };
 
 struct exact {
@@ -38,12 +39,17 @@ struct exact {
 struct fisher {
     const struct binary_problem *problem; /* the first machine's */
     size_t n, machines;
-    bool coef; /* R = |a|^2 */
-    double c;  /* of this step of the path */
-    double eps;
-    bool indefinite;              /* so it was in double, too */
-    enum klr_precision precision; /* of conjugate gradients */
-    bool full;                    /* cholesky is what preconditions */
+    bool coef;        /* R = |a|^2 */
+    double c;         /* of this step of the path */
+    double eps, goal; /* the gap asked for, and what steps go on to */
+    bool indefinite;  /* so it was in double, too */
+    enum klr_precision precision; /* of products of conjugate gradients, */
+    enum klr_precision rounded;   /* at first, */
+    enum klr_precision exact;     /* and of anchors */
+    bool full;                    /* cholesky is what preconditions; */
+    bool completes;               /* it will, where steps are many: */
+    bool lags;                    /* they are */
+    bool hard;                    /* they were, at a C before */
     struct cholesky cholesky;     /* of few examples, or empty */
     struct precond precond;
     double largest;         /* |K_ii| */
@@ -86,13 +92,16 @@ static int fisher_prepare(struct fisher *f, enum klr_status *status,
  * else it would drown the rest. */
 static void fisher_precondition(struct fisher *f, size_t count,
                                 struct exact *const *machine);
+/* One of full rank takes the place of one of low rank, if there can be one. */
+static enum klr_status fisher_complete(struct fisher *f);
 
 /* ---- anchors and steps: see fisher_descent.c ---- */
 
 /* Form r anew by products in double, and begin again from there, unless the
  * clock ends them. */
 static void fisher_anchor(struct fisher *f);
-/* Steps from where the residuals are, until all gaps are `target`. */
+/* Steps from where the residuals are, until all gaps are `target`, or until a
+ * preconditioner of full rank would take less time than the steps to come. */
 static enum klr_status fisher_descend(struct fisher *f, double target);
 /* The status of the clock. */
 static enum klr_status fisher_check(struct fisher *f);

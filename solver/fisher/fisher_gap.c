@@ -71,8 +71,9 @@ static double fisher_gap(void *solver)
 static double exact_error(const struct fisher *f, const struct exact *m,
                           double way)
 {
-    return ldexp(f->largest * m->scale * way,
-                 f->precision == KLR_FLOAT ? -24 : -53);
+    static const int bits[] = {
+        [KLR_FIXED16] = 17, [KLR_FLOAT] = 24, [KLR_DOUBLE] = 53};
+    return ldexp(f->largest * m->scale * way, -bits[f->precision]);
 }
 
 static double exact_hidden(const struct fisher *f, const struct exact *m)
@@ -99,13 +100,14 @@ static double fisher_offset(const struct binary_problem *problem,
 /* Constraints that do not hold move all decision values of a class by as much.
  * Rounding of the means may do so, too. */
 static void fisher_certify(const struct binary_problem *problem, double c,
-                           const double *f, double size, double dual,
-                           double target, struct solution *solution)
+                           const double *f, double size, double drift,
+                           double dual, double target,
+                           struct solution *solution)
 {
     const bool coef = problem->params->regularizer == KLR_REGULARIZER_COEF;
     const double *a = solution->beta;
-    double error = decision_rounding(problem, a, size, KLR_DOUBLE) +
-                   value_rounding(problem->n, f, solution->rho);
+    double error = decision_rounding(problem, a, size, solution->precision) +
+                   value_rounding(problem->n, f, solution->rho) + drift;
     double total = 0, errors = 0, form = 0, slope = 0;
     double own = coef ? 0 : error * sqrt(dot(problem->n, a, a)); /* of a'f */
     error = fmax(error, fisher_offset(problem, f, solution->rho));

@@ -267,7 +267,7 @@ static int greedy_finish(struct greedy *g, struct greedy_machine *m,
         .status = gravest(solution->status, problem->clock->status),
         .doubt = m->ranked ? KLR_DOUBT_RANK : KLR_DOUBT_NONE,
     };
-    fisher_certify(problem, 1 / g->penalty, f, g->largest, m->bound,
+    fisher_certify(problem, 1 / g->penalty, f, g->largest, 0, m->bound,
                    m->ranked ? fmax(g->params->eps, certificate_exact) : 0,
                    solution);
     return fisher_threshold(problem, f, &solution->rho, err);

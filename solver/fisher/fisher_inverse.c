@@ -14,7 +14,7 @@
  */
 #include "solver/fisher/fisher_exact.h"
 
-enum { FISHER_WORTH = 8 }; /* of a product saved, for the preconditioner */
+enum { FISHER_PART = 12 }; /* of the full rank */
 
 /* x = M^-1 x. */
 static void fisher_divide(struct fisher *f, size_t count, double *const *x)
@@ -112,7 +112,7 @@ static void fisher_precondition(struct fisher *f, size_t count,
 static enum klr_status fisher_factor(struct fisher *f)
 {
     enum klr_status status = KLR_CONVERGED;
-    f->full = f->cholesky.n > 0;
+    f->full = true;
     for (size_t j = 0; j < f->cholesky.blocks && f->full; j++) {
         f->full = cholesky_factor(&f->cholesky, f->s, j);
         status = fisher_check(f);
@@ -122,33 +122,66 @@ static enum klr_status fisher_factor(struct fisher *f)
     return status;
 }
 
+/* N^-1 1 */
+static void fisher_sum_up(struct fisher *f)
+{
+    f->total = 0;
+    for (size_t i = 0; i < f->n; i++)
+        f->ones[i] = 1;
+    fisher_invert(f, 1, &f->ones);
+    for (size_t i = 0; i < f->n; i++)
+        f->total += f->ones[i];
+}
+
+static enum klr_status fisher_complete(struct fisher *f)
+{
+    f->completes = false;
+    f->hard = true;
+    enum klr_status status = fisher_factor(f);
+    if (status == KLR_CONVERGED && f->full)
+        fisher_sum_up(f);
+    return status;
+}
+
+/* One of low rank, soon built. Where it may not do, it is no larger than what
+ * one of full rank costs is worth. */
+static int fisher_approximate(struct fisher *f, struct klr_error *err)
+{
+    size_t most = precond_more(f->n);
+    if (f->completes && most > f->n / FISHER_PART)
+        most = f->n / FISHER_PART;
+    if (f->precond.n == 0) {
+        int code =
+            precond_create(&f->precond, problem_matrix(f->problem), most,
+                           problem_shares_tiles(f->problem), &f->arena, err);
+        if (code)
+            return code;
+        f->precond.limit = f->precond.most;
+    }
+    precond_build(&f->precond, f->s);
+    return 0;
+}
+
 /* One of low rank follows where none of full rank can be had. */
 static int fisher_prepare(struct fisher *f, enum klr_status *status,
                           struct klr_error *err)
 {
+    bool can = f->cholesky.n > 0;
+    bool full = f->n <= FISHER_SMALL || f->coef || f->hard;
+    int code = 0;
     for (size_t i = 0; i < f->n; i++) {
         double s = sqrt(f->c * f->problem->weight[i]);
         f->s[i] = f->coef ? sqrt(s) : s;
-        f->ones[i] = 1;
     }
-    *status = fisher_factor(f);
+    f->full = false;
+    f->completes = can && !full;
+    *status = can && full ? fisher_factor(f) : KLR_CONVERGED;
     if (*status != KLR_CONVERGED)
         return 0;
-    if (!f->full && f->precond.n == 0) {
-        int code = precond_create(
-            &f->precond, problem_matrix(f->problem), precond_most(f->n),
-            problem_shares_tiles(f->problem), &f->arena, err);
-        if (code)
-            return code;
-        f->precond.limit = f->precond.most;
-        f->precond.weight_of_saved_products = FISHER_WORTH;
-    }
     if (!f->full)
-        precond_build(&f->precond, f->s);
-    fisher_invert(f, 1, &f->ones);
-    f->total = 0;
-    for (size_t i = 0; i < f->n; i++)
-        f->total += f->ones[i];
+        code = fisher_approximate(f, err);
+    if (!code)
+        fisher_sum_up(f);
     *status = f->problem->clock->status;
-    return 0;
+    return code;
 }

@@ -24,6 +24,8 @@ struct binary_problem {
     const struct klr_params *params;
     struct clock *clock;
     bool whole; /* of the training set, not of folds or parts of it */
+    bool part;  /* for the decision values of a part, which links are fitted
+                   to */
 };
 
 /* The losses of its examples, of C_i in cost (n). */

@@ -479,8 +479,10 @@ static int group_solve(struct machine_group *group, struct training *training,
             continue;
         solution[count] = group->solution + m * group->count;
         binary[count] = group_binary(group, training, m);
-        binary[count++].whole = held_out.fold == training->partition->folds &&
-                                held_out.part == training->partition->parts;
+        binary[count].part = held_out.part < training->partition->parts;
+        binary[count].whole =
+            held_out.fold == training->partition->folds && !binary[count].part;
+        count++;
     }
     code = system_solve(training, binary, solution, count, err);
     for (size_t t = 0; t < group->count && count > 0; t++)

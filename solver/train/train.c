@@ -2,6 +2,7 @@
  *
  * Training: from a problem to a model for each C.
  */
+#include "solver/newton/newton.h"
 #include "solver/smo/smo.h"
 #include "solver/train/train.h"
 
@@ -162,16 +163,17 @@ enum { HALVES_LEAST = 32768 };
 /* True if products of 16-bit entries pay and serve. They pay where products of
  * floats wait for memory, or memory is short. Their errors, of a deviation of
  * 2^-16 / sqrt 12 each, have a norm of about 2 sqrt n times that. They serve if
- * W_i <= C_i / 4 times this norm is small against the 1 of I + S K S. */
+ * W_i times this norm is small against the 1 of I + S K S. */
 static bool fixed16_serves(const struct klr_params *params, size_t n, size_t k)
 {
     double most = 0;
     for (size_t t = 0; t < params->cost.count; t++)
         most = fmax(most, params->cost.value[t]);
+    double curvature = system_of(params, NULL)->fixed16;
     double error = ldexp(2 / sqrt(12), -16) * sqrt((double)n);
-    return n >= HALVES_LEAST && most / 4 * error <= 0.1 &&
+    return n >= HALVES_LEAST && curvature > 0 &&
+           most * curvature * error <= 0.1 &&
            (params->kernel == KLR_RBF || params->kernel == KLR_LAPLACIAN) &&
-           system_of(params, NULL)->fixed16 &&
            multiclass_of(params, k) != KLR_SOFTMAX;
 }
 
@@ -194,8 +196,8 @@ static bool doubles_are_dear(const struct klr_params *params,
                              const struct klr_features *x)
 {
     const size_t many = 1000000;
-    return system_of(params, NULL)->fixed16 && !params->folds && !params->loo &&
-           klr_features_count(x) >= many;
+    return system_of(params, NULL)->solve == newton_solve && !params->folds &&
+           !params->loo && klr_features_count(x) >= many;
 }
 
 /* operator_create as the system will use it. `stay`: the features will. */

@@ -26,11 +26,12 @@ struct system {
     bool needs_psd; /* takes positive semidefinite kernels only */
     enum system_bias bias;
     enum system_gap gap;
-    bool merges;   /* examples that repeat each other may be one, with the
+    bool merges;    /* examples that repeat each other may be one, with the
                         sum of their weights */
-    bool on_basis; /* in the span of few kernels */
-    bool chooses;  /* points one by one, or takes those that are given */
-    bool fixed16;  /* products of 16-bit entries are of use */
+    bool on_basis;  /* in the span of few kernels */
+    bool chooses;   /* points one by one, or takes those that are given */
+    double fixed16; /* where products of 16-bit entries are of use, the largest
+                       curvature of the loss over C_i; else 0 */
     enum system_leave_out leave_out;
     double eps;      /* where -e is not given */
     double grid_eps; /* the same for the points of a grid, or 0: as eps */

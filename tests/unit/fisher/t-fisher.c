@@ -343,7 +343,7 @@ static void test_anchors(const struct sample *s)
 }
 
 /* At a change to doubles r is formed anew, but where no float made it. */
-static void test_raise(const struct sample *s)
+static void test_exactness(const struct sample *s)
 {
     struct dense d = dense_create(&s->problem, &rbf);
     struct setting setting = setting_of(KLR_REGULARIZER_KERNEL, 1);
@@ -363,12 +363,12 @@ static void test_raise(const struct sample *s)
         printf("Bail out! %s\n", err.message);
     struct exact *m = &f.machine[0];
     f.precision = KLR_FLOAT;
-    fisher_raise(&f);
+    fisher_be_exact(&f);
     ok(f.precision == KLR_DOUBLE && m->products == 0, "nothing to undo");
     exact_guess(m);
     f.precision = KLR_FLOAT;
     m->drift_bound = 1;
-    fisher_raise(&f);
+    fisher_be_exact(&f);
     long double worst = 0, shift = 0;
     for (size_t i = 0; i < d.n; i++) {
         long double r = (d.y[i] > 0) - (long double)m->e[i];
@@ -383,6 +383,54 @@ static void test_raise(const struct sample *s)
     klr_arena_free(&f.arena);
     operator_free(&op);
     dense_free(&d);
+}
+
+/* One of low rank, and, where steps by it are many, one of full rank; parts
+ * that links are fitted on have a larger gap, and no doubles. */
+static void test_completion(void)
+{
+    static double y[TILES], weight[TILES], beta[TILES];
+    const struct klr_kernel narrow = {.type = KLR_RBF, .gamma = 5};
+    struct setting setting = setting_of(KLR_REGULARIZER_KERNEL, 1);
+    struct klr_problem data = tiles_make();
+    struct klr_features x = problem_features(&data);
+    struct klr_range all = {0, TILES};
+    struct klr_operator op;
+    struct klr_error err;
+    struct clock clock = {0};
+    struct binary_problem problem = {.op = &op,
+                                     .set = set_of(&all, 1),
+                                     .n = TILES,
+                                     .y = y,
+                                     .weight = weight,
+                                     .params = &setting.params,
+                                     .clock = &clock};
+    const bool hard[] = {false, true, true};
+    const double cost[] = {1e-2, 1e4, 1e4};
+    for (size_t i = 0; i < TILES; i++) {
+        y[i] = data.label[i];
+        weight[i] = 1;
+    }
+    if (operator_create(&op, &narrow, &x, NULL, NULL, 0, &err))
+        printf("Bail out! %s\n", err.message);
+    for (size_t k = 0; k < 3; k++) {
+        struct fisher f;
+        struct solution solution = {.beta = beta}, *out = &solution;
+        problem.part = k == 2;
+        setting.params.cost.value[0] = cost[k];
+        clock_start(&clock, 1);
+        if (fisher_create(&f, &problem, 1, &err) || fisher_path(&f, &out, &err))
+            printf("Bail out! %s\n", err.message);
+        ok(f.full == hard[k] && f.hard == hard[k],
+           "C = %g: the preconditioner is of %s rank", cost[k],
+           hard[k] ? "full" : "low");
+        double gap = (solution.primal - solution.dual) / solution.primal;
+        ok(solution.status == KLR_CONVERGED && gap < (k == 2 ? 1e-8 : 1e-12) &&
+               solution.precision == (k == 2 ? KLR_FLOAT : KLR_DOUBLE),
+           "its gap is %.1e, by %s", gap, k == 2 ? "floats" : "doubles");
+        klr_arena_free(&f.arena);
+    }
+    operator_free(&op);
 }
 
 static void test_sigmoid(const struct sample *s)
@@ -512,7 +560,8 @@ int main(void)
     test_extremes(&sample);
     test_products(&sample);
     test_anchors(&sample);
-    test_raise(&sample);
+    test_exactness(&sample);
+    test_completion();
     test_sigmoid(&sample);
     test_matrices();
     test_same(1, 3, 1, 0.1);

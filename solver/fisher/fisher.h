@@ -40,9 +40,9 @@ static bool fisher_tells(const struct binary_problem *problem, double scale,
 
 /* Set the objectives of a solution at C = 1/c, and judge it. Its beta, rho of
  * the constraints, precision, status and doubt are set before. f (n) is K beta
- * by products of that precision, but for `drift`. No entry of K is above `size`.
- * `dual` is NaN where there is none. `target` is the relative gap to reach, or
- * 0, which accepts any. */
+ * by products of that precision, but for `drift`. No entry of K is above
+ * `size`. `dual` is NaN where there is none. `target` is the relative gap to
+ * reach, or 0, which accepts any. */
 static void fisher_certify(const struct binary_problem *problem, double c,
                            const double *f, double size, double drift,
                            double dual, double target,

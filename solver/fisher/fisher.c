@@ -32,9 +32,10 @@
  * Machines, which differ in y and weights alone, go side by side. Conjugate
  * gradients (fisher_descent.c) with a preconditioner (fisher_inverse.c) go from
  * anchor to anchor until the gap (fisher_gap.c) is small enough, at each c from
- * the best multiple of the e before it. Their products are of doubles where the
- * preconditioner is of full rank and steps are few, else of floats, and of
- * doubles from where an anchor tells that floats lead nowhere.
+ * the best multiple of the e before it. Their products are of doubles, as those
+ * of anchors, where the preconditioner is of full rank and steps are few; else
+ * of floats or 16-bit entries, and of doubles from where an anchor tells that
+ * these lead nowhere.
  */
 #include <float.h>
 
@@ -65,33 +66,34 @@ static bool fisher_gains(struct fisher *f)
     return gains;
 }
 
-/* True if all gaps are small enough, with what rounding hides, and with what
- * products less exact than those of anchors leave unknown of the objective. */
+/* True if all gaps, with the part that rounding hides, are small enough, and
+ * decision values right: errors of theirs move the objective by sqrt(2 P) times
+ * as much, as a rule, which is to be a tenth of the gap. */
 static bool fisher_arrived(const struct fisher *f)
 {
-    bool arrived = true, blurs = f->precision < f->exact;
+    const double least = 1e-11; /* of decision values that are about 1 */
+    bool arrived = true;
     for (size_t k = 0; k < f->machines; k++) {
         const struct exact *m = &f->machine[k];
-        double known = exact_gap(m) + exact_hidden(f, m);
-        if (blurs)
-            known += exact_error(f, m, m->drift_bound) * sqrt(2 / m->primal);
-        arrived = arrived && known <= f->goal;
+        double drift = fmax(least, 0.1 * f->goal * sqrt(m->primal / 2));
+        arrived = arrived && exact_gap(m) + exact_hidden(f, m) <= f->goal &&
+                  exact_error(f, m, m->drift_bound) <= drift;
     }
     return arrived;
 }
 
 /* Steps are as exact as anchors from now on, and nothing stays of what others
- * may have done. */
+ * may have done, unless the clock ends that. */
 static void fisher_be_exact(struct fisher *f)
 {
-    bool rounded = f->precision < f->exact;
+    enum klr_precision before = f->precision;
     double way = 0;
     for (size_t k = 0; k < f->machines; k++)
         way =
             fmax(way, f->machine[k].drift_bound + f->machine[k].drift_bound_e);
     f->precision = f->exact;
-    if (rounded && way > 0)
-        fisher_anchor(f);
+    if (before < f->exact && way > 0 && !fisher_anchor(f))
+        f->precision = before;
 }
 
 /* Steps lead nowhere: false if no others are left. */

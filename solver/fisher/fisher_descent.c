@@ -3,8 +3,9 @@
  * Conjugate gradients for exact kernel Fisher discriminants, see fisher.c: all
  * machines step together, so that a pass over K serves them all.
  *
- * Products of conjugate gradients are of float entries, as a rule. They update
- * the residual, which is formed anew from double entries, at an anchor, before
+ * Products of conjugate gradients are of float entries, as a rule, or of 16-bit
+ * ones. They update the residual, which is formed anew from double entries, or
+ * from floats for a part that a link is fitted without, at an anchor, before
  * their errors can be seen; these grow with the length of the steps since the
  * last anchor. Where R = |a|^2, they update K e as well, as ke: this is the
  * solution itself, so that its errors only add |K e - ke|^2 t^2 / (2c) to the
@@ -92,7 +93,7 @@ static void exact_anchor(const struct fisher *f, struct exact *m)
     exact_judge(f, m);
 }
 
-static void fisher_anchor(struct fisher *f)
+static bool fisher_anchor(struct fisher *f)
 {
     double *x[2 * FISHER_MACHINES], *y[2 * FISHER_MACHINES];
     size_t count = 0;
@@ -100,13 +101,14 @@ static void fisher_anchor(struct fisher *f)
         count += exact_columns(f, &f->machine[k], x + count, y + count);
     if (!fisher_product(f, count, x, y, f->exact) ||
         (f->coef && !fisher_square(f)))
-        return;
+        return false;
     for (size_t k = 0; k < f->machines; k++) {
         struct exact *m = &f->machine[k];
         exact_anchor(f, m);
         m->drift_bound_e = 0;
         m->drift_bound = f->coef ? sqrt(dot(f->n, m->p, m->p)) : 0;
     }
+    return true;
 }
 
 /* ---- steps ---- */
@@ -202,10 +204,11 @@ static enum klr_status fisher_check(struct fisher *f)
 static bool fisher_lags(struct fisher *f, int steps, double first,
                         double target)
 {
+    if (!f->completes || steps < FISHER_TRIAL)
+        return false;
     double now = fisher_gap(f), worth = (double)f->n / FISHER_ROWS;
     double rate = log(first / now) / steps;
-    return f->completes && steps >= FISHER_TRIAL &&
-           (steps > worth || !(rate * worth > log(now / target)));
+    return steps > worth || !(rate * worth > log(now / target));
 }
 
 static enum klr_status fisher_descend(struct fisher *f, double target)
@@ -228,7 +231,7 @@ static enum klr_status fisher_descend(struct fisher *f, double target)
         status = fisher_check(f);
         if (step == 0)
             first = fisher_gap(f);
-        f->lags = fisher_lags(f, step, first, target);
+        f->lags = more && fisher_lags(f, step, first, target);
         if (status != KLR_CONVERGED)
             break;
     }

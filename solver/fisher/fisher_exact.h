@@ -74,8 +74,8 @@ static void exact_judge(const struct fisher *f, struct exact *m);
 static double exact_gap(const struct exact *m);
 static double fisher_gap(void *solver);
 /* The mean error of an element of products whose steps have that length in all:
- * entries of K err by some 2^-24 of the largest, independently of each other.
- */
+ * float entries of K err by some 2^-24 of the largest, independently of each
+ * other. */
 static double exact_error(const struct fisher *f, const struct exact *m,
                           double way);
 /* The part of P that such errors hide from the gap: those of decision values,
@@ -97,9 +97,9 @@ static enum klr_status fisher_complete(struct fisher *f);
 
 /* ---- anchors and steps: see fisher_descent.c ---- */
 
-/* Form r anew by products in double, and begin again from there, unless the
- * clock ends them. */
-static void fisher_anchor(struct fisher *f);
+/* Form r anew by exact products, and begin again from there. False: the clock
+ * ended them, and all is as it was. */
+static bool fisher_anchor(struct fisher *f);
 /* Steps from where the residuals are, until all gaps are `target`, or until a
  * preconditioner of full rank would take less time than the steps to come. */
 static enum klr_status fisher_descend(struct fisher *f, double target);

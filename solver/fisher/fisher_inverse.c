@@ -133,33 +133,27 @@ static void fisher_sum_up(struct fisher *f)
         f->total += f->ones[i];
 }
 
+/* M of low rank: of little where all of it may follow. */
+static void fisher_approximate(struct fisher *f)
+{
+    size_t little = f->n / FISHER_PART;
+    f->precond.limit = f->precond.most;
+    if (f->completes && f->precond.limit > little)
+        f->precond.limit = little;
+    precond_build(&f->precond, f->s);
+}
+
 static enum klr_status fisher_complete(struct fisher *f)
 {
     f->completes = false;
     f->hard = true;
     enum klr_status status = fisher_factor(f);
-    if (status == KLR_CONVERGED && f->full)
-        fisher_sum_up(f);
-    return status;
-}
-
-/* One of low rank, soon built. Where it may not do, it is no larger than what
- * one of full rank costs is worth. */
-static int fisher_approximate(struct fisher *f, struct klr_error *err)
-{
-    size_t most = precond_more(f->n);
-    if (f->completes && most > f->n / FISHER_PART)
-        most = f->n / FISHER_PART;
-    if (f->precond.n == 0) {
-        int code =
-            precond_create(&f->precond, problem_matrix(f->problem), most,
-                           problem_shares_tiles(f->problem), &f->arena, err);
-        if (code)
-            return code;
-        f->precond.limit = f->precond.most;
-    }
-    precond_build(&f->precond, f->s);
-    return 0;
+    if (status != KLR_CONVERGED)
+        return status;
+    if (!f->full)
+        fisher_approximate(f);
+    fisher_sum_up(f);
+    return f->problem->clock->status;
 }
 
 /* One of low rank follows where none of full rank can be had. */
@@ -168,7 +162,6 @@ static int fisher_prepare(struct fisher *f, enum klr_status *status,
 {
     bool can = f->cholesky.n > 0;
     bool full = f->n <= FISHER_SMALL || f->coef || f->hard;
-    int code = 0;
     for (size_t i = 0; i < f->n; i++) {
         double s = sqrt(f->c * f->problem->weight[i]);
         f->s[i] = f->coef ? sqrt(s) : s;
@@ -178,10 +171,16 @@ static int fisher_prepare(struct fisher *f, enum klr_status *status,
     *status = can && full ? fisher_factor(f) : KLR_CONVERGED;
     if (*status != KLR_CONVERGED)
         return 0;
+    if (!f->full && f->precond.n == 0) {
+        int code = precond_create(
+            &f->precond, problem_matrix(f->problem), precond_more(f->n),
+            problem_shares_tiles(f->problem), &f->arena, err);
+        if (code)
+            return code;
+    }
     if (!f->full)
-        code = fisher_approximate(f, err);
-    if (!code)
-        fisher_sum_up(f);
+        fisher_approximate(f);
+    fisher_sum_up(f);
     *status = f->problem->clock->status;
-    return code;
+    return 0;
 }

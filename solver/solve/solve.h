@@ -24,8 +24,7 @@ struct binary_problem {
     const struct klr_params *params;
     struct clock *clock;
     bool whole; /* of the training set, not of folds or parts of it */
-    bool part;  /* for the decision values of a part, which links are fitted
-                   to */
+    bool part;  /* without a part, whose decision values a link is fitted to */
 };
 
 /* The losses of its examples, of C_i in cost (n). */

@@ -385,8 +385,8 @@ static void test_exactness(const struct sample *s)
     dense_free(&d);
 }
 
-/* One of low rank, and, where steps by it are many, one of full rank; parts
- * that links are fitted on have a larger gap, and no doubles. */
+/* One of low rank, and, where steps by it are many, one of full rank. Machines
+ * without a part, for links, have a larger gap, and no doubles. */
 static void test_completion(void)
 {
     static double y[TILES], weight[TILES], beta[TILES];

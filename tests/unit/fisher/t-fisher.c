@@ -386,7 +386,8 @@ static void test_exactness(const struct sample *s)
 }
 
 /* One of low rank, and, where steps by it are many, one of full rank. Machines
- * without a part, for links, have a larger gap, and no doubles. */
+ * without a part, for links, have a larger gap, and no doubles. Products of
+ * 16-bit entries come to the same optimum. */
 static void test_completion(void)
 {
     static double y[TILES], weight[TILES], beta[TILES];
@@ -405,18 +406,21 @@ static void test_completion(void)
                                      .weight = weight,
                                      .params = &setting.params,
                                      .clock = &clock};
-    const bool hard[] = {false, true, true};
-    const double cost[] = {1e-2, 1e4, 1e4};
+    const bool hard[] = {false, true, true, false};
+    const double cost[] = {1e-2, 1e4, 1e4, 1e-2};
+    double primal = 0;
     for (size_t i = 0; i < TILES; i++) {
         y[i] = data.label[i];
         weight[i] = 1;
     }
     if (operator_create(&op, &narrow, &x, NULL, NULL, 0, &err))
         printf("Bail out! %s\n", err.message);
-    for (size_t k = 0; k < 3; k++) {
+    for (size_t k = 0; k < 4; k++) {
         struct fisher f;
         struct solution solution = {.beta = beta}, *out = &solution;
         problem.part = k == 2;
+        if (k == 3 && operator_prefer_fixed16(&op, 0, &err))
+            printf("Bail out! %s\n", err.message);
         setting.params.cost.value[0] = cost[k];
         clock_start(&clock, 1);
         if (fisher_create(&f, &problem, 1, &err) || fisher_path(&f, &out, &err))
@@ -426,8 +430,14 @@ static void test_completion(void)
            hard[k] ? "full" : "low");
         double gap = (solution.primal - solution.dual) / solution.primal;
         ok(solution.status == KLR_CONVERGED && gap < (k == 2 ? 1e-8 : 1e-12) &&
+               (gap > 1e-12) == (k == 2) &&
                solution.precision == (k == 2 ? KLR_FLOAT : KLR_DOUBLE),
            "its gap is %.1e, by %s", gap, k == 2 ? "floats" : "doubles");
+        primal = k == 0 ? solution.primal : primal;
+        double off = fabs(solution.primal - primal) / primal;
+        if (k == 3)
+            ok(f.rounded == KLR_FIXED16 && off < 1e-12,
+               "16-bit entries: the same optimum within %.1e", off);
         klr_arena_free(&f.arena);
     }
     operator_free(&op);

@@ -238,7 +238,7 @@ static int fisher_path(struct fisher *f, struct solution *const *solution,
     const struct klr_reals *cost = &f->problem->params->cost;
     int code = 0;
     operator_fill(f->problem->op, f->problem->set,
-                  f->n <= FISHER_SMALL ? f->exact : f->rounded);
+                  fisher_begins_full(f) ? f->exact : f->rounded);
     for (size_t t = 0; t < cost->count && !code; t++) {
         clock_path(f->problem->clock, t, cost->count);
         fisher_set(f, cost->value[t]);

@@ -15,9 +15,7 @@
 
 enum {
     FISHER_STEPS = 1000, /* before an anchor */
-    FISHER_TRIAL = 10,   /* before it is told how many are to come */
-    FISHER_ROWS = 70     /* that Cholesky's method factors in the time of one,
-                            whatever n is: both take n^2 for each */
+    FISHER_TRIAL = 10    /* before it is told how many are to come */
 };
 
 /* y[i] = K x[i], (n) each; false where the clock ends it: y is as it was. */
@@ -206,7 +204,7 @@ static bool fisher_lags(struct fisher *f, int steps, double first,
 {
     if (!f->completes || steps < FISHER_TRIAL)
         return false;
-    double now = fisher_gap(f), worth = (double)f->n / FISHER_ROWS;
+    double now = fisher_gap(f), worth = fisher_worth(f);
     double rate = log(first / now) / steps;
     return steps > worth || !(rate * worth > log(now / target));
 }

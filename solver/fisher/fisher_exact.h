@@ -11,8 +11,7 @@
 
 enum {
     FISHER_MACHINES = 12, /* side by side, at most */
-    FISHER_FULL = 10000,  /* examples with a preconditioner of full rank, */
-    FISHER_SMALL = 500    /* that have it at once */
+    FISHER_FULL = 10000   /* examples with a preconditioner of full rank */
 };
 
 struct exact {
@@ -92,6 +91,10 @@ static int fisher_prepare(struct fisher *f, enum klr_status *status,
  * else it would drown the rest. */
 static void fisher_precondition(struct fisher *f, size_t count,
                                 struct exact *const *machine);
+/* Steps that take as long as a factorisation. */
+static double fisher_worth(const struct fisher *f);
+/* True if N is to be of full rank from the first step on. */
+static bool fisher_begins_full(const struct fisher *f);
 /* One of full rank takes the place of one of low rank, if there can be one. */
 static enum klr_status fisher_complete(struct fisher *f);
 

@@ -14,7 +14,12 @@
  */
 #include "solver/fisher/fisher_exact.h"
 
-enum { FISHER_PART = 12 }; /* of the full rank */
+enum {
+    FISHER_PART = 12, /* of the full rank */
+    FISHER_ROWS = 70, /* factored in the time of a step of one machine, whatever
+                          n is: both take n^2 for each */
+    FISHER_LEAST = 12 /* steps worth a trial */
+};
 
 /* x = M^-1 x. */
 static void fisher_divide(struct fisher *f, size_t count, double *const *x)
@@ -156,19 +161,29 @@ static enum klr_status fisher_complete(struct fisher *f)
     return f->problem->clock->status;
 }
 
+static double fisher_worth(const struct fisher *f)
+{
+    return (double)f->n / (double)(FISHER_ROWS * f->machines);
+}
+
+static bool fisher_begins_full(const struct fisher *f)
+{
+    return f->cholesky.n > 0 &&
+           (fisher_worth(f) < FISHER_LEAST || f->coef || f->hard);
+}
+
 /* One of low rank follows where none of full rank can be had. */
 static int fisher_prepare(struct fisher *f, enum klr_status *status,
                           struct klr_error *err)
 {
-    bool can = f->cholesky.n > 0;
-    bool full = f->n <= FISHER_SMALL || f->coef || f->hard;
+    bool full = fisher_begins_full(f);
     for (size_t i = 0; i < f->n; i++) {
         double s = sqrt(f->c * f->problem->weight[i]);
         f->s[i] = f->coef ? sqrt(s) : s;
     }
     f->full = false;
-    f->completes = can && !full;
-    *status = can && full ? fisher_factor(f) : KLR_CONVERGED;
+    f->completes = f->cholesky.n > 0 && !full;
+    *status = full ? fisher_factor(f) : KLR_CONVERGED;
     if (*status != KLR_CONVERGED)
         return 0;
     if (!f->full && f->precond.n == 0) {

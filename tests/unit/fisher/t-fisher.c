@@ -20,20 +20,23 @@ static const struct klr_kernel rbf = {.type = KLR_RBF, .gamma = 0.5};
 
 /* ---- the preconditioner of full rank ---- */
 
-enum { TILES = 600 }; /* examples of several tiles, the last one not whole */
+enum {
+    TILES = 600, /* examples of several tiles, the last one not whole */
+    MANY = 900   /* for which a preconditioner of low rank is tried first */
+};
 
-static struct klr_problem tiles_make(void)
+static struct klr_problem tiles_make(size_t n)
 {
-    static double label[TILES], value[TILES * FEATURES];
-    static int index[TILES * FEATURES];
-    static size_t start[TILES + 1];
-    for (size_t i = 0; i < TILES * FEATURES; i++) {
+    static double label[MANY], value[MANY * FEATURES];
+    static int index[MANY * FEATURES];
+    static size_t start[MANY + 1];
+    for (size_t i = 0; i < n * FEATURES; i++) {
         index[i] = (int)(i % FEATURES) + 1;
         value[i] = 2 * uniform() - 1;
         label[i / FEATURES] = value[i] > 0 ? 1 : -1;
         start[i / FEATURES + 1] = i + 1;
     }
-    return (struct klr_problem){.n = TILES,
+    return (struct klr_problem){.n = n,
                                 .dimension = FEATURES,
                                 .label = label,
                                 .start = start,
@@ -71,7 +74,7 @@ static void test_cholesky(void)
     enum { N = TILES, VECTORS = 6 };
     static double root[N], in[VECTORS][N], z[VECTORS][N];
     static double again[N], *const to = again;
-    struct klr_problem data = tiles_make();
+    struct klr_problem data = tiles_make(TILES);
     struct klr_features x = problem_features(&data);
     struct klr_range all = {0, N};
     struct klr_operator op;
@@ -257,7 +260,7 @@ static int time_out(const struct klr_progress *progress, void *context)
 /* A factor is not waited for. */
 static void test_factoring(void)
 {
-    struct klr_problem data = tiles_make();
+    struct klr_problem data = tiles_make(TILES);
     struct dense d = dense_create(&data, &rbf);
     struct setting setting = setting_of(KLR_REGULARIZER_KERNEL, 100);
     setting.params.progress = time_out;
@@ -390,26 +393,26 @@ static void test_exactness(const struct sample *s)
  * 16-bit entries come to the same optimum. */
 static void test_completion(void)
 {
-    static double y[TILES], weight[TILES], beta[TILES];
+    static double y[MANY], weight[MANY], beta[MANY];
     const struct klr_kernel narrow = {.type = KLR_RBF, .gamma = 5};
     struct setting setting = setting_of(KLR_REGULARIZER_KERNEL, 1);
-    struct klr_problem data = tiles_make();
+    struct klr_problem data = tiles_make(MANY);
     struct klr_features x = problem_features(&data);
-    struct klr_range all = {0, TILES};
+    struct klr_range all = {0, MANY};
     struct klr_operator op;
     struct klr_error err;
     struct clock clock = {0};
     struct binary_problem problem = {.op = &op,
                                      .set = set_of(&all, 1),
-                                     .n = TILES,
+                                     .n = MANY,
                                      .y = y,
                                      .weight = weight,
                                      .params = &setting.params,
                                      .clock = &clock};
     const bool hard[] = {false, true, true, false};
-    const double cost[] = {1e-2, 1e4, 1e4, 1e-2};
+    const double cost[] = {1e-2, 1e4, 100, 1e-2};
     double primal = 0;
-    for (size_t i = 0; i < TILES; i++) {
+    for (size_t i = 0; i < MANY; i++) {
         y[i] = data.label[i];
         weight[i] = 1;
     }
@@ -432,7 +435,8 @@ static void test_completion(void)
         ok(solution.status == KLR_CONVERGED && gap < (k == 2 ? 1e-8 : 1e-12) &&
                (gap > 1e-12) == (k == 2) &&
                solution.precision == (k == 2 ? KLR_FLOAT : KLR_DOUBLE),
-           "its gap is %.1e, by %s", gap, k == 2 ? "floats" : "doubles");
+           "its gap is %.1e, by %s", gap,
+           solution.precision == KLR_FLOAT ? "floats" : "doubles");
         primal = k == 0 ? solution.primal : primal;
         double off = fabs(solution.primal - primal) / primal;
         if (k == 3)

@@ -41,7 +41,8 @@
 
 #include "solver/fisher/fisher_exact.h"
 
-/* Of the gap asked for; the rest is for the rounding of objectives. */
+/* Steps go on to this part of the gap asked for; the rest is for the rounding
+ * of objectives. */
 static const double fisher_room = 0.9;
 /* Links are fitted to decision values that are known to some 1e-4. */
 static const double fisher_part = 1e-8;

@@ -31,9 +31,9 @@ enum {
 
 /* ---- the fit on S ---- */
 
-static double ivm_loss(const struct ivm *ivm, size_t i, double f)
+static struct losses ivm_losses(const struct ivm *ivm, const double *cost)
 {
-    return ivm->cost[i] * softplus(-ivm->problem->y[i] * f);
+    return problem_losses(ivm->problem, &ivm->loss, cost);
 }
 
 static double ivm_penalty(const struct ivm *ivm, double t)
@@ -49,13 +49,20 @@ static double ivm_penalty(const struct ivm *ivm, double t)
 /* g, the roots of the weights, and the gradient w - B'g, at f. */
 static void ivm_gradient(struct ivm *ivm)
 {
-    struct losses all = problem_losses(ivm->problem, &ivm->loss, ivm->cost);
+    struct losses all = ivm_losses(ivm, ivm->cost);
     losses_gradient(&all, ivm->f, 0, ivm->g, ivm->root);
     for (size_t i = 0; i < ivm->n; i++)
         ivm->root[i] = sqrt(ivm->root[i]);
     for (size_t k = 0; k < ivm->h.rank; k++)
         ivm->slope[k] = (k < ivm->h.unpenalised ? 0 : ivm->w[k]) -
                         dot(ivm->n, ivm->basis + k * ivm->h.pitch, ivm->g);
+}
+
+/* The objective at w and f. */
+static void ivm_judge(struct ivm *ivm)
+{
+    struct losses all = ivm_losses(ivm, ivm->cost);
+    ivm->progress.objective = ivm_penalty(ivm, 0) + losses_sum(&all, ivm->f, 0);
 }
 
 /* Factor I + B'WB of the fit, whose pivots are positive but for rounding. False
@@ -69,6 +76,7 @@ static bool ivm_factor(struct ivm *ivm)
  * there is none. */
 static bool ivm_search(struct ivm *ivm)
 {
+    struct losses all = ivm_losses(ivm, ivm->cost);
     memset(ivm->df, 0, ivm->n * sizeof *ivm->df);
     for (size_t k = 0; k < ivm->h.rank; k++) {
         const double *basis = ivm->basis + k * ivm->h.pitch;
@@ -76,14 +84,13 @@ static bool ivm_search(struct ivm *ivm)
             ivm->df[i] += ivm->step[k] * basis[i];
     }
     for (double t = 1; t > 1e-8; t /= 2) {
-        double objective = ivm_penalty(ivm, t);
-        for (size_t i = 0; i < ivm->n; i++)
-            objective += ivm_loss(ivm, i, ivm->f[i] + t * ivm->df[i]);
+        add_parts(all.pool, ivm->n, ivm->f, t, ivm->df, ivm->tried);
+        double objective =
+            ivm_penalty(ivm, t) + losses_sum(&all, ivm->tried, 0);
         if (!(objective < ivm->progress.objective))
             continue;
         ivm->progress.objective = objective;
-        for (size_t i = 0; i < ivm->n; i++)
-            ivm->f[i] += t * ivm->df[i];
+        memcpy(ivm->f, ivm->tried, ivm->n * sizeof *ivm->f);
         for (size_t k = 0; k < ivm->h.rank; k++)
             ivm->w[k] += t * ivm->step[k];
         return true;
@@ -91,26 +98,41 @@ static bool ivm_search(struct ivm *ivm)
     return false;
 }
 
-/* Newton's method, from a point with gradient and factor to one with both.
- * False if the factor has no digits left. */
+/* F^-1 of minus the gradient; returns by how much the objective will fall. */
+static double ivm_descend(struct ivm *ivm)
+{
+    for (size_t k = 0; k < ivm->h.rank; k++)
+        ivm->step[k] = -ivm->slope[k];
+    hessian_forward(&ivm->h, ivm->step);
+    return 0.5 * dot(ivm->h.rank, ivm->step, ivm->step);
+}
+
+/* Newton's method, from a point with gradient and factor to one with both. The
+ * factor of a point serves as long as steps by it bring what remains down by a
+ * factor of `slow`. False if the factor has no digits left. */
 static bool ivm_fit(struct ivm *ivm)
 {
-    const double accuracy = 1e-10;
+    const double accuracy = 1e-10, slow = 0.1;
+    bool here = true; /* the factor is of this point */
+    double last = INFINITY;
     for (int step = 0; step < IVM_STEPS; step++) {
-        for (size_t k = 0; k < ivm->h.rank; k++)
-            ivm->step[k] = -ivm->slope[k];
-        hessian_forward(&ivm->h, ivm->step);
-        double fall = 0.5 * dot(ivm->h.rank, ivm->step, ivm->step);
+        double fall = ivm_descend(ivm);
         if (fall <= accuracy * fabs(ivm->progress.objective))
-            return true;
+            break;
+        if (!here && fall > slow * last) {
+            if (!ivm_factor(ivm))
+                return false;
+            here = true;
+            fall = ivm_descend(ivm);
+        }
+        last = fall;
         hessian_backward(&ivm->h, ivm->step);
         if (!ivm_search(ivm))
-            return true;
+            break;
         ivm_gradient(ivm);
-        if (!ivm_factor(ivm))
-            return false;
+        here = false;
     }
-    return true;
+    return here || ivm_factor(ivm);
 }
 
 static enum klr_status ivm_clock(struct ivm *ivm)
@@ -145,7 +167,8 @@ static int ivm_reallocate(struct ivm *ivm, size_t room, struct klr_error *err)
 static double ivm_bytes(size_t n, size_t room)
 {
     return hessian_bytes(n, room) +
-           (double)n * (double)(room + KLR_BAND) * sizeof(double);
+           (double)n * (double)(room + KLR_BAND + KLR_BAND / 2) *
+               sizeof(double);
 }
 
 /* Make room for one basis function more or, if -m has it, for as many again. It
@@ -241,11 +264,9 @@ static bool ivm_full(const struct ivm *ivm)
 static double ivm_held_fall(struct ivm *ivm, size_t m)
 {
     size_t window = m / 4 > IVM_QUARTER ? m / 4 : IVM_QUARTER;
-    double before = INFINITY, now = INFINITY, sum = 0;
-    for (size_t i = 0; i < ivm->n; i++)
-        if (ivm->held[i] > 0)
-            sum += ivm->held[i] * softplus(-ivm->problem->y[i] * ivm->f[i]);
-    ivm->lost[m] = sum;
+    double before = INFINITY, now = INFINITY;
+    struct losses held = ivm_losses(ivm, ivm->held);
+    ivm->lost[m] = losses_sum(&held, ivm->f, 0);
     for (size_t k = 0; k <= m; k++) {
         double *least = k + window <= m ? &before : &now;
         *least = fmin(*least, ivm->lost[k]);
@@ -298,11 +319,9 @@ static bool ivm_release(struct ivm *ivm)
     if (ivm->held_total == 0)
         return true;
     ivm->held_total = 0;
-    ivm->progress.objective = ivm_penalty(ivm, 0);
-    for (size_t i = 0; i < ivm->n; i++) {
+    for (size_t i = 0; i < ivm->n; i++)
         ivm->cost[i] += ivm->held[i];
-        ivm->progress.objective += ivm_loss(ivm, i, ivm->f[i]);
-    }
+    ivm_judge(ivm);
     ivm_gradient(ivm);
     return ivm_factor(ivm) && ivm_fit(ivm);
 }
@@ -380,7 +399,7 @@ static int ivm_take_all(struct ivm *ivm, enum klr_status *status,
 static int ivm_start(struct ivm *ivm, double c, struct klr_error *err)
 {
     const struct binary_problem *b = ivm->problem;
-    struct losses all = problem_losses(b, &ivm->loss, ivm->cost);
+    struct losses all = ivm_losses(ivm, ivm->cost);
     ivm->loss = loss_of(b->params, c);
     ivm->h.rank = 0;
     ivm->progress =
@@ -404,10 +423,9 @@ static int ivm_start(struct ivm *ivm, double c, struct klr_error *err)
         ivm->h.rank = 1;
         ivm->w[0] = -best_rho(&all, ivm->f, 0);
     }
-    for (size_t i = 0; i < ivm->n; i++) {
+    for (size_t i = 0; i < ivm->n; i++)
         ivm->f[i] = ivm->h.unpenalised ? ivm->w[0] : 0;
-        ivm->progress.objective += ivm_loss(ivm, i, ivm->f[i]);
-    }
+    ivm_judge(ivm);
     ivm_measure_fall(ivm);
     ivm_gradient(ivm);
     ivm_factor(ivm);
@@ -472,10 +490,11 @@ static int ivm_create(struct ivm *ivm, const struct binary_problem *problem,
                               .dense = klr_dense()};
     double **const vector[] = {&ivm->cost,     &ivm->held, &ivm->residual,
                                &ivm->diagonal, &ivm->f,    &ivm->g,
-                               &ivm->root,     &ivm->df};
+                               &ivm->root,     &ivm->df,   &ivm->tried};
     if (klr_take_vectors(arena, n, vector, sizeof vector / sizeof *vector,
                          err) ||
         !KLR_TAKE(arena, ivm->left, n, 1, err) ||
+        !KLR_TAKE(arena, ivm->entries, n, KLR_BAND, err) ||
         !KLR_TAKE(arena, ivm->row, n, KLR_BAND, err) ||
         !KLR_TAKE(arena, ivm->partial, blocks, KLR_BAND, err))
         return KLR_E_MEMORY;

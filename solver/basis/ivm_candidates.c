@@ -42,11 +42,12 @@ static void ivm_column_task(void *context, size_t block, size_t thread)
     (void)thread;
     for (size_t q = 0; q < batch->count; q++) {
         double scale = 1 / sqrt(ivm->residual[batch->candidate[q]]);
+        const float *row = ivm->entries + q * ivm->n + begin;
         double *v = ivm->row + q * ivm->n + begin;
         double *to =
             ivm->h.scaled + begin * hessian_stride(&ivm->h) + ivm->h.rank + q;
         for (size_t i = 0; i < rows; i++) {
-            v[i] = (v[i] - out[i * KLR_BAND + q]) * scale;
+            v[i] = (row[i] - out[i * KLR_BAND + q]) * scale;
             to[i * hessian_stride(&ivm->h)] = v[i] * ivm->root[begin + i];
         }
     }
@@ -94,17 +95,19 @@ static void ivm_loss_task(void *context, size_t block, size_t thread)
 {
     const struct batch *batch = context;
     struct ivm *ivm = batch->ivm;
-    double out[KLR_BAND * KLR_BAND];
+    double out[KLR_BAND * KLR_BAND], f[KLR_BAND];
     size_t begin = block * KLR_BAND, rows = ivm_combine(batch, block, out);
+    struct losses all = ivm_losses(ivm, ivm->cost);
+    all.n = rows;
+    all.y += begin;
+    all.cost += begin;
     (void)thread;
     for (size_t q = 0; q < batch->count; q++) {
         const double *v = ivm->row + q * ivm->n + begin;
-        double sum = 0;
-        for (size_t i = 0; i < rows; i++) {
-            double df = batch->d[q] * v[i] - out[i * KLR_BAND + q];
-            sum += ivm_loss(ivm, begin + i, ivm->f[begin + i] + df);
-        }
-        ivm->partial[block * KLR_BAND + q] = sum;
+        for (size_t i = 0; i < rows; i++)
+            f[i] =
+                ivm->f[begin + i] + batch->d[q] * v[i] - out[i * KLR_BAND + q];
+        ivm->partial[block * KLR_BAND + q] = losses_sum(&all, f, 0);
     }
 }
 
@@ -124,8 +127,8 @@ static bool ivm_try(struct batch *batch)
                 k < ivm->h.unpenalised ? 0 : row[batch->candidate[q]];
         }
     }
-    if (!operator_rows(b->op, position, batch->count, b->set, KLR_DOUBLE,
-                       ivm->row, ivm->n) ||
+    if (!operator_rows(b->op, position, batch->count, b->set, KLR_FLOAT,
+                       ivm->entries, ivm->n) ||
         !klr_pool_run(b->op->pool, blocks, ivm_column_task, batch) ||
         !klr_pool_run(b->op->pool, bands, ivm_mixed_task, batch))
         return false;

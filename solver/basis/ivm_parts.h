@@ -26,7 +26,8 @@ struct ivm {
     double *residual;         /* (n) K_ii - |b(x_i)|^2 */
     double *diagonal;         /* (n) K_ii */
     double *f, *g, *root;     /* (n) f; g; root of W */
-    double *df;               /* (n) change of f */
+    double *df, *tried;       /* (n) change of f; f that is tried */
+    float *entries;           /* (KLR_BAND, n) of K, the rows of a batch */
     double *row;              /* (KLR_BAND, n) v of a batch */
     double *mixed;            /* (room, KLR_BAND) B'WV */
     double *partial;          /* (blocks, KLR_BAND) losses of a batch */
@@ -34,8 +35,8 @@ struct ivm {
     struct klr_arena arena; /* all that is allocated */
 };
 
-/* The loss of example i at the decision value f; 0 while it is held out. */
-static double ivm_loss(const struct ivm *ivm, size_t i, double f);
+/* Of costs (n): those of the fit, or of the examples held out. */
+static struct losses ivm_losses(const struct ivm *ivm, const double *cost);
 /* w'w / 2, for coefficients w + t step, without that of the bias. */
 static double ivm_penalty(const struct ivm *ivm, double t);
 static enum klr_status ivm_clock(struct ivm *ivm);

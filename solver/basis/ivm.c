@@ -109,30 +109,32 @@ static double ivm_descend(struct ivm *ivm)
 
 /* Newton's method, from a point with gradient and factor to one with both. The
  * factor of a point serves as long as steps by it bring what remains down by a
- * factor of `slow`. False if the factor has no digits left. */
+ * factor of `slow`; the last step has its own. False if the factor has no
+ * digits left. */
 static bool ivm_fit(struct ivm *ivm)
 {
     const double accuracy = 1e-10, slow = 0.1;
-    bool here = true; /* the factor is of this point */
+    bool here = true,
+         near = false; /* the factor is of this point; it is last */
     double last = INFINITY;
-    for (int step = 0; step < IVM_STEPS; step++) {
+    for (int step = 0; step < IVM_STEPS && !near; step++) {
         double fall = ivm_descend(ivm);
-        if (fall <= accuracy * fabs(ivm->progress.objective))
+        near = fall <= accuracy * fabs(ivm->progress.objective);
+        if (near && here)
             break;
-        if (!here && fall > slow * last) {
+        if (!here && (near || fall > slow * last)) {
             if (!ivm_factor(ivm))
                 return false;
-            here = true;
             fall = ivm_descend(ivm);
         }
         last = fall;
         hessian_backward(&ivm->h, ivm->step);
-        if (!ivm_search(ivm))
+        here = !ivm_search(ivm);
+        if (here)
             break;
         ivm_gradient(ivm);
-        here = false;
     }
-    return here || ivm_factor(ivm);
+    return here || near || ivm_factor(ivm);
 }
 
 static enum klr_status ivm_clock(struct ivm *ivm)

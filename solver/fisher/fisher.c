@@ -93,7 +93,8 @@ static void fisher_be_exact(struct fisher *f)
         way =
             fmax(way, f->machine[k].drift_bound + f->machine[k].drift_bound_e);
     f->precision = f->exact;
-    if (before < f->exact && way > 0 && !fisher_anchor(f))
+    bool off = f->anchor < f->exact || (before < f->exact && way > 0);
+    if (off && !fisher_anchor(f))
         f->precision = before;
 }
 
@@ -169,9 +170,20 @@ static void exact_set(const struct fisher *f, struct exact *m)
     exact_judge(f, m);
 }
 
+/* Floats are no entries for anchors where their errors, K's norm of which is
+ * some sqrt(n) of one, are as large as D. */
+static bool fisher_drowns(const struct fisher *f, double c)
+{
+    const double little = 0.01;
+    double error = ldexp(f->largest, -24) * sqrt((double)f->n);
+    return f->coef || c * f->heaviest * error > little;
+}
+
 static void fisher_set(struct fisher *f, double c)
 {
     f->c = c;
+    if (fisher_drowns(f, c))
+        f->exact = KLR_DOUBLE;
     for (size_t k = 0; k < f->machines; k++)
         exact_set(f, &f->machine[k]);
 }
@@ -291,6 +303,7 @@ static void exact_create(struct fisher *f, struct exact *m,
                         .kp = f->coef ? store + 6 * n : NULL};
     for (size_t i = 0; i < n; i++) {
         m->weight += problem->weight[i];
+        f->heaviest = fmax(f->heaviest, problem->weight[i]);
         m->r[i] = problem->y[i] > 0;
     }
 }
@@ -308,6 +321,7 @@ static int fisher_create(struct fisher *f,
         .coef = params->regularizer == KLR_REGULARIZER_COEF,
         .c = params->cost.value[0],
         .exact = problems->part ? KLR_FLOAT : KLR_DOUBLE,
+        .anchor = KLR_DOUBLE, /* 0 is exact */
         .rounded = problems->op->fixed16 ? KLR_FIXED16 : KLR_FLOAT,
         .eps = problems->part ? fmax(params->eps, fisher_part) : params->eps,
     };

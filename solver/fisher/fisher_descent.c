@@ -100,6 +100,7 @@ static bool fisher_anchor(struct fisher *f)
     if (!fisher_product(f, count, x, y, f->exact) ||
         (f->coef && !fisher_square(f)))
         return false;
+    f->anchor = f->exact;
     for (size_t k = 0; k < f->machines; k++) {
         struct exact *m = &f->machine[k];
         exact_anchor(f, m);

@@ -44,7 +44,8 @@ struct fisher {
     bool indefinite;  /* so it was in double, too */
     enum klr_precision precision; /* of products of conjugate gradients, */
     enum klr_precision rounded;   /* at first, */
-    enum klr_precision exact;     /* and of anchors */
+    enum klr_precision exact;     /* and of anchors; */
+    enum klr_precision anchor;    /* of the last one */
     bool full;                    /* cholesky is what preconditions; */
     bool completes;               /* it will, where steps are many: */
     bool lags;                    /* they are */
@@ -52,6 +53,7 @@ struct fisher {
     struct cholesky cholesky;     /* of few examples, or empty */
     struct precond precond;
     double largest;         /* |K_ii| */
+    double heaviest;        /* w_i */
     double *s;              /* (n) S */
     double *ones;           /* (n) N^-1 1, N the preconditioner */
     double total;           /* 1'N^-1 1 */
@@ -67,7 +69,8 @@ struct fisher {
 static double exact_penalty(const struct fisher *f, const struct exact *m,
                             size_t i);
 /* Scale, threshold and objectives, from value and r; 0 and infinite where the
- * positive class has not the larger mean of Q e. */
+ * positive class has not the larger mean of Q e. P is infinite, too, where
+ * rounding makes the regularizer negative. */
 static void exact_judge(const struct fisher *f, struct exact *m);
 /* Relative; the largest one of a struct fisher, for the clock. */
 static double exact_gap(const struct exact *m);

@@ -164,6 +164,13 @@ END
 doubts($lost, qw(--multiclass softmax -t 1 -g 1 -d 1 -w1 0.446),
     qw(-r 1.08082610335528e+94 -c 0.096503574071566), $three);
 
+# Where floats drown the regularizer, machines that a link is fitted without a
+# part for are solved by doubles.
+{
+    my ($json, $err) = told(qw(-s kfd --link platt -c 1e6 -g 1e-4 heart_scale));
+    is("$json->{status}$err", 'converged', 'kfd at a large C, with a link');
+}
+
 # ---- Solvers that choose kernels ----
 
 my $ranked = put("$dir/ranked", offset_rows(1e6, 40));

@@ -345,7 +345,22 @@ static void test_anchors(const struct sample *s)
     dense_free(&d);
 }
 
-/* At a change to doubles r is formed anew, but where no float made it. */
+/* How far r is from the residual of e, but for a shift of all. */
+static long double residual_error(const struct dense *d, const struct exact *m)
+{
+    long double worst = 0, shift = 0;
+    for (size_t i = 0; i < d->n; i++) {
+        long double r = (d->y[i] > 0) - (long double)m->e[i];
+        for (size_t j = 0; j < d->n; j++)
+            r -= d->k[i * d->n + j] * m->e[j];
+        shift = i == 0 ? r - m->r[0] : shift;
+        worst = fmaxl(worst, fabsl(r - m->r[i] - shift));
+    }
+    return worst;
+}
+
+/* At a change to doubles r is formed anew, but where no float made it, neither
+ * in steps nor at an anchor. */
 static void test_exactness(const struct sample *s)
 {
     struct dense d = dense_create(&s->problem, &rbf);
@@ -372,25 +387,27 @@ static void test_exactness(const struct sample *s)
     f.precision = KLR_FLOAT;
     m->drift_bound = 1;
     fisher_be_exact(&f);
-    long double worst = 0, shift = 0;
-    for (size_t i = 0; i < d.n; i++) {
-        long double r = (d.y[i] > 0) - (long double)m->e[i];
-        for (size_t j = 0; j < d.n; j++)
-            r -= d.k[i * d.n + j] * m->e[j];
-        shift = i == 0 ? r - m->r[0] : shift;
-        worst = fmaxl(worst, fabsl(r - m->r[i] - shift));
-    }
+    long double worst = residual_error(&d, m);
     ok(f.precision == KLR_DOUBLE && m->products == 1 && m->drift_bound == 0 &&
            worst < 1e-13L,
        "a residual of floats is gone: within %.1Le", worst);
+    f.exact = f.precision = KLR_FLOAT;
+    fisher_anchor(&f);
+    long double before = residual_error(&d, m);
+    f.exact = KLR_DOUBLE;
+    fisher_be_exact(&f);
+    worst = residual_error(&d, m);
+    ok(m->products == 3 && before > 1e-12L && worst < 1e-13L,
+       "so is one of an anchor of floats: within %.1Le, before %.1Le", worst,
+       before);
     klr_arena_free(&f.arena);
     operator_free(&op);
     dense_free(&d);
 }
 
 /* One of low rank, and, where steps by it are many, one of full rank. Machines
- * without a part, for links, have a larger gap, and no doubles. Products of
- * 16-bit entries come to the same optimum. */
+ * without a part, for links, have a larger gap, and no doubles but where C is
+ * large. Products of 16-bit entries come to the same optimum. */
 static void test_completion(void)
 {
     static double y[MANY], weight[MANY], beta[MANY];
@@ -409,8 +426,8 @@ static void test_completion(void)
                                      .weight = weight,
                                      .params = &setting.params,
                                      .clock = &clock};
-    const bool hard[] = {false, true, true, false};
-    const double cost[] = {1e-2, 1e4, 100, 1e-2};
+    const bool hard[] = {false, true, true, true, false};
+    const double cost[] = {1e-2, 1e4, 100, 1e5, 1e-2};
     double primal = 0;
     for (size_t i = 0; i < MANY; i++) {
         y[i] = data.label[i];
@@ -418,11 +435,12 @@ static void test_completion(void)
     }
     if (operator_create(&op, &narrow, &x, NULL, NULL, 0, &err))
         printf("Bail out! %s\n", err.message);
-    for (size_t k = 0; k < 4; k++) {
+    for (size_t k = 0; k < 5; k++) {
         struct fisher f;
         struct solution solution = {.beta = beta}, *out = &solution;
-        problem.part = k == 2;
-        if (k == 3 && operator_prefer_fixed16(&op, 0, &err))
+        bool floats = k == 2;
+        problem.part = k == 2 || k == 3;
+        if (k == 4 && operator_prefer_fixed16(&op, 0, &err))
             printf("Bail out! %s\n", err.message);
         setting.params.cost.value[0] = cost[k];
         clock_start(&clock, 1);
@@ -432,14 +450,14 @@ static void test_completion(void)
            "C = %g: the preconditioner is of %s rank", cost[k],
            hard[k] ? "full" : "low");
         double gap = (solution.primal - solution.dual) / solution.primal;
-        ok(solution.status == KLR_CONVERGED && gap < (k == 2 ? 1e-8 : 1e-12) &&
-               (gap > 1e-12) == (k == 2) &&
-               solution.precision == (k == 2 ? KLR_FLOAT : KLR_DOUBLE),
+        ok(solution.status == KLR_CONVERGED && gap < (floats ? 1e-8 : 1e-12) &&
+               (gap > 1e-12) == floats &&
+               solution.precision == (floats ? KLR_FLOAT : KLR_DOUBLE),
            "its gap is %.1e, by %s", gap,
            solution.precision == KLR_FLOAT ? "floats" : "doubles");
         primal = k == 0 ? solution.primal : primal;
         double off = fabs(solution.primal - primal) / primal;
-        if (k == 3)
+        if (k == 4)
             ok(f.rounded == KLR_FIXED16 && off < 1e-12,
                "16-bit entries: the same optimum within %.1e", off);
         klr_arena_free(&f.arena);

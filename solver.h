@@ -507,6 +507,8 @@ enum klr_note_kind {
                         held out: a fitted link is the shares */
     KLR_NOTE_POINTS, /* none of the points that are given is an example of two
                         classes, which are answered by their shares */
+    KLR_NOTE_COST,   /* as KLR_NOTE_MEANS, since C is so large that rounding
+                        errors leave nothing of the regularizer */
 };
 struct klr_note {
     enum klr_note_kind kind;

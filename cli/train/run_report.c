@@ -189,6 +189,20 @@ void cli_train_warn_cut(const struct cli_train *train,
                  reason);
 }
 
+static const char *no_discriminant(enum klr_note_kind kind)
+{
+    switch (kind) {
+    case KLR_NOTE_DIGITS:
+        return "large values of the kernel lose what tells their means apart; "
+               "scale the features";
+    case KLR_NOTE_COST:
+        return "C is so large that rounding errors leave nothing of the "
+               "regularizer; choose a smaller -c";
+    default:
+        return "the kernel does not tell their means apart";
+    }
+}
+
 static void warn_note(const struct cli_train *train,
                       const struct cli_program *program, const char *prefix,
                       const struct klr_note *note)
@@ -219,10 +233,7 @@ static void warn_note(const struct cli_train *train,
                  "answered by their shares%s: %s",
                  prefix, fold, a, isnan(note->second) ? "" : "class ", b,
                  note->part ? " in a part that is held out for the link" : "",
-                 note->kind == KLR_NOTE_MEANS
-                     ? "the kernel does not tell their means apart"
-                     : "large values of the kernel lose what tells their means "
-                       "apart; scale the features");
+                 no_discriminant(note->kind));
 }
 
 /* The first of the reports whose basis is not small enough. */

@@ -44,8 +44,9 @@
 /* Steps go on to this part of the gap asked for; the rest is for the rounding
  * of objectives. */
 static const double fisher_room = 0.9;
-/* Links are fitted to decision values that are known to some 1e-4. */
-static const double fisher_part = 1e-8;
+/* The gap of a part times c |K_ii|, and the gap at most: links are fitted to
+ * decision values that are known to some 1e-4. */
+static const double fisher_part = 1e-2, fisher_most = 1e-8;
 
 enum { FISHER_VECTORS = 7 }; /* of a machine; four more where R = |a|^2 */
 
@@ -65,6 +66,15 @@ static bool fisher_gains(struct fisher *f)
         m->anchored = gap;
     }
     return gains;
+}
+
+/* True unless floats have made a regularizer negative. */
+static bool fisher_sound(const struct fisher *f)
+{
+    bool sound = true;
+    for (size_t k = 0; k < f->machines; k++)
+        sound = sound && !(f->machine[k].form < 0);
+    return sound || f->anchor == KLR_DOUBLE;
 }
 
 /* True if all gaps, with the part that rounding hides, are small enough, and
@@ -98,6 +108,26 @@ static void fisher_be_exact(struct fisher *f)
         f->precision = before;
 }
 
+/* What floats have made of an e may be worth less than 0, and so large that
+ * doubles have no digits beside it. */
+static void fisher_restart(struct fisher *f)
+{
+    size_t bytes = f->n * sizeof(double);
+    for (size_t k = 0; k < f->machines; k++) {
+        struct exact *m = &f->machine[k];
+        if (exact_gap(m) < 1)
+            continue;
+        memset(m->e, 0, bytes);
+        memset(m->value, 0, bytes);
+        if (f->coef)
+            memset(m->ke, 0, bytes);
+        for (size_t i = 0; i < f->n; i++)
+            m->r[i] = m->problem->y[i] > 0;
+        m->drift_bound = m->drift_bound_e = 0;
+        exact_judge(f, m);
+    }
+}
+
 /* Steps lead nowhere: false if no others are left. */
 static bool fisher_raise(struct fisher *f, enum klr_status *status)
 {
@@ -108,6 +138,7 @@ static bool fisher_raise(struct fisher *f, enum klr_status *status)
     if (f->precision == f->exact)
         f->exact = KLR_DOUBLE;
     fisher_be_exact(f);
+    fisher_restart(f);
     return true;
 }
 
@@ -141,9 +172,10 @@ static enum klr_status fisher_solve_one(struct fisher *f,
         if (!fisher_arrived(f))
             fisher_anchor(f);
         status = gravest(status, f->problem->clock->status);
-        if (status != KLR_CONVERGED || fisher_gap(f) <= f->goal)
+        bool sound = fisher_sound(f);
+        if (status != KLR_CONVERGED || (sound && fisher_gap(f) <= f->goal))
             return status;
-        if (!fisher_gains(f) && !fisher_raise(f, &status))
+        if (!(sound && fisher_gains(f)) && !fisher_raise(f, &status))
             return KLR_PRECISION_LIMIT;
     }
 }
@@ -179,9 +211,20 @@ static bool fisher_drowns(const struct fisher *f, double c)
     return f->coef || c * f->heaviest * error > little;
 }
 
+/* The gap, which at examples apart tells of decision values by sqrt(2 c K_ii (P
+ * - D)). */
+static double fisher_asked(const struct fisher *f, double c)
+{
+    double eps = f->problem->params->eps;
+    double part = fmin(fisher_most, fisher_part / (c * f->largest));
+    return f->problem->part ? fmax(eps, part) : eps;
+}
+
 static void fisher_set(struct fisher *f, double c)
 {
     f->c = c;
+    f->eps = fisher_asked(f, c);
+    f->progress.target = f->goal = fisher_room * f->eps;
     if (fisher_drowns(f, c))
         f->exact = KLR_DOUBLE;
     for (size_t k = 0; k < f->machines; k++)
@@ -195,6 +238,18 @@ static int fisher_fail(const struct fisher *f, struct klr_error *err)
                     "no discriminant: rounding errors leave nothing of the "
                     "regularizer at C = %g; choose a smaller -c",
                     f->c);
+}
+
+/* There is no discriminant, where the preconditioner has no digits, which is of
+ * floats, for the reason of c; an error where doubles have none. */
+static int exact_lacks(const struct fisher *f, struct solution *solution,
+                       struct klr_error *err)
+{
+    if (f->c * fmin(f->largest, 1) > 1 / DBL_EPSILON)
+        return fisher_fail(f, err);
+    if (f->c * f->largest > 1 / FLT_EPSILON && solution->note == KLR_NOTE_MEANS)
+        solution->note = KLR_NOTE_COST;
+    return 0;
 }
 
 static int exact_finish(const struct fisher *f, const struct exact *m,
@@ -213,9 +268,7 @@ static int exact_finish(const struct fisher *f, const struct exact *m,
         return 0;
     }
     if (!fisher_tells(m->problem, m->scale, f->largest, solution))
-        return f->c * fmin(f->largest, 1) > 1 / DBL_EPSILON
-                   ? fisher_fail(f, err)
-                   : 0;
+        return exact_lacks(f, solution, err);
     if (m->form < 0)
         return operator_refuse(f->problem->op, "--regularizer coef", err);
     *solution = (struct solution){.beta = solution->beta,
@@ -323,10 +376,7 @@ static int fisher_create(struct fisher *f,
         .exact = problems->part ? KLR_FLOAT : KLR_DOUBLE,
         .anchor = KLR_DOUBLE, /* 0 is exact */
         .rounded = problems->op->fixed16 ? KLR_FIXED16 : KLR_FLOAT,
-        .eps = problems->part ? fmax(params->eps, fisher_part) : params->eps,
     };
-    f->goal = fisher_room * f->eps;
-    f->progress.target = f->goal;
     size_t columns = f->coef ? 2 : 1; /* of a product, for each machine */
     size_t all = fisher_vectors(f->coef), own = all - 2 * columns;
     double *next;

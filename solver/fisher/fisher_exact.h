@@ -69,8 +69,7 @@ struct fisher {
 static double exact_penalty(const struct fisher *f, const struct exact *m,
                             size_t i);
 /* Scale, threshold and objectives, from value and r; 0 and infinite where the
- * positive class has not the larger mean of Q e. P is infinite, too, where
- * rounding makes the regularizer negative. */
+ * positive class has not the larger mean of Q e. */
 static void exact_judge(const struct fisher *f, struct exact *m);
 /* Relative; the largest one of a struct fisher, for the clock. */
 static double exact_gap(const struct exact *m);

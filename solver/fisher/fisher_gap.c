@@ -26,7 +26,7 @@ static void exact_objectives(const struct fisher *f, struct exact *m,
         gap += w * off * off;
     }
     double square = m->scale * m->scale;
-    m->primal = form < 0 ? INFINITY : 0.5 * (errors + square * form / f->c);
+    m->primal = 0.5 * (errors + square * form / f->c);
     m->gap = 0.5 * square * gap;
     m->form = form;
 }

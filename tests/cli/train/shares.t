@@ -59,6 +59,8 @@ for my $options ('', '-a greedy', '--regularizer coef', '--link platt',
         'the warning names the classes');
     all_are(2 / 3, 'and the shares answer', last_class('same'));
 }
+like(train(qw(-s kfd -c 1e9 -g 1e-3 same m))->{err},
+    qr/: C is so large that .*; choose a smaller -c$/, 'a large C is the reason');
 put("$dir/three", get("$dir/same") . join '', map {"2 1:-$_\n2 2:$_\n"} 1 .. 4);
 for my $options ('--multiclass ovo', '--multiclass ddag', '--multiclass ova') {
     my $run = train('-s', 'kfd', (split ' ', $options), 'three', 'm');

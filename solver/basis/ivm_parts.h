@@ -35,7 +35,7 @@ struct ivm {
     struct klr_arena arena; /* all that is allocated */
 };
 
-/* Of costs (n): those of the fit, or of the examples held out. */
+/* The losses by costs (n) of the fit, or of the examples held out. */
 static struct losses ivm_losses(const struct ivm *ivm, const double *cost);
 /* w'w / 2, for coefficients w + t step, without that of the bias. */
 static double ivm_penalty(const struct ivm *ivm, double t);

@@ -108,8 +108,8 @@ static void fisher_be_exact(struct fisher *f)
         f->precision = before;
 }
 
-/* What floats have made of an e may be worth less than 0, and so large that
- * doubles have no digits beside it. */
+/* Floats may leave an e that is worth less than 0, and so large that doubles
+ * have no digits beside it: it is 0 again. */
 static void fisher_restart(struct fisher *f)
 {
     size_t bytes = f->n * sizeof(double);
@@ -202,8 +202,8 @@ static void exact_set(const struct fisher *f, struct exact *m)
     exact_judge(f, m);
 }
 
-/* Floats are no entries for anchors where their errors, K's norm of which is
- * some sqrt(n) of one, are as large as D. */
+/* True where errors of floats in K, of a norm of some sqrt(n) times one of
+ * them, are not small beside D: anchors are of doubles then. */
 static bool fisher_drowns(const struct fisher *f, double c)
 {
     const double little = 0.01;
@@ -211,8 +211,8 @@ static bool fisher_drowns(const struct fisher *f, double c)
     return f->coef || c * f->heaviest * error > little;
 }
 
-/* The gap, which at examples apart tells of decision values by sqrt(2 c K_ii (P
- * - D)). */
+/* The gap asked for. Decision values of other examples, such as those held out,
+ * err by sqrt(2 c K_ii (P - D)) at most. */
 static double fisher_asked(const struct fisher *f, double c)
 {
     double eps = f->problem->params->eps;
@@ -240,8 +240,8 @@ static int fisher_fail(const struct fisher *f, struct klr_error *err)
                     f->c);
 }
 
-/* There is no discriminant, where the preconditioner has no digits, which is of
- * floats, for the reason of c; an error where doubles have none. */
+/* No discriminant came out: an error where not even doubles have digits beside
+ * c; for the reason of c where floats, as the preconditioner has, have none. */
 static int exact_lacks(const struct fisher *f, struct solution *solution,
                        struct klr_error *err)
 {

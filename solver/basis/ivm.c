@@ -169,8 +169,7 @@ static int ivm_reallocate(struct ivm *ivm, size_t room, struct klr_error *err)
 static double ivm_bytes(size_t n, size_t room)
 {
     return hessian_bytes(n, room) +
-           (double)n * (double)(room + KLR_BAND + KLR_BAND / 2) *
-               sizeof(double);
+           (double)n * (double)(room + KLR_BAND) * sizeof(double);
 }
 
 /* Make room for one basis function more or, if -m has it, for as many again. It
@@ -496,7 +495,6 @@ static int ivm_create(struct ivm *ivm, const struct binary_problem *problem,
     if (klr_take_vectors(arena, n, vector, sizeof vector / sizeof *vector,
                          err) ||
         !KLR_TAKE(arena, ivm->left, n, 1, err) ||
-        !KLR_TAKE(arena, ivm->entries, n, KLR_BAND, err) ||
         !KLR_TAKE(arena, ivm->row, n, KLR_BAND, err) ||
         !KLR_TAKE(arena, ivm->partial, blocks, KLR_BAND, err))
         return KLR_E_MEMORY;

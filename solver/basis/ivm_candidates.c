@@ -42,12 +42,11 @@ static void ivm_column_task(void *context, size_t block, size_t thread)
     (void)thread;
     for (size_t q = 0; q < batch->count; q++) {
         double scale = 1 / sqrt(ivm->residual[batch->candidate[q]]);
-        const float *row = ivm->entries + q * ivm->n + begin;
         double *v = ivm->row + q * ivm->n + begin;
         double *to =
             ivm->h.scaled + begin * hessian_stride(&ivm->h) + ivm->h.rank + q;
         for (size_t i = 0; i < rows; i++) {
-            v[i] = (row[i] - out[i * KLR_BAND + q]) * scale;
+            v[i] = (v[i] - out[i * KLR_BAND + q]) * scale;
             to[i * hessian_stride(&ivm->h)] = v[i] * ivm->root[begin + i];
         }
     }
@@ -127,8 +126,8 @@ static bool ivm_try(struct batch *batch)
                 k < ivm->h.unpenalised ? 0 : row[batch->candidate[q]];
         }
     }
-    if (!operator_rows(b->op, position, batch->count, b->set, KLR_FLOAT,
-                       ivm->entries, ivm->n) ||
+    if (!operator_rows(b->op, position, batch->count, b->set, KLR_DOUBLE,
+                       ivm->row, ivm->n) ||
         !klr_pool_run(b->op->pool, blocks, ivm_column_task, batch) ||
         !klr_pool_run(b->op->pool, bands, ivm_mixed_task, batch))
         return false;

@@ -27,7 +27,6 @@ struct ivm {
     double *diagonal;         /* (n) K_ii */
     double *f, *g, *root;     /* (n) f; g; root of W */
     double *df, *tried;       /* (n) change of f; f that is tried */
-    float *entries;           /* (KLR_BAND, n) of K, the rows of a batch */
     double *row;              /* (KLR_BAND, n) v of a batch */
     double *mixed;            /* (room, KLR_BAND) B'WV */
     double *partial;          /* (blocks, KLR_BAND) losses of a batch */

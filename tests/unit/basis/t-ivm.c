@@ -323,7 +323,7 @@ static void test_memory(const struct sample *s)
     struct klr_model *model, *other;
     struct klr_report report, limited;
     struct klr_error err = {0};
-    params.cache_mb = 0.25;
+    params.cache_mb = 0.2;
     if (klr_train(&s->problem, &params, &model, &report, &err))
         printf("Bail out! %s\n", err.message);
     params.cache_mb = 0;

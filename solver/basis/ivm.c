@@ -114,27 +114,31 @@ static double ivm_descend(struct ivm *ivm)
 static bool ivm_fit(struct ivm *ivm)
 {
     const double accuracy = 1e-10, slow = 0.1;
-    bool here = true,
-         near = false; /* the factor is of this point; it is last */
+    bool own = true;   /* the factor is of this point */
+    bool near = false; /* the step is the last one */
     double last = INFINITY;
     for (int step = 0; step < IVM_STEPS && !near; step++) {
         double fall = ivm_descend(ivm);
         near = fall <= accuracy * fabs(ivm->progress.objective);
-        if (near && here)
+        if (near && own)
             break;
-        if (!here && (near || fall > slow * last)) {
-            if (!ivm_factor(ivm))
+        if (!own && (near || fall > slow * last)) {
+            own = ivm_factor(ivm);
+            if (!own)
                 return false;
             fall = ivm_descend(ivm);
         }
         last = fall;
         hessian_backward(&ivm->h, ivm->step);
-        here = !ivm_search(ivm);
-        if (here)
+        if (ivm_search(ivm)) {
+            ivm_gradient(ivm);
+            own = false;
+        } else if (own)
             break;
-        ivm_gradient(ivm);
+        else
+            last = 0; /* the factor of another point leads nowhere */
     }
-    return here || near || ivm_factor(ivm);
+    return own || near || ivm_factor(ivm);
 }
 
 static enum klr_status ivm_clock(struct ivm *ivm)

@@ -400,6 +400,31 @@ static void test_exactness(const struct sample *s)
     ok(m->products == 3 && before > 1e-12L && worst < 1e-13L,
        "so is one of an anchor of floats: within %.1Le, before %.1Le", worst,
        before);
+    m->form = -1;
+    f.anchor = KLR_FLOAT;
+    bool doubted = !fisher_sound(&f);
+    f.anchor = KLR_DOUBLE;
+    ok(doubted && fisher_sound(&f), "a negative form is the fault of floats");
+    for (size_t i = 0; i < d.n; i++)
+        m->e[i] *= -1e9;
+    enum klr_status status = KLR_CONVERGED;
+    f.exact = f.precision = KLR_FLOAT;
+    fisher_anchor(&f);
+    bool raised = fisher_raise(&f, &status);
+    ok(raised && f.precision == KLR_DOUBLE && dot(d.n, m->e, m->e) == 0 &&
+           m->r[0] == (d.y[0] > 0),
+       "doubles begin at 0 where floats led astray");
+    ok(!fisher_raise(&f, &status), "and are the last");
+    for (int part = 0; part < 2; part++) {
+        const double c[] = {1, 1e8}, gap[] = {1e-8, 1e-10};
+        problem.part = part;
+        for (int k = 0; k < 2; k++) {
+            fisher_set(&f, c[k]);
+            double asked = part ? gap[k] : setting.params.eps;
+            ok(fabs(f.eps / asked - 1) < 1e-12 && f.goal < f.eps,
+               "C = %g, %s: a gap of %g", c[k], part ? "a part" : "all", f.eps);
+        }
+    }
     klr_arena_free(&f.arena);
     operator_free(&op);
     dense_free(&d);

@@ -359,75 +359,116 @@ static long double residual_error(const struct dense *d, const struct exact *m)
     return worst;
 }
 
+/* The solver's inside for one machine. */
+struct inside {
+    struct dense d;
+    struct setting setting;
+    struct klr_range all;
+    struct klr_operator op;
+    struct binary_problem problem;
+    struct fisher f;
+};
+
+static void inside_create(struct inside *in, const struct sample *s)
+{
+    struct klr_features x = problem_features(&s->problem);
+    struct klr_error err;
+    in->d = dense_create(&s->problem, &rbf);
+    in->setting = setting_of(KLR_REGULARIZER_KERNEL, 1);
+    in->all = (struct klr_range){0, in->d.n};
+    in->problem = (struct binary_problem){.op = &in->op,
+                                          .set = set_of(&in->all, 1),
+                                          .n = in->d.n,
+                                          .y = in->d.y,
+                                          .weight = in->d.weight,
+                                          .params = &in->setting.params};
+    if (operator_create(&in->op, &rbf, &x, NULL, NULL, 0, &err) ||
+        fisher_create(&in->f, &in->problem, 1, &err))
+        printf("Bail out! %s\n", err.message);
+}
+
+static void inside_free(struct inside *in)
+{
+    klr_arena_free(&in->f.arena);
+    operator_free(&in->op);
+    dense_free(&in->d);
+}
+
 /* At a change to doubles r is formed anew, but where no float made it, neither
  * in steps nor at an anchor. */
 static void test_exactness(const struct sample *s)
 {
-    struct dense d = dense_create(&s->problem, &rbf);
-    struct setting setting = setting_of(KLR_REGULARIZER_KERNEL, 1);
-    struct klr_features x = problem_features(&s->problem);
-    struct klr_range all = {0, d.n};
-    struct klr_operator op;
-    struct klr_error err;
-    struct fisher f;
-    struct binary_problem problem = {.op = &op,
-                                     .set = set_of(&all, 1),
-                                     .n = d.n,
-                                     .y = d.y,
-                                     .weight = d.weight,
-                                     .params = &setting.params};
-    if (operator_create(&op, &rbf, &x, NULL, NULL, 0, &err) ||
-        fisher_create(&f, &problem, 1, &err))
-        printf("Bail out! %s\n", err.message);
-    struct exact *m = &f.machine[0];
-    f.precision = KLR_FLOAT;
-    fisher_be_exact(&f);
-    ok(f.precision == KLR_DOUBLE && m->products == 0, "nothing to undo");
+    struct inside in;
+    inside_create(&in, s);
+    struct fisher *f = &in.f;
+    struct exact *m = &f->machine[0];
+    f->precision = KLR_FLOAT;
+    fisher_be_exact(f);
+    ok(f->precision == KLR_DOUBLE && m->products == 0, "nothing to undo");
     exact_guess(m);
-    f.precision = KLR_FLOAT;
+    f->precision = KLR_FLOAT;
     m->drift_bound = 1;
-    fisher_be_exact(&f);
-    long double worst = residual_error(&d, m);
-    ok(f.precision == KLR_DOUBLE && m->products == 1 && m->drift_bound == 0 &&
+    fisher_be_exact(f);
+    long double worst = residual_error(&in.d, m);
+    ok(f->precision == KLR_DOUBLE && m->products == 1 && m->drift_bound == 0 &&
            worst < 1e-13L,
        "a residual of floats is gone: within %.1Le", worst);
-    f.exact = f.precision = KLR_FLOAT;
-    fisher_anchor(&f);
-    long double before = residual_error(&d, m);
-    f.exact = KLR_DOUBLE;
-    fisher_be_exact(&f);
-    worst = residual_error(&d, m);
+    f->exact = f->precision = KLR_FLOAT;
+    fisher_anchor(f);
+    long double before = residual_error(&in.d, m);
+    f->exact = KLR_DOUBLE;
+    fisher_be_exact(f);
+    worst = residual_error(&in.d, m);
     ok(m->products == 3 && before > 1e-12L && worst < 1e-13L,
        "so is one of an anchor of floats: within %.1Le, before %.1Le", worst,
        before);
-    m->form = -1;
-    f.anchor = KLR_FLOAT;
-    bool doubted = !fisher_sound(&f);
-    f.anchor = KLR_DOUBLE;
-    ok(doubted && fisher_sound(&f), "a negative form is the fault of floats");
-    for (size_t i = 0; i < d.n; i++)
-        m->e[i] *= -1e9;
+    inside_free(&in);
+}
+
+/* What floats get wrong is no reason to give up: doubles follow, from 0. */
+static void test_floats_astray(const struct sample *s)
+{
+    struct inside in;
+    inside_create(&in, s);
+    struct fisher *f = &in.f;
+    struct exact *m = &f->machine[0];
     enum klr_status status = KLR_CONVERGED;
-    f.exact = f.precision = KLR_FLOAT;
-    fisher_anchor(&f);
-    bool raised = fisher_raise(&f, &status);
-    ok(raised && f.precision == KLR_DOUBLE && dot(d.n, m->e, m->e) == 0 &&
-           m->r[0] == (d.y[0] > 0),
+    exact_guess(m);
+    m->form = -1;
+    f->anchor = KLR_FLOAT;
+    bool doubted = !fisher_sound(f);
+    f->anchor = KLR_DOUBLE;
+    ok(doubted && fisher_sound(f), "a negative form is the fault of floats");
+    for (size_t i = 0; i < in.d.n; i++)
+        m->e[i] *= -1e9;
+    f->exact = f->precision = KLR_FLOAT;
+    fisher_anchor(f);
+    bool raised = fisher_raise(f, &status);
+    ok(raised && f->precision == KLR_DOUBLE && dot(in.d.n, m->e, m->e) == 0 &&
+           m->r[0] == (in.d.y[0] > 0),
        "doubles begin at 0 where floats led astray");
-    ok(!fisher_raise(&f, &status), "and are the last");
+    ok(!fisher_raise(f, &status), "and are the last");
+    inside_free(&in);
+}
+
+/* The gap that is asked of machines without a part of the examples falls with
+ * C. */
+static void test_parts_gap(const struct sample *s)
+{
+    const double c[] = {1, 1e8}, gap[] = {1e-8, 1e-10};
+    struct inside in;
+    inside_create(&in, s);
     for (int part = 0; part < 2; part++) {
-        const double c[] = {1, 1e8}, gap[] = {1e-8, 1e-10};
-        problem.part = part;
+        in.problem.part = part;
         for (int k = 0; k < 2; k++) {
-            fisher_set(&f, c[k]);
-            double asked = part ? gap[k] : setting.params.eps;
-            ok(fabs(f.eps / asked - 1) < 1e-12 && f.goal < f.eps,
-               "C = %g, %s: a gap of %g", c[k], part ? "a part" : "all", f.eps);
+            fisher_set(&in.f, c[k]);
+            double asked = part ? gap[k] : in.setting.params.eps;
+            ok(fabs(in.f.eps / asked - 1) < 1e-12 && in.f.goal < in.f.eps,
+               "C = %g, %s: a gap of %g", c[k], part ? "a part" : "all",
+               in.f.eps);
         }
     }
-    klr_arena_free(&f.arena);
-    operator_free(&op);
-    dense_free(&d);
+    inside_free(&in);
 }
 
 /* One of low rank, and, where steps by it are many, one of full rank. Machines
@@ -618,6 +659,8 @@ int main(void)
     test_products(&sample);
     test_anchors(&sample);
     test_exactness(&sample);
+    test_floats_astray(&sample);
+    test_parts_gap(&sample);
     test_completion();
     test_sigmoid(&sample);
     test_matrices();

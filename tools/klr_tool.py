@@ -198,9 +198,12 @@ def is_direct(path):
 
 @contextlib.contextmanager
 def writing(path):
-    """A failure names `path`, not what lies beside it for a while."""
+    """A failure names `path`, not what lies beside it for a while. A reader
+    that goes is none."""
     try:
         yield
+    except BrokenPipeError:
+        raise
     except OSError as error:
         raise Failure("%s: cannot write: %s" % (
             "stdout" if path == "-" else path, error.strerror))

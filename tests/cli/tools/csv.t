@@ -248,6 +248,8 @@ for my $usage ([], [ '-l', 'y', '-r', 'map' ], [ '-r', 'map', '-x', 'a' ],
 {
     is(csv("a,y\n1,2\n", @$usage, '-')->{exit}, 2, "wrong usage: @$usage");
 }
+like(csv("a,y\n1,2\n", qw(-l y -r map -))->{err}, qr/map applies one, and learns/,
+    '--label with --map: the reason');
 
 # ---- A map ----
 
@@ -347,5 +349,10 @@ for my $case ([ 'not a map of klr-csv', '{', '[]', '{"klr_csv": 1}',
 }
 is(csv('', '-r', $map, $table, $_)->{exit}, 2, 'nothing that is read is replaced')
     for $map, $table;
+
+# A reader that goes is no failure.
+$run = run([ 'sh', '-c', '{ tools/klr-csv -q -r "$1" "$2"; echo $? >&2; } | '
+        . 'head -c 1 >/dev/null', 'sh', $map, $table ]);
+is($run->{err}, "141\n", 'it ends quietly');
 
 done_testing();

@@ -67,15 +67,30 @@ static double loss_of_alpha(double alpha, double cut, double z, double value,
     return cut == alpha ? cost * value : cut * z - entropy(cut, cost);
 }
 
-static double loss_value(const struct loss *loss, double margin, double cost)
+static struct loss_at loss_at(const struct loss *loss, double margin,
+                              double cost)
+{
+    double z = loss->shift - margin;
+    double rest = loss->model == KLR_MODEL_SVM ? 0 : log1p(exp(-fabs(z)));
+    return (struct loss_at){cost, margin, z, (z > 0 ? z : 0) + rest,
+                            (z < 0 ? -z : 0) + rest};
+}
+
+static double value_at(const struct loss *loss, const struct loss_at *at)
 {
     if (loss->model == KLR_MODEL_SVM)
-        return cost * fmax(0, 1 - margin);
-    double z = loss->shift - margin, value = softplus(z);
+        return at->cost * fmax(0, 1 - at->margin);
     if (loss->box == 0)
-        return cost * value;
-    double alpha = cost * sigmoid(z);
-    return loss_of_alpha(alpha, loss_cut(loss, alpha, cost), z, value, cost);
+        return at->cost * at->up;
+    double alpha = at->cost * sigmoid(at->z);
+    return loss_of_alpha(alpha, loss_cut(loss, alpha, at->cost), at->z, at->up,
+                         at->cost);
+}
+
+static double loss_value(const struct loss *loss, double margin, double cost)
+{
+    struct loss_at at = loss_at(loss, margin, cost);
+    return value_at(loss, &at);
 }
 
 static double conjugate_value(const struct loss *loss, double alpha,
@@ -86,32 +101,49 @@ static double conjugate_value(const struct loss *loss, double alpha,
     return entropy(alpha, cost) - loss->shift * alpha;
 }
 
-/* C times the divergence of alpha / C from sigma(z): logs of either share, next
- * to 0, keep all their digits. */
-static double logistic_excess(double alpha, double z, double cost)
+static struct dual_at dual_at(const struct loss *loss, double alpha,
+                              double cost)
 {
-    double rest = cost - alpha, excess = 0;
-    if (!(alpha >= 0 && rest >= 0))
-        return INFINITY;
-    if (alpha > 0)
-        excess += alpha * (log(alpha / cost) + softplus(-z));
-    if (rest > 0)
-        excess += rest * (log1p(-alpha / cost) + softplus(z));
-    return fmax(excess, 0);
+    struct dual_at d = {alpha, cost - alpha, 0, 0};
+    if (loss->model != KLR_MODEL_SVM && d.alpha > 0)
+        d.log_alpha = log(alpha / cost);
+    if (loss->model != KLR_MODEL_SVM && d.rest > 0)
+        d.log_rest = log1p(-alpha / cost);
+    return d;
 }
 
-static double loss_excess(const struct loss *loss, double alpha, double margin,
-                          double cost)
+/* C times the divergence of alpha / C from sigma(z): logs of either share, next
+ * to 0, keep all their digits. */
+static double logistic_excess(const struct dual_at *d, const struct loss_at *at)
 {
-    if (loss->model == KLR_MODEL_SVM) {
-        if (!(alpha >= 0 && alpha <= cost))
-            return INFINITY;
-        return margin < 1 ? (cost - alpha) * (1 - margin)
-                          : alpha * (margin - 1);
-    }
-    double z = loss->shift - margin, excess = logistic_excess(alpha, z, cost);
-    double best = cost * sigmoid(z), cut = loss_cut(loss, best, cost);
-    return cut == best ? excess : excess - logistic_excess(cut, z, cost);
+    double excess = 0;
+    if (d->alpha > 0)
+        excess += d->alpha * (d->log_alpha + at->down);
+    if (d->rest > 0)
+        excess += d->rest * (d->log_rest + at->up);
+    return excess < 0 ? 0 : excess;
+}
+
+static double hinge_excess(const struct dual_at *d, const struct loss_at *at)
+{
+    return at->margin < 1 ? d->rest * (1 - at->margin)
+                          : d->alpha * (at->margin - 1);
+}
+
+static double excess_at(const struct loss *loss, const struct dual_at *d,
+                        const struct loss_at *at)
+{
+    if (!(d->alpha >= 0 && d->rest >= 0))
+        return INFINITY;
+    if (loss->model == KLR_MODEL_SVM)
+        return hinge_excess(d, at);
+    double excess = logistic_excess(d, at);
+    if (loss->box == 0)
+        return excess;
+    double best = at->cost * sigmoid(at->z);
+    double cut = loss_cut(loss, best, at->cost);
+    struct dual_at end = dual_at(loss, cut, at->cost);
+    return cut == best ? excess : excess - logistic_excess(&end, at);
 }
 
 /* psi'(alpha) */

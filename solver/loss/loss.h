@@ -31,10 +31,26 @@ static double conjugate_slope(const struct loss *loss, double alpha,
                               double cost);
 static double conjugate_curvature(const struct loss *loss, double alpha,
                                   double cost);
+/* An example of C_i = cost at a margin: of a logistic loss z = shift - margin,
+ * log(1 + e^z) and log(1 + e^-z), which share a logarithm. */
+struct loss_at {
+    double cost, margin, z, up, down;
+};
+static struct loss_at loss_at(const struct loss *loss, double margin,
+                              double cost);
+/* Its loss_value. */
+static double value_at(const struct loss *loss, const struct loss_at *at);
+/* Its alpha: both shares, alpha and cost - alpha, and the logarithms of these
+ * over the cost. */
+struct dual_at {
+    double alpha, rest, log_alpha, log_rest;
+};
+static struct dual_at dual_at(const struct loss *loss, double alpha,
+                              double cost);
 /* loss(margin) + psi(alpha) + alpha margin >= 0, without cancellation; infinite
  * for an alpha that psi is infinite for. */
-static double loss_excess(const struct loss *loss, double alpha, double margin,
-                          double cost);
+static double excess_at(const struct loss *loss, const struct dual_at *d,
+                        const struct loss_at *at);
 
 /* ---- sums over examples, and losses of all of them: see losses.c ---- */
 
@@ -85,7 +101,7 @@ static double hinge_rho(const struct losses *all, const double *beta,
 /* The losses at u and rho against their conjugates at g: the part of the gap
  * without K, and what it loses if each u_i is off by up to `error`. */
 struct losses_gap {
-    double excess; /* sum of the loss_excess, and |rho sum g|: 0 or more */
+    double excess; /* sum of excess_at, and |rho sum g|: 0 or more */
     double effect; /* how much more that may be */
     double blur;   /* deviation of losses_sum, for independent errors */
 };

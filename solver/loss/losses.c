@@ -308,22 +308,27 @@ static double hinge_rho(const struct losses *all, const double *beta,
 static void gap_part(const void *context, size_t begin, size_t end, double *sum)
 {
     const struct losses_at *at = context;
-    const struct losses *all = at->all;
-    const double error = at->error;
+    const struct loss *loss = at->all->loss;
     for (size_t i = begin; i < end; i++) {
-        double y = all->y[i], z = y * (at->u[i] - at->rho), c = all->cost[i];
-        double alpha = at->g ? y * at->g[i] : 0;
-        double excess = at->g ? loss_excess(all->loss, alpha, z, c) : 0;
-        sum[0] += excess;
-        sum[3] += y * alpha;
-        if (error == 0)
+        double y = at->all->y[i], c = at->all->cost[i];
+        double z = y * (at->u[i] - at->rho), excess = 0;
+        struct dual_at dual = {0};
+        if (at->g) {
+            struct loss_at here = loss_at(loss, z, c);
+            dual = dual_at(loss, y * at->g[i], c);
+            excess = excess_at(loss, &dual, &here);
+            sum[0] += excess;
+            sum[3] += at->g[i];
+        }
+        if (at->error == 0)
             continue;
-        double off = loss_value(all->loss, z - error, c) -
-                     loss_value(all->loss, z + error, c);
+        struct loss_at low = loss_at(loss, z - at->error, c);
+        struct loss_at high = loss_at(loss, z + at->error, c);
+        double off = value_at(loss, &low) - value_at(loss, &high);
         sum[2] += 0.25 * off * off;
         if (at->g)
-            sum[1] += fmax(loss_excess(all->loss, alpha, z - error, c),
-                           loss_excess(all->loss, alpha, z + error, c)) -
+            sum[1] += fmax(excess_at(loss, &dual, &low),
+                           excess_at(loss, &dual, &high)) -
                       excess;
     }
 }

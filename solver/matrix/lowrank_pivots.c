@@ -186,6 +186,7 @@ static void append_task(void *context, size_t strip, size_t thread)
     size_t rows = left < PIVOTS_STRIP ? left : PIVOTS_STRIP;
     _Alignas(64) float x[PIVOTS_STRIP][KLR_PANEL] = {{0}};
     _Alignas(64) float fresh[PIVOTS_STRIP][KLR_PANEL] = {{0}};
+    double fall[PIVOTS_STRIP] = {0};
     (void)thread;
     for (size_t c = 0; c < p->count; c++) {
         const float *column = m->column + c * m->n + begin;
@@ -196,12 +197,12 @@ static void append_task(void *context, size_t strip, size_t thread)
         m->dense->gemm_32(rows, band_rows(m->rank, k), precond_at(m, begin, k),
                           m->pitch, m->panel + k * KLR_PANEL, *x);
     m->dense->gemm_32(rows, p->count, *x, KLR_PANEL, *append->inverse, *fresh);
+    for (size_t c = 0; c < p->count; c++)
+        for (size_t i = 0; i < rows; i++)
+            fall[i] += (double)fresh[i][c] * (double)fresh[i][c];
     for (size_t i = 0; i < rows; i++) {
-        double fall = 0;
-        for (size_t c = 0; c < p->count; c++)
-            fall += (double)fresh[i][c] * (double)fresh[i][c];
         row_append(m, begin + i, fresh[i], p->count);
-        m->residual[begin + i] = fmax(m->residual[begin + i] - fall, 0);
+        m->residual[begin + i] = fmax(m->residual[begin + i] - fall[i], 0);
     }
 }
 

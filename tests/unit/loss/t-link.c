@@ -302,7 +302,9 @@ static void test_left_out(void)
     for (int i = 0; i < 3; i++) {
         most = larger_of(most, fabs(g[i]) + fabs(w[i]));
         most = larger_of(most, fabs(loss_value(&loss, y[i] * u[i], 0)));
-        most = larger_of(most, loss_excess(&loss, 0, y[i] * u[i], 0));
+        struct loss_at at = loss_at(&loss, y[i] * u[i], 0);
+        struct dual_at dual = dual_at(&loss, 0, 0);
+        most = larger_of(most, excess_at(&loss, &dual, &at));
     }
     ok(most == 0 && sums.losses == 0 && sums.conjugates == 0,
        "an example without cost has neither loss nor slope");

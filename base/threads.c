@@ -99,7 +99,7 @@ static int threads_wanted(long long threads, size_t *out, struct klr_error *err)
 
 /* ---- threads ---- */
 
-/* Whether the present run has a task for that thread. */
+/* True if the present run has a task for that thread. */
 static bool pool_has_task(const struct klr_pool *pool, size_t number)
 {
     return atomic_load(&pool->left) > 0 && number < atomic_load(&pool->count) &&

@@ -251,10 +251,10 @@ static double plan_accuracy(struct newton_plan *plan, double gap, double target,
     return plan->from_subset ? 0.3 * accuracy : accuracy;
 }
 
-/* Conjugate gradients may end at this r'z whatever their accuracy. Half of it
- * bounds what the residual adds to P, which may be a part of target * P. It is
- * 0 far from the optimum, where the next gap has other sources, and once steps
- * have needed more accuracy than at first. */
+/* Conjugate gradients may end, whatever their accuracy, where half of this is
+ * left of the gap, a part of the target: see direction_left. It is 0 far from
+ * the optimum, where the next gap has other sources, and once steps have needed
+ * more accuracy than at first. */
 static double plan_enough(const struct newton_plan *plan, double gap,
                           double target, double primal)
 {

@@ -350,12 +350,25 @@ static bool direction_descends(const struct direction *d, double rz)
     return d->partial || rz < -0.05 * direction_slope(d);
 }
 
+/* Twice the gap that is left, to second order. With A = S K S and v off by x, r
+ * is (I + A) x. P lacks x'(A + A^2)x / 2 and D, of the Newton point, x'(I + A)x
+ * / 2: together |r|^2 / 2, without the part along s, which rho takes. For
+ * several columns it is r'z, which tells what P lacks. */
+static double direction_left(const struct direction *d, double rz)
+{
+    if (d->columns > 1)
+        return rz;
+    double square = dot(d->n, d->r, d->r), along = dot(d->n, d->s, d->r);
+    return isinf(d->total[0]) ? square
+                              : square - along * along / dot(d->n, d->s, d->s);
+}
+
 /* True if the residual is small enough: as small as was asked for, or so small
  * that what is left cannot matter. */
 static bool direction_arrived(const struct direction *d, double rz, double goal)
 {
     const double tiny = 1e-8;
-    if (d->steps > 0 && rz <= d->enough)
+    if (d->steps > 0 && d->enough > 0 && direction_left(d, rz) <= d->enough)
         return true;
     return rz <= goal && (direction_descends(d, rz) || rz <= tiny * goal);
 }

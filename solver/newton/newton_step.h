@@ -50,7 +50,7 @@ struct direction {
     const struct binary_problem *problem;
     size_t n, columns, size; /* size: n * columns */
     double accuracy;         /* fall of the residual of conjugate gradients, */
-    double enough;           /* or r'z that it need not fall below */
+    double enough;           /* or twice the gap that it may leave */
     enum klr_precision precision; /* of their products */
     bool indefinite;        /* a direction of negative curvature was met */
     bool foresees;          /* L is to tell what is to come, */

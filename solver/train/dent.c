@@ -75,7 +75,7 @@ static int dent_measure(struct training *training, double *dent,
     return code;
 }
 
-/* The same by what Lanczos iterations find. */
+/* Likewise, by what Lanczos iterations find. */
 static int dent_look(struct training *training, double *dent,
                      struct klr_error *err)
 {

@@ -217,16 +217,48 @@ static void test_plan(struct newton *nt)
  * enough for the gap; but not before the first. */
 static void test_arrived(void)
 {
-    struct direction d = {.partial = true, .enough = 1e-3};
+    double r[] = {0.01, 0.01}, s[] = {1, 1}, none = INFINITY, two = 2;
+    struct direction d = {.partial = true, .enough = 1e-3, .columns = 1};
+    d.n = 2;
+    d.r = r;
+    d.s = s;
+    d.total = &none;
     bool first = direction_arrived(&d, 1e-4, 1e-6);
     d.steps = 1;
     bool enough = direction_arrived(&d, 1e-4, 1e-6);
-    bool more = direction_arrived(&d, 1e-2, 1e-6);
+    r[0] = r[1] = 0.1;
+    bool more = direction_arrived(&d, 1e-4, 1e-6);
+    d.total = &two;
+    bool along = direction_arrived(&d, 1e-2, 1e-6);
     d.enough = 0;
     bool asked = direction_arrived(&d, 1e-4, 1e-3);
     bool less = direction_arrived(&d, 1e-4, 1e-6);
-    ok(!first && enough && !more && asked && !less,
+    ok(!first && enough && !more && along && asked && !less,
        "an end by the gap, after one step, or by accuracy");
+}
+
+/* Near the optimum the residual tells the gap that a step will leave. */
+static void test_left(struct newton *nt)
+{
+    struct direction *d = &nt->direction;
+    double left = 0;
+    d->accuracy = 0.1;
+    d->enough = 0;
+    for (size_t i = 0; i < MOST; i++)
+        nt->beta[i] = nt->problem->y[i];
+    for (int step = 0; step < 6; step++) {
+        newton_refresh(nt);
+        nt->functions->gradient(nt);
+        newton_product(nt, nt->e, KLR_DOUBLE, nt->q);
+        direction_solve(d, nt->s, nt->e, nt->q, true);
+        left = direction_left(d, NAN) / 2;
+        newton_line_search(nt);
+    }
+    newton_refresh(nt);
+    nt->functions->gradient(nt);
+    double gap = newton_excess(nt);
+    ok(fabs(gap / left - 1) < 0.1, "a gap of %g was foretold, it is %g", left,
+       gap);
 }
 
 /* A step back restores the point with its product, and P there, as far as
@@ -519,6 +551,9 @@ static void test_span(const struct sample *s)
     test_stopped(&nt);
     test_ended(&nt, &params, false);
     test_ended(&nt, &params, true);
+    clock = (struct clock){0};
+    params.progress = NULL;
+    test_left(&nt);
     newton_free(&nt);
     operator_free(&op);
 }

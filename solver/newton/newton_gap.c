@@ -266,8 +266,8 @@ static bool newton_unseen(struct newton *nt)
 /* Look at the gap. After a step beta is tried for the dual point first, as it
  * mostly has a larger D than g. With new costs it is tried only if it had the
  * smaller P at the costs before, or comes from a subset that spoke for all:
- * then g would tell nothing new. Far from the optimum the gap is a guess, a
- * tenth of what the last step gained. */
+ * then g would tell nothing new. Far from the optimum, where beta is no dual
+ * point, the gap is a guess, a tenth of what the last step gained. */
 static bool newton_look(struct newton *nt, bool first)
 {
     enum klr_precision steps = nt->direction.precision;
@@ -282,8 +282,9 @@ static bool newton_look(struct newton *nt, bool first)
         nt->beta_is_dual =
             nt->beta_is_dual || (first && nt->primal < nt->primal_g);
     }
-    nt->progress.violation =
-        plain && far ? 0.1 * nt->fall / fabs(nt->primal) : newton_gap(nt);
+    nt->progress.violation = newton_gap(nt);
+    if (plain && far && !(nt->dual > 0))
+        nt->progress.violation = 0.1 * nt->fall / fabs(nt->primal);
     nt->bound = nt->dual;
     return true;
 }

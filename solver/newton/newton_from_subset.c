@@ -303,6 +303,7 @@ static int subset_solve(const struct subset *s, struct newton *nt,
     const struct place from = {0};
     double cost = to->cost;
     int code = newton_create(&sub, &s->problem, 1, err);
+    sub.is_start = true;
     sub.eps = fmax(nt->eps, 0.1);
     sub.progress.iterations = nt->progress.iterations;
     if (!code && first)

@@ -114,13 +114,14 @@ static void newton_judge(struct newton *nt)
  * K_ii sum_j g_j^2 K_jj. Near the optimum the first-order terms of P and of D
  * cancel in the gap, which errs by 1/2 sum W_i h_i^2; the objectives themselves
  * err by 2^-23 sum g_i^2 K_ii. True if the gap could not be told from that, or
- * is small enough to end with objectives of a model that err by more, or of
- * 16-bit entries at all. */
+ * is small enough to end with objectives of a model that err by more than they
+ * may, or of 16-bit entries at all. Those of a start may err by more. */
 static bool newton_blurred(const struct newton *nt,
                            enum klr_precision precision, double gap)
 {
     const double variance =
         precision == KLR_FIXED16 ? ldexp(1. / 12, -32) : ldexp(1, -46);
+    const double error = nt->is_start ? 1e-5 : fmin(nt->eps, certificate_exact);
     double g = newton_scale(nt, nt->g), s = newton_scale(nt, nt->s);
     double size = fabs(nt->primal);
     gap = fmax(gap, nt->progress.target);
@@ -128,8 +129,7 @@ static bool newton_blurred(const struct newton *nt,
            (!(0.5 * variance * g * s <= 0.1 * gap * size) ||
             (gap <= nt->eps &&
              (precision == KLR_FIXED16 ||
-              (nt->problem->whole &&
-               ldexp(g, -23) > fmin(nt->eps, certificate_exact) * size))));
+              (nt->problem->whole && ldexp(g, -23) > error * size))));
 }
 
 /* P(beta, rho) - D(|beta|), infinite where beta is no point of the dual: the

@@ -79,6 +79,7 @@ struct newton {
     const struct newton_functions *functions;
     size_t n, columns, size; /* of coefficients; n * columns */
     bool bias;
+    bool is_start;                        /* of a subset, for all examples */
     double eps;                           /* relative duality gap to reach */
     struct loss loss;                     /* of this step of the path */
     enum klr_precision precision;         /* of u and q */

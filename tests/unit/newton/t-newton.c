@@ -352,8 +352,8 @@ static void test_part(struct newton *nt)
        "a step by which P falls by %g: %g of it", share, part);
 }
 
-/* Floats do for a gap of 1e-6 here, and for objectives to 2e-6: that is what a
- * model asks for, and no fold. */
+/* Floats do for a gap of 1e-6 here, and for objectives to 2e-6: a model asks
+ * for more, a fold and a start do not. */
 static void test_blurred(struct newton *nt, struct binary_problem *problem)
 {
     const double eps = nt->eps, target = nt->progress.target;
@@ -373,6 +373,11 @@ static void test_blurred(struct newton *nt, struct binary_problem *problem)
                !newton_blurred(nt, KLR_DOUBLE, 1e-7),
            "objectives of %s", whole ? "a model" : "a fold");
     }
+    nt->is_start = true;
+    bool blurred = newton_blurred(nt, KLR_FLOAT, 1e-7);
+    nt->primal /= 10;
+    ok(!blurred && newton_blurred(nt, KLR_FLOAT, 1e-7), "and of a start");
+    nt->is_start = false;
     nt->eps = eps;
     nt->progress.target = target;
 }

@@ -353,7 +353,7 @@ static bool direction_descends(const struct direction *d, double rz)
 /* Twice the gap that is left, to second order. With A = S K S and v off by x, r
  * is (I + A) x. P lacks x'(A + A^2)x / 2 and D, of the Newton point, x'(I + A)x
  * / 2: together |r|^2 / 2, without the part along s, which rho takes. For
- * several columns it is r'z, which tells what P lacks. */
+ * several columns it is r'z, a part of that. */
 static double direction_left(const struct direction *d, double rz)
 {
     if (d->columns > 1)

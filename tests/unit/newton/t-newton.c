@@ -395,10 +395,11 @@ static bool is_guess(struct newton *nt, double part, double gap)
            fabs(found - 0.1 * part) < 1e-15;
 }
 
-/* As long as steps are worth much the gap is a guess, unless it was large. */
+/* As long as steps are worth much the gap is a guess, unless it was large, or
+ * beta is a dual point. */
 static void test_far(struct newton *nt)
 {
-    const double target = nt->progress.target;
+    const double target = nt->progress.target, *y = nt->problem->y;
     nt->coarsest_reliable = nt->direction.precision;
     nt->progress.target = 1e-6;
     for (size_t i = 0; i < MOST; i++)
@@ -414,6 +415,16 @@ static void test_far(struct newton *nt)
     nt->progress.target = 1e-9;
     ok(!is_guess(nt, 0.0005, 9), "however small the gap to reach");
     nt->progress.target = target;
+    double sum[2] = {0, 0};
+    for (size_t i = 0; i < MOST; i++)
+        sum[y[i] > 0] += 0.01;
+    for (size_t i = 0; i < MOST; i++)
+        nt->beta[i] = 0.01 * y[i] * sum[y[i] < 0];
+    newton_refresh(nt);
+    bool guess = is_guess(nt, 0.002, 9);
+    ok(!guess && !nt->dual_is_evaluated && nt->dual > 0 &&
+           nt->progress.violation == newton_gap(nt),
+       "of a dual point it is known: %g", newton_gap(nt));
 }
 
 /* Where both ask for double products from the first step on, a C has a larger P

@@ -350,6 +350,21 @@ sub svm_train
         // die "svm-train is not installed\n";
 }
 
+# Seconds of the processor of svm-train ("theirs") and of our models with these
+# arguments: medians of three runs by turns.
+sub by_turns
+{
+    my ($arguments, @models) = @_;
+    my @point = ('-q', @$arguments, "$dir/model");
+    my %seconds;
+    for (1 .. 3) {
+        push @{ $seconds{theirs} }, cost_of(svm_train(), qw(-m 4000), @point);
+        push @{ $seconds{$_} }, cost_of(qw(klr-train -j 1 -s), $_, @point)
+            for @models;
+    }
+    return map { ($_ => median(@{ $seconds{$_} })) } keys %seconds;
+}
+
 sub speed
 {
     put("$dir/bits", noisy_bits(6000));
@@ -360,19 +375,11 @@ sub speed
         [ usps => 0.0078125, 8, 0.15, 0.1 ],
         [ a9a => 0.0625, 1, 0.08, 0.07 ], [ ijcnn1 => 1, 8, 0.8, 0.6 ],
         [ bits => 0.01, 1, 0.1, 0.1 ]);
-    my $peer = svm_train();
     for my $row (@rows) {
         my ($set, $gamma, $cost, %most) = (@$row[0 .. 2], klr => $row->[3],
             svm => $row->[4]);
-        my @point = ('-q', '-g', $gamma, '-c', $cost, prepared($set),
-            "$dir/model");
-        my %seconds;
-        for (1 .. 3) {
-            push @{ $seconds{theirs} }, cost_of($peer, qw(-m 4000), @point);
-            push @{ $seconds{$_} }, cost_of(qw(klr-train -j 1 -s), $_, @point)
-                for sort keys %most;
-        }
-        my %median = map { ($_ => median(@{ $seconds{$_} })) } keys %seconds;
+        my %median = by_turns([ '-g', $gamma, '-c', $cost, prepared($set) ],
+            sort keys %most);
         for my $model (sort keys %most) {
             my $ratio = $median{$model} / $median{theirs};
             bar($ratio <= $most{$model},
@@ -485,9 +492,8 @@ sub apart
     put("$dir/tails", nearly_apart(1, @two));
     put("$dir/twelve", nearly_apart(0, @twelve));
     for my $set (qw(normal tails twelve)) {
-        my @point = (qw(-q -g 8 -c 256), "$dir/$set", "$dir/model");
-        my $theirs = cost_of(svm_train(), qw(-m 4000), @point);
-        my $klr = cost_of(qw(klr-train -j 1), @point);
+        my %median = by_turns([ qw(-g 8 -c 256), "$dir/$set" ], 'klr');
+        my ($klr, $theirs) = @median{qw(klr theirs)};
         bar($klr <= 5 * $theirs, '%s: %.1f s, svm-train %.1f s: %.1f',
             $set, $klr, $theirs, $klr / $theirs);
     }

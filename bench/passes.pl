@@ -20,6 +20,7 @@ use lib "$FindBin::Bin/../tests/cli/lib";
 use Getopt::Long qw(GetOptions);
 use JSON::PP ();
 use KLR;
+use List::Util qw(sum);
 
 chdir "$FindBin::Bin/.." or die "$FindBin::Bin/..: $!\n";
 $| = 1;
@@ -74,8 +75,9 @@ sub summary
 {
     my ($which, @cell) = @_;
     my @passes = map { $_->{passes} } @cell;
-    printf "%s, %d cells: median %.1f, p90 %.1f, most %.1f\n", $which,
-        scalar @cell, map { quantile($_, @passes) } 0.5, 0.9, 1;
+    printf "%s, %d cells: sum %.0f, median %.1f, p90 %.1f, most %.1f\n",
+        $which, scalar @cell, sum(@passes),
+        map { quantile($_, @passes) } 0.5, 0.9, 1;
     return;
 }
 

@@ -71,7 +71,7 @@ static struct loss_at loss_at(const struct loss *loss, double margin,
                               double cost)
 {
     double z = loss->shift - margin;
-    double rest = loss->model == KLR_MODEL_SVM ? 0 : log1p(exp(-fabs(z)));
+    double rest = loss->model == KLR_MODEL_SVM ? 0 : softplus(-fabs(z));
     return (struct loss_at){cost, margin, z, (z > 0 ? z : 0) + rest,
                             (z < 0 ? -z : 0) + rest};
 }
@@ -142,8 +142,10 @@ static double excess_at(const struct loss *loss, const struct dual_at *d,
         return excess;
     double best = at->cost * sigmoid(at->z);
     double cut = loss_cut(loss, best, at->cost);
+    if (cut == best)
+        return excess;
     struct dual_at end = dual_at(loss, cut, at->cost);
-    return cut == best ? excess : excess - logistic_excess(&end, at);
+    return excess - logistic_excess(&end, at);
 }
 
 /* psi'(alpha) */

@@ -79,10 +79,10 @@ struct newton {
     const struct newton_functions *functions;
     size_t n, columns, size; /* of coefficients; n * columns */
     bool bias;
-    bool is_start;                        /* of a subset, for all examples */
-    double eps;                           /* relative duality gap to reach */
-    struct loss loss;                     /* of this step of the path */
-    enum klr_precision precision;         /* of u and q */
+    bool is_start;                /* a subset's, for all to start from */
+    double eps;                   /* relative duality gap to reach */
+    struct loss loss;             /* of this step of the path */
+    enum klr_precision precision; /* of u and q */
     enum klr_precision coarsest_reliable; /* coarser ones do not do any more */
     struct direction direction;
     struct klr_arena arena; /* of all vectors below, (n, columns) each */

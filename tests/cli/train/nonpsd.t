@@ -253,8 +253,8 @@ for my $case ([ 1e-9, '', 'converged' ], [ 3e-4, '', 'precision_limit' ],
 # What the smallest eigenvalue may hide is in the gap, half of it at least where
 # Lanczos iterations look for it, of more than 500 examples; twice as much in a
 # softmax. smo keeps no blocks of K that the iterations could use.
-for my $case ([ 510, 2, 1 / 2, 0.5 ], [ 510, 2, 1 / 2, 0.5, '-a smo' ], [ 300, 2, 1 / 2, 0.98 ],
-    [ 60, 2, 1 / 2, 0.98 ], [ 60, 3, 1, 0.98 ])
+for my $case ([ 510, 2, 1 / 2, 0.5 ], [ 510, 2, 1 / 2, 0.5, '-a smo' ],
+    [ 300, 2, 1 / 2, 0.98 ], [ 60, 2, 1 / 2, 0.98 ], [ 60, 3, 1, 0.98 ])
 {
     my ($n, $classes, $share, $part, $options) = @$case;
     $options //= '--multiclass softmax';

@@ -507,7 +507,36 @@ static void test_ended(struct newton *nt, struct klr_params *params, bool some)
 
 /* No point of the span around the start has a smaller P, but for what the start
  * leaves undone. */
-static void test_span(const struct sample *s)
+static void test_span(struct newton *nt)
+{
+    double least = INFINITY;
+    for (size_t a = 0; a < NEWTON_KNOWN + 1; a++) {
+        for (size_t i = 0; i < MOST; i++)
+            nt->beta[i] = nt->problem->y[i] * uniform();
+        newton_refresh(nt);
+        nt->primal_g = INFINITY;
+        span_keep(nt);
+    }
+    span_start(nt);
+    double start = nt->primal;
+    for (int round = 0; round < 300; round++) {
+        memcpy(nt->x, nt->beta, sizeof(double) * MOST);
+        memcpy(nt->kx, nt->u, sizeof(double) * MOST);
+        for (size_t a = 0; a < NEWTON_KNOWN; a++) {
+            double t = (round % 2 ? 0.2 : 0.02) * (uniform() - 0.5);
+            for (size_t i = 0; i < MOST; i++) {
+                nt->x[i] += t * nt->known[a].beta[i];
+                nt->kx[i] += t * nt->known[a].u[i];
+            }
+        }
+        least = fmin(least, newton_value(nt, nt->x, nt->kx, nt->rho_x));
+    }
+    ok(start <= least * (1 + 1e-3), "the start has P = %g, near it %g", start,
+       least);
+}
+
+/* The solver's inside, at C = 10. */
+static void test_inside(const struct sample *s)
 {
     struct klr_params params = newton_params(10);
     struct klr_kernel kernel = params_kernel(&params, FEATURES);
@@ -517,6 +546,7 @@ static void test_span(const struct sample *s)
     struct klr_range all = {0, MOST};
     static double weight[MOST];
     struct place from = {0}, to = {10, loss_of(&params, 10)};
+    struct clock clock = {0};
     struct newton nt;
     for (size_t i = 0; i < MOST; i++)
         weight[i] = 1;
@@ -526,6 +556,7 @@ static void test_span(const struct sample *s)
                                      .n = MOST,
                                      .y = s->problem.label,
                                      .weight = weight,
+                                     .clock = &clock,
                                      .params = &params};
     if (newton_create(&nt, &problem, 1, &err))
         printf("Bail out! %s\n", err.message);
@@ -538,38 +569,12 @@ static void test_span(const struct sample *s)
     test_part(&nt);
     test_blurred(&nt, &problem);
     test_far(&nt);
-    for (size_t a = 0; a < NEWTON_KNOWN + 1; a++) {
-        for (size_t i = 0; i < MOST; i++)
-            nt.beta[i] = problem.y[i] * uniform();
-        newton_refresh(&nt);
-        nt.primal_g = INFINITY;
-        span_keep(&nt);
-    }
-    span_start(&nt);
-    double start = nt.primal, least = INFINITY;
-    for (int round = 0; round < 300; round++) {
-        memcpy(nt.x, nt.beta, sizeof(double) * MOST);
-        memcpy(nt.kx, nt.u, sizeof(double) * MOST);
-        for (size_t a = 0; a < NEWTON_KNOWN; a++) {
-            double t = (round % 2 ? 0.2 : 0.02) * (uniform() - 0.5);
-            for (size_t i = 0; i < MOST; i++) {
-                nt.x[i] += t * nt.known[a].beta[i];
-                nt.kx[i] += t * nt.known[a].u[i];
-            }
-        }
-        least = fmin(least, newton_value(&nt, nt.x, nt.kx, nt.rho_x));
-    }
-    ok(start <= least * (1 + 1e-3), "the start has P = %g, near it %g", start,
-       least);
-    struct clock clock = {0};
-    problem.clock = &clock;
+    test_span(&nt);
+    test_left(&nt);
     params.max_iter = 1;
     test_stopped(&nt);
     test_ended(&nt, &params, false);
     test_ended(&nt, &params, true);
-    clock = (struct clock){0};
-    params.progress = NULL;
-    test_left(&nt);
     newton_free(&nt);
     operator_free(&op);
 }
@@ -665,7 +670,7 @@ int main(void)
     test_solution(&sample, 10000, 40);
     test_path(&sample);
     test_variants(&sample);
-    test_span(&sample);
+    test_inside(&sample);
     test_linear(&sample);
     test_stops(&sample);
     test_indefinite();

@@ -346,8 +346,8 @@ enum klr_status {
 };
 extern const char *const klr_status_names[]; /* "converged", ..., NULL */
 
-/* Why a solution is not called converged. Of several doubts the one that comes
- * last here is reported. */
+/* Why a solution is not called converged, or what more is wrong with one that a
+ * limit ended. Of several doubts the one that comes last here is reported. */
 enum klr_doubt {
     KLR_DOUBT_NONE,
     KLR_DOUBT_GAP,        /* its gap is above what was asked for */

@@ -36,9 +36,15 @@
  * them. */
 static const double certificate_noise = 1e-12;
 
-static enum klr_doubt certificate_doubt(const struct certificate *c)
+/* True if the objective is above that of a constant by more than `above`. */
+static bool is_above_constant(const struct certificate *c, double above)
 {
     const double slack = 1e-9;
+    return !(c->primal <= c->constant * (1 + slack) + above);
+}
+
+static enum klr_doubt certificate_doubt(const struct certificate *c)
+{
     double size = fabs(c->primal);
     double most = isinf(c->target) ? size : c->target;
     if (!(c->effect <= fmax(most, certificate_exact * size)) ||
@@ -49,9 +55,17 @@ static enum klr_doubt certificate_doubt(const struct certificate *c)
     double above = isfinite(c->target) ? c->target : 0;
     if (small && isfinite(c->target) && !c->indefinite)
         return KLR_DOUBT_NONE; /* the constant is no more than the gap below */
-    if (!(c->primal <= c->constant * (1 + slack) + above))
+    if (is_above_constant(c, above))
         return c->indefinite ? KLR_DOUBT_INDEFINITE : KLR_DOUBT_CONSTANT;
     return small || isinf(c->target) ? KLR_DOUBT_NONE : KLR_DOUBT_GAP;
+}
+
+/* A solution that a limit ended is not optimal, but better than a constant, or
+ * else worthless. */
+static enum klr_doubt cut_doubt(const struct certificate *c)
+{
+    return !isnan(c->primal) && is_above_constant(c, 0) ? KLR_DOUBT_CONSTANT
+                                                        : KLR_DOUBT_NONE;
 }
 
 static void certify(struct solution *s, const struct certificate *c)
@@ -66,8 +80,10 @@ static void certify(struct solution *s, const struct certificate *c)
         s->status = KLR_PRECISION_LIMIT;
     else if (s->status == KLR_PRECISION_LIMIT && c->asked && !doubt)
         s->status = KLR_CONVERGED;
-    if (s->status != KLR_PRECISION_LIMIT)
+    if (s->status == KLR_CONVERGED)
         s->doubt = KLR_DOUBT_NONE;
+    else if (s->status != KLR_PRECISION_LIMIT)
+        s->doubt = cut_doubt(c);
     else if (doubt > s->doubt)
         s->doubt = doubt;
 }

@@ -101,6 +101,19 @@ for my $case ([ '-c 1,1e8', qr/^klr-train: warning: C = 100000000: the violat/ ]
     like($run->{err}, $warning, "svm $options: warnings");
 }
 
+# What a limit ended may still be worse than a constant: the zero model of the
+# svm has 240.
+for my $case ([ 3, 240.1, 500, 'do not rely on its answers' ],
+    [ 30, 0, 239.9, 'the model is usable but not optimal' ])
+{
+    my ($steps, $least, $most, $says) = @$case;
+    my ($json, $err) = told(qw(-s svm --max-iter), $steps, 'heart_scale');
+    is($json->{status}, 'iteration_limit', "$steps steps: status");
+    cmp_ok($json->{objective}, '>', $least, "$steps steps: not less");
+    cmp_ok($json->{objective}, '<', $most, "$steps steps: not more");
+    like($err, qr/iterations was reached: $says/, "$steps steps: a warning");
+}
+
 # What the file has, not what steps summed up to.
 my $far = put("$dir/far", offset_rows(1e6, 20));
 for my $solver (qw(smo newton)) {

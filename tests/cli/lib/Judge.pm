@@ -10,8 +10,8 @@ use JSON::PP ();
 use KLR;
 use Test::More;
 
-our @EXPORT = qw(uniform clusters mixed scaled evaluate trained svm_cell
-    klr_cell sklr_cell logistic_cell kernel_options);
+our @EXPORT = qw(uniform clusters mixed mixed_verdict scaled evaluate trained
+    svm_cell klr_cell sklr_cell logistic_cell kernel_options);
 
 # Numbers in (0, 1) by Park and Miller's generator, the same wherever Perl runs;
 # Perl's own stays as it is, for File::Temp to choose names by.
@@ -33,6 +33,16 @@ sub mixed
         my $y = $random->() < 0.5 ? 1 : -1;
         join(' ', $y, map { sprintf '%d:%.6f', $_, $random->() } 1 .. 8) . "\n"
     } 1 .. 3000;
+}
+
+# What is said of a model of these that a limit ended, at this C: as many labels
+# of one kind as of the other make the best constant log 2 for each.
+sub mixed_verdict
+{
+    my ($objective, $c) = @_;
+    return $objective > 3000 * $c * log 2
+        ? 'do not rely on its answers'
+        : 'the model is usable but not optimal';
 }
 
 # Overlapping clusters around seeded centres: rows of `label`s, with features in

@@ -29,12 +29,13 @@ def roc(series, _):
     area = sum((f1 - f0) * (t0 + t1)
                for (t0, f0), (t1, f1) in zip(cuts, cuts[1:]))
     kept = cuts[:1]
-    for here, after in zip(cuts[1:], cuts[2:] + [(-1, -1)]):
+    for here, after in zip(cuts[1:], cuts[2:]):
         before = kept[-1]
         if ((here[0] - before[0]) * (after[1] - here[1])
                 != (after[0] - here[0]) * (here[1] - before[1])):
             kept.append(here)
-    points = [(f / series.negative, t / series.positive) for t, f in kept]
+    points = [(f / series.negative, t / series.positive)
+              for t, f in kept + cuts[-1:]]
     area /= 2 * series.positive * series.negative
     return points, "AUC = %.6g" % area, area
 

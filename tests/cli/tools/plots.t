@@ -487,7 +487,14 @@ for my $kind (qw(roc pr)) {
     cmp_ok(abs($area - $told), '<', 1e-5, "the area under a mean of $kind");
 }
 
-my $script = script('klr-plot', 'pr', "$dir/cv");
+# The last piece, from 1 of 3 and 3 of 7 on, rises as a line from (-1, -1) would.
+put("$dir/rises", join '', "fold true labels 1 2\n", "1 2 1 0.9 0.1\n" x 3,
+    "1 1 1 0.8 0.2\n", "1 1 1 0.5 0.5\n" x 2, "1 2 1 0.5 0.5\n" x 4);
+my $script = script('klr-plot', 'roc', '--class', 1, "$dir/rises");
+is(join(' ', map { sprintf '%.3f,%.3f', @$_ } @{ rows_of($script, 'c0') }),
+    '0.000,0.000 0.429,0.000 0.429,0.333 1.000,1.000', 'a curve to its end');
+
+$script = script('klr-plot', 'pr', "$dir/cv");
 my @shares = map { my $c = $_; sprintf '%.3g',
         grep({ $_->[0] == $c } @rows) / @rows } @classes;
 like($script, qr/title "chance, class $classes[$_]: \Q$shares[$_]\E"/,

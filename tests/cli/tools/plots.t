@@ -108,6 +108,19 @@ is(last_line(grid('--metric', $_->[0], "$dir/table")), $_->[1], "by $_->[0]")
 is(join(' ', grid('--metric', 'auc', "$dir/table")->{out} =~ /\*[.\d]+/g),
     '*.700', 'a star for the first of equals alone');
 
+# Values that differ by rounding alone are one level, which is still a range.
+put("$dir/level", <<'END');
+gamma     C   accuracy         log loss
+  0.5     1   50.0000%   0.693147180551
+  0.5    16   50.0000%   0.693147180552
+    2     1   50.0000%   0.693147180553
+    2    16   50.0000%   0.693147180550  *
+Best gamma = 2, C = 16
+END
+my ($least, $most) = script('klr-grid', "$dir/level")
+    =~ /^set cbrange \[(.*):(.*)\]$/m;
+cmp_ok($least, '<', $most, 'a picture of one level');
+
 my @whole = ('-c', '0.1:10:x10', '-g', '2^-7:2^-3:x4', 'heart_scale');
 put("$dir/json", validate('--json', @whole));
 put("$dir/printed", validate('--metrics', @whole));

@@ -59,6 +59,8 @@ static const char *point_consequence(const struct klr_report *report,
                  isfinite(report->gap) && report->gap < gap_worthless;
     if (report->doubt >= KLR_DOUBT_ROUNDING && !known)
         return "do not rely on its answers";
+    if (isnan(report->primal))
+        return "nothing tells how good the model is";
     return report->machines == KLR_CONVERGED
                ? "the probabilities alone are not fitted in full"
                : what;

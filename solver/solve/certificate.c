@@ -60,10 +60,14 @@ static enum klr_doubt certificate_doubt(const struct certificate *c)
     return small || isinf(c->target) ? KLR_DOUBT_NONE : KLR_DOUBT_GAP;
 }
 
-/* A solution that a limit ended is not optimal, but better than a constant, or
- * else worthless. */
-static enum klr_doubt cut_doubt(const struct certificate *c)
+/* What else is wrong with a solution that a limit ended: rounding, unless the
+ * clock kept finer entries from telling otherwise, or that a constant is better.
+ */
+static enum klr_doubt cut_doubt(const struct certificate *c,
+                                enum klr_status status, enum klr_doubt doubt)
 {
+    if (doubt == KLR_DOUBT_ROUNDING && status < KLR_TIME_LIMIT)
+        return doubt;
     return !isnan(c->primal) && is_above_constant(c, 0) ? KLR_DOUBT_CONSTANT
                                                         : KLR_DOUBT_NONE;
 }
@@ -83,7 +87,7 @@ static void certify(struct solution *s, const struct certificate *c)
     if (s->status == KLR_CONVERGED)
         s->doubt = KLR_DOUBT_NONE;
     else if (s->status != KLR_PRECISION_LIMIT)
-        s->doubt = cut_doubt(c);
+        s->doubt = cut_doubt(c, s->status, doubt);
     else if (doubt > s->doubt)
         s->doubt = doubt;
 }

@@ -110,16 +110,19 @@ is(join(' ', grid('--metric', 'auc', "$dir/table")->{out} =~ /\*[.\d]+/g),
 
 # Values that differ by rounding alone are one level, which is still a range.
 put("$dir/level", <<'END');
-gamma     C   accuracy         log loss
-  0.5     1   50.0000%   0.693147180551
-  0.5    16   50.0000%   0.693147180552
-    2     1   50.0000%   0.693147180553
-    2    16   50.0000%   0.693147180550  *
+gamma     C   accuracy         log loss       MCC
+  0.5     1   50.0000%   0.693147180551         0
+  0.5    16   50.0000%   0.693147180552    -1e-17
+    2     1   50.0000%   0.693147180553         0
+    2    16   50.0000%   0.693147180550     1e-17  *
 Best gamma = 2, C = 16
 END
-my ($least, $most) = script('klr-grid', "$dir/level")
-    =~ /^set cbrange \[(.*):(.*)\]$/m;
-cmp_ok($least, '<', $most, 'a picture of one level');
+for my $metric ('logloss', 'mcc') {
+    my ($least, $most)
+        = script('klr-grid', '--metric', $metric, "$dir/level")
+        =~ /^set cbrange \[(.*):(.*)\]$/m;
+    cmp_ok($most - $least, '>', 0.5, "a picture of one level, by $metric");
+}
 
 my @whole = ('-c', '0.1:10:x10', '-g', '2^-7:2^-3:x4', 'heart_scale');
 put("$dir/json", validate('--json', @whole));

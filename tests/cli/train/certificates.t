@@ -114,6 +114,18 @@ for my $case ([ 3, 240.1, 500, 'do not rely on its answers' ],
     like($err, qr/iterations was reached: $says/, "$steps steps: a warning");
 }
 
+# Nor does a limit hide that rounding made a model worthless, and where no
+# product was left to tell, that is said.
+for my $case ([ '-t 0 -c 1 --max-iter 30', $clock, 'do not rely on its answers' ],
+    [ '-s kfd --time-limit 1e-9', 'heart_scale',
+        'nothing tells how good the model is' ])
+{
+    my ($options, $data, $says) = @$case;
+    my ($json, $err) = told(split(/ /, $options), $data);
+    like($json->{status}, qr/^(?:iteration|time)_limit$/, "$options: status");
+    like($err, qr/was reached: $says/, "$options: a warning");
+}
+
 # What the file has, not what steps summed up to.
 my $far = put("$dir/far", offset_rows(1e6, 20));
 for my $solver (qw(smo newton)) {

@@ -60,9 +60,8 @@ static enum klr_doubt certificate_doubt(const struct certificate *c)
     return small || isinf(c->target) ? KLR_DOUBT_NONE : KLR_DOUBT_GAP;
 }
 
-/* What else is wrong with a solution that a limit ended: rounding, unless the
- * clock kept finer entries from telling otherwise, or that a constant is better.
- */
+/* More doubt of a solution that a limit ended: it is lost in rounding, unless
+ * the clock kept finer entries from telling; or a constant is better. */
 static enum klr_doubt cut_doubt(const struct certificate *c,
                                 enum klr_status status, enum klr_doubt doubt)
 {

@@ -393,9 +393,7 @@ def cross_validate(estimator, X, y, cv=5, sample_weight=None):
 
 
 def told(validation, n, classes, labels):
-    best = field(validation, "klr_validation.best", SIZE).value
-    values = field(validation, "klr_validation.values", AT).value \
-        + best * place("klr_metric_values")
+    values = ctypes.addressof(validation) + place("klr_validation.answer")
     result = {name: lib.klr_metric_value(i, values)
               for i, name in enumerate(METRICS) if i > 0}
     begin = ctypes.addressof(validation) + place("klr_validation.held_out")

@@ -533,8 +533,7 @@ void cli_train_json_validation(const struct cli_train *train,
                                const struct klr_validation *validation,
                                const struct cli_answers *answers)
 {
-    const struct klr_metric_values *values =
-        &validation->values[validation->best];
+    const struct klr_metric_values *values = &validation->answer;
     struct klr_params one = klr_params_point(&train->params, validation->best);
     enum klr_metric metric =
         klr_metric_settle((enum klr_metric)train->params.metric, values);
@@ -548,7 +547,7 @@ void cli_train_json_validation(const struct cli_train *train,
     json_vectors(train, &validation->report[validation->best],
                  validation->metrics);
     cli_json_metrics(values, ", \"standard_error\": {");
-    cli_json_metrics(&validation->error[validation->best], "}, ");
+    cli_json_metrics(&validation->answer_error, "}, ");
     if (validation->metrics)
         cli_json_confusion(validation->metrics, answers, ", ");
     if (validation->count > 1) {
@@ -562,8 +561,7 @@ void cli_train_validation(const struct cli_train *train,
                           const struct klr_validation *validation,
                           const struct cli_answers *answers)
 {
-    const struct klr_metric_values *values =
-        &validation->values[validation->best];
+    const struct klr_metric_values *values = &validation->answer;
     bool all = train->options.metrics;
     if (!validation->metrics && validation->solved == 0)
         return;

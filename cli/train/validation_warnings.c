@@ -51,6 +51,25 @@ static void warn_edges(const struct klr_params *params, size_t best,
                  text);
 }
 
+/* The best point has by itself about what it was chosen by, unless that
+ * hangs on what eps leaves open. */
+static void warn_apart(const struct klr_validation *validation,
+                       enum klr_metric metric,
+                       const struct cli_program *program)
+{
+    double compared =
+        klr_metric_value(metric, &validation->values[validation->best]);
+    double alone = klr_metric_value(metric, &validation->answer);
+    double error = klr_metric_value(metric, &validation->answer_error);
+    double little = fmax(error / 2, fabs(alone) / 100); /* NaN: no error */
+    if (validation->count > 1 && fabs(alone - compared) > little)
+        cli_warn(program,
+                 "the %s of the best point is %.3g where points are "
+                 "compared, and %.3g by itself: a smaller -e may choose "
+                 "another one",
+                 klr_metric_names[metric], compared, alone);
+}
+
 void cli_train_warn_validation(const struct cli_train *train,
                                const struct cli_program *program,
                                const struct klr_validation *validation,
@@ -67,6 +86,7 @@ void cli_train_warn_validation(const struct cli_train *train,
                  klr_metric_names[metric]);
     else if (!train->options.quiet)
         warn_edges(&train->params, validation->best, program);
+    warn_apart(validation, metric, program);
     if (single)
         cli_warn(program, CLI_SINGLE_ANSWER, single);
 }

@@ -5,7 +5,8 @@
  *
  * Within eps, a point depends on the path to it, and what a point needs to be
  * chosen is less than what it needs to be the answer. The best of several is
- * therefore validated once more, as if it were the only one.
+ * therefore validated once more, as if it were the only one. What it was chosen
+ * by stays beside the values of the others.
  *
  * A point that the clock cut in any of its folds is not solved: it has no
  * values, and is not chosen. Neither has one that overflows or that rounding
@@ -108,14 +109,18 @@ static int grid_answer(const struct klr_problem *problem,
                               "to rounding"
                             : "decision values are lost in rounding errors",
                         params.cost.value[0]);
+    if (out->count == 1) {
+        *out->values = values;
+        *out->error = error;
+        out->solved += point_is_solved(&report);
+    }
     if (out->count == 1 || point_is_solved(&report)) {
-        out->values[out->best] = values;
-        out->error[out->best] = error;
+        out->answer = values;
+        out->answer_error = error;
         out->report[out->best] = report;
     } else {
         out->metrics = klr_metrics_free(out->metrics);
     }
-    out->solved += out->count == 1 && point_is_solved(&report);
     return 0;
 }
 
@@ -164,6 +169,8 @@ int klr_cross_validate(const struct klr_problem *problem,
                ? grid_choose(problem, &partition, params,
                              params_grid_eps(given), pool, out, &stopped, err)
                : 0;
+    out->answer = out->values[out->best];
+    out->answer_error = out->error[out->best];
     if (settled.time_limit > 0)
         settled.time_limit =
             fmax(settled.time_limit - (klr_seconds() - begin), 1e-9);

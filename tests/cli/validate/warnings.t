@@ -33,6 +33,21 @@ unlike(warnings_of("$soon shorter m"), qr/takes about/, '... not a shorter one')
 unlike(warnings_of("$soon --basis 9 long m"), qr/takes about/,
     '... nor one on a basis');
 
+# ---- a best point that hangs on eps ----
+
+put("$dir/apart", join '', map {
+        sprintf "%d 1:%.4f 2:%.4f\n", $_ % 2, 6 * ($_ % 2) + $_ * 7919 % 97 / 97,
+            $_ * 104729 % 89 / 89
+    } 1 .. 40);
+my @apart = ('-q -v 4 -s sklr -l 0.01c -g 0.1', '-c 1,100,1e4 apart m');
+my $told = warnings_of("@apart");
+my $hangs = qr/^the logloss of the best point is (\S+) where points are compared, and (\S+) by itself: a smaller -e may choose another one$/m;
+like($told, $hangs, 'a best point that hangs on eps');
+my ($compared, $itself) = $told =~ $hangs;
+cmp_ok(abs($compared - $itself), '>', 1e-4, 'two numbers');
+unlike(warnings_of("$apart[0] -e 1e-6 $apart[1]"), $hangs, 'a small -e');
+unlike(warnings_of("$apart[0] -c 1 apart"), $hangs, 'one point');
+
 # ---- classes and folds ----
 
 # Labels with a feature that lies near those of the same class.

@@ -364,14 +364,17 @@ static void test_grid(const struct klr_problem *problem)
         most = larger_of(most,
                          fabs(alone.values->log_loss - v.values[t].log_loss));
         if (t == v.best)
-            same = memcmp(alone.values, &v.values[t], sizeof *v.values) == 0;
+            same = memcmp(alone.values, &v.answer, sizeof v.answer) == 0 &&
+                   memcmp(&alone.answer, &v.answer, sizeof v.answer) == 0 &&
+                   memcmp(alone.error, &v.answer_error,
+                          sizeof v.answer_error) == 0;
         klr_validation_free(&alone);
     }
     ok(most < 1e-5, "log loss differs from that of a point alone by %g", most);
     ok(same, "the best is what it is alone");
     struct klr_metric_values best =
         again(problem, &v.held_out, klr_metrics_labels(v.metrics));
-    ok(fabs(best.log_loss - v.values[v.best].log_loss) < 1e-12,
+    ok(fabs(best.log_loss - v.answer.log_loss) < 1e-12,
        "predictions are those of the best");
     klr_validation_free(&v);
     klr_validation_free(&w);

@@ -37,8 +37,6 @@ AMOUNT = [re.compile(r"([-+]?)([" + MONEY + r"]?)\s?([-+]?)"
                      r"\s?((?:[%%‰" % (mark, point, point) + MONEY
                      + r"]|" + UNIT + r")?)")
           for mark, point in ((",", "[.]"), (".", ","))]
-PLACES = re.compile(r"[-+]?[0-9]*([.,])([0-9]+)(\s?(?:[%%‰%s]|%s))?"
-                    % (MONEY, UNIT))
 
 
 # ---- Rows in ----
@@ -62,11 +60,12 @@ class Lines:
             self.fill()
         return self.ready.pop()
 
-    def first(self):
-        """The next line, which stays; none has been read before."""
+    def begin(self):
+        """The first two lines, which stay, or "": the second may not have come
+        yet. None has been read before."""
         with contextlib.suppress(StopIteration):
             self.fill()
-        return self.ready[-1] if self.ready else ""
+        return (self.ready[:-3:-1] + ["", ""])[:2]
 
     def fill(self):
         block = self.file.read1(BLOCK)
@@ -96,10 +95,10 @@ class Table:
         self.name = "stdin" if path == "-" else tool.printable(path)
         self.has_header = has_header
         self.lines = Lines(file, path)
-        first = self.lines.first()
-        said = re.fullmatch("sep=(.)\\s*", first)  # as spreadsheets write it
+        lines = self.lines.begin()
+        said = re.fullmatch("sep=(.)\\s*", lines[0])  # as spreadsheets do it
         self.separator = separator or (said[1] if said
-                                       else find_separator(first))
+                                       else find_separator(*lines))
         self.reader = csv.reader(self.cleared() if self.separator == BLANK
                                  else self.lines, delimiter=self.separator,
                                  strict=True, skipinitialspace=True)
@@ -157,17 +156,19 @@ class Table:
             yield rows, lines
 
 
-def find_separator(line):
-    """What divides the line into most cells; blanks, where nothing else does.
-    What is wrong with the line is said where it is read.
+def find_separator(line, second):
+    """What divides the line into most cells, and the second into as many;
+    blanks, where nothing else does. What is wrong with the line is said where
+    it is read.
     """
-    def cells(separator):
+    def cells(separator, line=line):
         try:
             return len(next(csv.reader([line], delimiter=separator), []))
         except csv.Error:
             return 0
 
-    best = max(SEPARATORS, key=cells)
+    best = max(SEPARATORS, key=lambda separator: (
+        cells(separator), cells(separator, second) == cells(separator)))
     return BLANK if cells(best) < 2 <= len(line.split()) else best
 
 
@@ -181,14 +182,18 @@ def is_of_numbers(header):
 
 
 def find_comma(table):
-    """Whether more cells of the first block have a decimal comma than have a
-    decimal point. Three digits before a unit may be thousands."""
+    """Whether more cells of the first block are amounts with a decimal comma
+    alone than are with a decimal point alone. 1,200 is one with either: a
+    fraction, unless it has a unit; $1,200 tells nothing."""
     count = {",": 0, ".": 0}
     rows, _ = next(table.blocks(), ([], []))
-    for cell in itertools.chain.from_iterable(rows):
-        match = PLACES.fullmatch(cell.strip())
-        if match and not (match[3] and len(match[2]) == 3):
-            count[match[1]] += 1
+    for cell in map(str.strip, itertools.chain.from_iterable(rows)):
+        by_point, by_comma = amount_of(cell, False), amount_of(cell, True)
+        if not by_point or not by_comma:
+            count["."] += by_point is not None
+            count[","] += by_comma is not None
+        elif by_point != by_comma and not by_point[1]:
+            count["," if "," in cell else "."] += 1
     return count[","] > count["."]
 
 

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#define SOLVER_FLOOR 6
+#define SOLVER_FLOOR 1
 #include "solver.c"
 #include "solver/validate/validate.h"
 

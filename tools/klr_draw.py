@@ -8,8 +8,6 @@ columns.
 """
 import math
 import re
-import shutil
-import subprocess
 
 import klr_tool as tool
 from klr_tool import Failure
@@ -36,6 +34,7 @@ def check_picture(parser, path):
     if not path.lower().endswith(TERMINALS):
         parser.error("%r: a name in .png, .svg or .pdf says what to draw"
                      % path)
+    import shutil
     if not shutil.which("gnuplot"):
         raise Failure("%s: gnuplot, which draws pictures, is not installed; "
                       "without -o there is text" % path)
@@ -85,6 +84,7 @@ def draw(path, lines, size):
     """The picture that gnuplot makes of a script, which it would read byte by
     byte if it were not called a file. The date of a PDF is
     always the same, so that the same script makes the same file."""
+    import subprocess
     script = "\n".join(["set encoding utf8"] + terminal(path, size) + lines
                        + ["unset output", ""])
     status, picture, messages = tool.run_command(

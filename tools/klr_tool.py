@@ -5,6 +5,9 @@ A file appears whole or not at all, as those of the programs do (base/files/outp
 it is written beside its place, under a name that stands in `unfinished` for as
 long as it exists, and renamed. Pipes, devices, what is open already and files
 that are mounts are written as they are.
+
+Modules that few runs need are imported by the functions that do, so that tools
+start sooner.
 """
 import signal
 
@@ -21,11 +24,8 @@ import itertools  # noqa: E402
 import math  # noqa: E402
 import os  # noqa: E402
 import re  # noqa: E402
-import shutil  # noqa: E402
 import stat  # noqa: E402
-import subprocess  # noqa: E402
 import sys  # noqa: E402
-import tempfile  # noqa: E402
 
 VERSION = "0.1.0"  # that of solver.h
 STREAMS = {"/dev/stdout": 1, "/dev/stderr": 2}
@@ -112,6 +112,8 @@ def as_file(path):
     if not is_direct(path):
         yield path
         return
+    import shutil
+    import tempfile
     with tempfile.NamedTemporaryFile() as copy:
         with sys.stdin.buffer if path == "-" else open(path, "rb") as file:
             shutil.copyfileobj(file, copy)
@@ -125,6 +127,8 @@ def open_again(path):
     file = sys.stdin.buffer if path == "-" else open(path, "rb")
     if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         return file
+    import shutil
+    import tempfile
     copy = tempfile.TemporaryFile()
     with file:
         shutil.copyfileobj(file, copy)
@@ -307,6 +311,7 @@ def find_program(name, given):
         path = os.path.join(folder, name)
         if os.path.isfile(path) and os.access(path, os.X_OK):
             return path
+    import shutil
     path = shutil.which(name)
     if not path:
         raise Failure("%s is neither beside this program nor in PATH" % name)
@@ -316,6 +321,7 @@ def find_program(name, given):
 def run_command(command, text=None, **options):
     """Status, output, and messages if they are captured, of a command that is
     given `text`. Where the tool is stopped, the command ends first."""
+    import subprocess
     with subprocess.Popen(
             command, stdin=None if text is None else subprocess.PIPE,
             stdout=subprocess.PIPE, **options) as process:

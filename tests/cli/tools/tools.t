@@ -386,7 +386,7 @@ is(get("$dir/old"), "old\n", 'an old file stays');
 
 # While Python still imports what a tool needs.
 mkdir "$dir/modules" or die "mkdir: $!";
-for my $module (qw(argparse subprocess)) {
+for my $module (qw(argparse contextlib)) {
     my $fake = put("$dir/modules/$module.py",
         "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n");
     for my $tool (qw(klr-check klr-csv klr-info klr-subset klr-grid klr-plot)) {

@@ -15,6 +15,15 @@
  */
 #include "solver/validate/grid.h"
 
+static int validation_create(struct klr_validation *out, struct klr_error *err)
+{
+    if (!(out->values = klr_zalloc(out->count, sizeof *out->values, err)) ||
+        !(out->error = klr_zalloc(out->count, sizeof *out->error, err)) ||
+        !(out->report = klr_zalloc(out->count, sizeof *out->report, err)))
+        return KLR_E_MEMORY;
+    return 0;
+}
+
 /* The first of the best points that are solved, if any is, or the sparsest. */
 static int validation_choose(struct klr_validation *out,
                              const struct klr_params *params,
@@ -153,22 +162,17 @@ int klr_cross_validate(const struct klr_problem *problem,
     double begin = klr_seconds();
     out->count = klr_params_points(params);
     bool compares = out->count > 1 || params->part;
-    if ((code = klr_pool_create(&pool, params->threads, err)) ||
+    if ((code = validation_create(out, err)) ||
+        (code = klr_pool_create(&pool, params->threads, err)) ||
         (code = training_partition(&partition, problem, params, plan, pool,
                                    err)) ||
         (code = journal_check(params->journal, partition.folds, err)) ||
         (code = metric_check((enum klr_metric)params->metric, partition.k,
                              params->link != KLR_LINK_NONE, err)))
         goto done;
-    code = KLR_E_MEMORY;
-    if (!(out->values = klr_zalloc(out->count, sizeof *out->values, err)) ||
-        !(out->error = klr_zalloc(out->count, sizeof *out->error, err)) ||
-        !(out->report = klr_zalloc(out->count, sizeof *out->report, err)))
-        goto done;
-    code = compares
-               ? grid_choose(problem, &partition, params,
-                             params_grid_eps(given), pool, out, &stopped, err)
-               : 0;
+    if (compares)
+        code = grid_choose(problem, &partition, params, params_grid_eps(given),
+                           pool, out, &stopped, err);
     out->answer = out->values[out->best];
     out->answer_error = out->error[out->best];
     if (settled.time_limit > 0)

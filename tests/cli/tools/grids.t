@@ -96,6 +96,8 @@ is(grid('data', 'data')->{err}, "klr-grid: data: no results of klr-train -v\n",
     'data are no results');
 
 my $whole = train('--json', @grid, 'data', '/dev/null')->{out};
+is(drawn(grid(put("$dir/run", $whole))), drawn(grid(qw(three one two))),
+    'parts have the table of one run');
 my $cut = JSON::PP::decode_json($whole);
 for my $point (@{ $cut->{values} }[ 0, 4 ]) {
     $point->{$_} = undef for grep { !/^(?:c|gamma|status)$/ } keys %$point;

@@ -19,8 +19,8 @@ int cli_train_take_weight(const char *name, const char *value, void *context,
     char quoted[KLR_QUOTED_SIZE];
     if (!*weight.label)
         return klr_fail(err, KLR_E_USAGE,
-                        "option -w: the label stands right behind it: -wLABEL "
-                        "WEIGHT");
+                        "option -w: write the label directly after it, as in "
+                        "-w-1 2");
     if (!klr_read_real(value, &weight.weight))
         return klr_fail(err, KLR_E_USAGE, "option -%.40s: %s is not a number",
                         name, klr_quote(quoted, value));

@@ -37,8 +37,8 @@ static size_t sample_share(size_t count, size_t n, size_t size)
 }
 
 /* Bring the rows of the sample to the front of row (n), ascending; returns how
- * many there are. Each class is drawn for itself, seeded by its first row, so
- * that what it is called has no say in it. */
+ * many there are. Each class is drawn for itself, seeded by its first row: the
+ * draw does not depend on the names of classes. */
 static size_t sample_choose(const struct labelled_row *sorted, size_t n,
                             size_t size, uint64_t seed, size_t *row)
 {

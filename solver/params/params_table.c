@@ -105,6 +105,7 @@ const struct klr_option klr_train_options[] = {
      .offset = KLR_PARAM(cost),
      .preset = NAN,
      KLR_ABOVE_0,
+     .also = "C penalty",
      .help = "cost of the errors (default: " MODEL_COSTS_TEXT
              "svm's as in LIBSVM); at 1 the probabilities of klr stay near the "
              "shares of the classes\n"
@@ -209,6 +210,7 @@ const struct klr_option klr_train_options[] = {
     {.type = KLR_FLAG,
      .name = "balance",
      .offset = KLR_PARAM(balance),
+     .also = "balanced class-weight class-weights",
      .help = "each class weighs as much as any other: its C is multiplied by "
              "n / (k n_c)"},
     {.type = KLR_CHOICE,

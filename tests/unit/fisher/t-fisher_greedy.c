@@ -282,7 +282,7 @@ static void test_given(struct dense *d, double cost, int regularizer)
         if ((given[i] = i % 3 == 1))
             kernel[m++] = i;
     kkt_solve(d, &params, kernel, m, x);
-    params.eps = 1; /* has no say */
+    params.eps = 1; /* does not matter */
     if (greedy_one(&binary, &solution, &err))
         printf("Bail out! %s\n", err.message);
     for (size_t i = 0; i < d->n; i++)

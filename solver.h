@@ -915,12 +915,13 @@ struct klr_validation {
                                          have what these cost in all, in which
                                          kernel_evals may depend on threads; but
                                          the best: what it cost by itself */
-    struct klr_metric_values answer;  /* of the best point by itself; the clock
-                                         ended that: values[best] */
-    struct klr_metric_values answer_error;
-    struct klr_metrics *metrics;  /* of the best point; NULL: the clock
+    struct klr_metrics *metrics;      /* of the best point; NULL: the clock
                                          ended before all was predicted */
-    struct klr_held_out held_out; /* of the best point, if asked for */
+    struct klr_held_out held_out;     /* of the best point, if asked for */
+
+    /* Of the best point validated by itself, with standard errors; where the
+     * clock ended that, values[best] and error[best]. */
+    struct klr_metric_values answer, answer_error;
 };
 
 /* Results of a validation at all points of a gamma: lambda by lambda, C by C.

@@ -51,8 +51,8 @@ static void warn_edges(const struct klr_params *params, size_t best,
                  text);
 }
 
-/* The best point has by itself about what it was chosen by, unless that
- * hangs on what eps leaves open. */
+/* By itself the best point has about the metric that it was chosen by, unless
+ * the metric depends on what eps leaves open. */
 static void warn_apart(const struct klr_validation *validation,
                        enum klr_metric metric,
                        const struct cli_program *program)

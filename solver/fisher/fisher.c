@@ -79,14 +79,16 @@ static bool fisher_sound(const struct fisher *f)
 
 /* True if all gaps, with the part that rounding hides, are small enough, and
  * decision values right: errors of theirs move the objective by sqrt(2 P) times
- * as much, as a rule, which is to be a tenth of the gap. */
+ * as much, as a rule, which is to be a tenth of the gap, and of what makes a
+ * certificate doubt. */
 static bool fisher_arrived(const struct fisher *f)
 {
     const double least = 1e-11; /* of decision values that are about 1 */
+    double gap = fmin(f->goal, certificate_exact);
     bool arrived = true;
     for (size_t k = 0; k < f->machines; k++) {
         const struct exact *m = &f->machine[k];
-        double drift = fmax(least, 0.1 * f->goal * sqrt(m->primal / 2));
+        double drift = fmax(least, 0.1 * gap * sqrt(m->primal / 2));
         arrived = arrived && exact_gap(m) + exact_hidden(f, m) <= f->goal &&
                   exact_error(f, m, m->drift_bound) <= drift;
     }

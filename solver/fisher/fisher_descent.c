@@ -15,7 +15,8 @@
 
 enum {
     FISHER_STEPS = 1000, /* before an anchor */
-    FISHER_TRIAL = 10    /* before it is told how many are to come */
+    FISHER_TRIAL = 10,   /* before it is told how many are to come, or */
+    FISHER_SHARE = 6     /* such a part of those that a factorisation takes */
 };
 
 /* y[i] = K x[i], (n) each; false where the clock ends it: y is as it was. */
@@ -198,15 +199,16 @@ static enum klr_status fisher_check(struct fisher *f)
                        fisher_gap, f);
 }
 
-/* True if these steps, or, going on as they went from the gap `first`, those to
- * come, take longer than a factorisation. */
-static bool fisher_lags(struct fisher *f, int steps, double first,
+/* True if these steps take longer than a factorisation; or those to come do,
+ * going on as the later half of them went, from the gap `middle`. The gap falls
+ * slowly at first. */
+static bool fisher_lags(struct fisher *f, int steps, double middle,
                         double target)
 {
-    if (!f->completes || steps < FISHER_TRIAL)
-        return false;
     double now = fisher_gap(f), worth = fisher_worth(f);
-    double rate = log(first / now) / steps;
+    if (!f->completes || steps < fmax(FISHER_TRIAL, worth / FISHER_SHARE))
+        return false;
+    double rate = log(middle / now) / (steps - steps / 2);
     return steps > worth || !(rate * worth > log(now / target));
 }
 
@@ -223,14 +225,13 @@ static enum klr_status fisher_descend(struct fisher *f, double target)
         active[k]->start = active[k]->rz;
         memcpy(active[k]->p, active[k]->q, f->n * sizeof(double));
     }
-    double first = INFINITY;
+    double gap[FISHER_STEPS];
     f->lags = false;
     for (int step = 0; more && !f->lags && step < FISHER_STEPS; step++) {
         more = fisher_step(f, target);
         status = fisher_check(f);
-        if (step == 0)
-            first = fisher_gap(f);
-        f->lags = more && fisher_lags(f, step, first, target);
+        gap[step] = fisher_gap(f);
+        f->lags = more && fisher_lags(f, step, gap[step / 2], target);
         if (status != KLR_CONVERGED)
             break;
     }

@@ -16,8 +16,8 @@
 
 enum {
     FISHER_PART = 12, /* of the full rank */
-    FISHER_ROWS = 70, /* factored in the time of a step of one machine, whatever
-                          n is: both take n^2 for each */
+    FISHER_ROWS = 30, /* factored in the time of a step of one machine, */
+    FISHER_MORE = 80, /* and of each other one, whatever n is */
     FISHER_LEAST = 12 /* steps worth a trial */
 };
 
@@ -161,9 +161,11 @@ static enum klr_status fisher_complete(struct fisher *f)
     return f->problem->clock->status;
 }
 
+/* Steps that take as long as a factorisation. */
 static double fisher_worth(const struct fisher *f)
 {
-    return (double)f->n / (double)(FISHER_ROWS * f->machines);
+    return (double)f->n /
+           (double)(FISHER_ROWS + FISHER_MORE * (f->machines - 1));
 }
 
 static bool fisher_begins_full(const struct fisher *f)

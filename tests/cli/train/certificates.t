@@ -196,6 +196,23 @@ doubts($lost, qw(--multiclass softmax -t 1 -g 1 -d 1 -w1 0.446),
     is("$json->{status}$err", 'converged', 'kfd at a large C, with a link');
 }
 
+# Where a large gap is allowed, objectives are exact all the same.
+{
+    my $blurred = put("$dir/blurred",
+        clusters(seed => 7, labels => [ 1, -1 ], n => 1000, d => 8));
+    my @kfd = (qw(-s kfd --link none -g 1), $blurred);
+    my ($exact) = told(@kfd);
+    for my $eps (1e-2, 1e-4) {
+        my ($json, $err) = told('-e', $eps, @kfd);
+        is("$json->{status}$err", 'converged', "kfd to a gap of $eps");
+        cmp_ok($json->{gap}, '<=', $eps, 'which it has');
+        cmp_ok(abs($json->{dual} / $exact->{objective} - 1), '<=', $eps,
+            'below the optimum');
+        cmp_ok($json->{objective}, '>=', $exact->{objective} * (1 - 1e-12),
+            'and above');
+    }
+}
+
 # ---- Solvers that choose kernels ----
 
 my $ranked = put("$dir/ranked", offset_rows(1e6, 40));

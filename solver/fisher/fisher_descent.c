@@ -199,16 +199,16 @@ static enum klr_status fisher_check(struct fisher *f)
                        fisher_gap, f);
 }
 
-/* True if these steps take longer than a factorisation; or those to come do,
- * going on as the later half of them went, from the gap `middle`. The gap falls
- * slowly at first. */
-static bool fisher_lags(struct fisher *f, int steps, double middle,
+/* True if these steps, after which the gaps were gap[0 .. steps], take longer
+ * than a factorisation; or if those to come do, going on as the later half of
+ * them went. The gap falls slowly at first. */
+static bool fisher_lags(const struct fisher *f, const double *gap, int steps,
                         double target)
 {
-    double now = fisher_gap(f), worth = fisher_worth(f);
+    double now = gap[steps], worth = fisher_worth(f);
     if (!f->completes || steps < fmax(FISHER_TRIAL, worth / FISHER_SHARE))
         return false;
-    double rate = log(middle / now) / (steps - steps / 2);
+    double rate = log(gap[steps / 2] / now) / (steps - steps / 2);
     return steps > worth || !(rate * worth > log(now / target));
 }
 
@@ -231,7 +231,7 @@ static enum klr_status fisher_descend(struct fisher *f, double target)
         more = fisher_step(f, target);
         status = fisher_check(f);
         gap[step] = fisher_gap(f);
-        f->lags = more && fisher_lags(f, step, gap[step / 2], target);
+        f->lags = more && fisher_lags(f, gap, step, target);
         if (status != KLR_CONVERGED)
             break;
     }

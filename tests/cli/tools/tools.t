@@ -384,7 +384,7 @@ for my $signal ([ 'HUP', 129 ], [ 'INT', 130 ], [ 'QUIT', 131 ],
 }
 is(get("$dir/old"), "old\n", 'an old file stays');
 
-# While Python still imports what a tool needs.
+# While Python still imports what a tool needs, or what its run needs.
 mkdir "$dir/modules" or die "mkdir: $!";
 for my $module (qw(argparse contextlib)) {
     my $fake = put("$dir/modules/$module.py",
@@ -397,6 +397,12 @@ for my $module (qw(argparse contextlib)) {
     }
     unlink $fake;
 }
+put("$dir/modules/subprocess.py",
+    "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n");
+$run = run([qw(tools/klr-grid -v 3 -c 1,10 heart_scale)],
+    env => { PYTHONPATH => "$dir/modules" });
+is("$run->{exit} $run->{err}", "130 klr-grid: interrupted\n",
+    'klr-grid: one amidst those of its run');
 
 # ---- Closed streams ----
 

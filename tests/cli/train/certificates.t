@@ -200,7 +200,7 @@ doubts($lost, qw(--multiclass softmax -t 1 -g 1 -d 1 -w1 0.446),
 {
     my $blurred = put("$dir/blurred",
         clusters(seed => 7, labels => [ 1, -1 ], n => 1000, d => 8));
-    my @kfd = (qw(-s kfd --link none -g 1), $blurred);
+    my @kfd = (qw(-s kfd --link none -g 1.5), $blurred);
     my ($exact) = told(@kfd);
     cmp_ok($exact->{precond_flops}, '<', 50,
         'nothing is factored, though the gap falls slowly at first');

@@ -153,7 +153,7 @@ static void test_grid(const struct klr_problem *problem)
     struct klr_error err;
     struct klr_validation v;
     struct klr_params params = params_of(KLR_MODEL_KLR, KLR_SOLVER_NEWTON, 1);
-    bool right = true, late = false;
+    bool right = true, late = false, compared = true;
     size_t some = 0;
     params.gamma = (struct klr_reals){.count = 2, .value = {0.1, 1}};
     params.cost = (struct klr_reals){.count = 2, .value = {0.1, 1}};
@@ -177,8 +177,12 @@ static void test_grid(const struct klr_problem *problem)
                     !(cut && v.solved > 0 && t == v.best);
         }
         some += v.solved > 0 && v.solved < v.count;
+        compared = compared &&
+                   (v.metrics ||
+                    !memcmp(&v.answer, &v.values[v.best], sizeof v.answer));
         klr_validation_free(&v);
     }
+    ok(compared, "without the validation of the best: what it was chosen by");
     ok(right && some > 0, "cut anywhere, %zu times with some points", some);
     ok(!late, "in time for all of it");
 }

@@ -50,6 +50,14 @@ static const char *point_reason(const struct klr_report *report)
 /* From here on a gap tells nothing of a model. */
 static const double gap_worthless = 0.5;
 
+/* Objectives are compared with that of a constant, but not of discriminants,
+ * whose constraints no constant keeps. */
+static bool point_is_unknown(const struct klr_report *report)
+{
+    return isnan(report->primal) ||
+           (report->solver == KLR_SOLVER_EXACT && report->gap >= gap_worthless);
+}
+
 /* A kernel matrix that is nearly positive semidefinite leaves a gap that tells
  * how good the model is. */
 static const char *point_consequence(const struct klr_report *report,
@@ -59,7 +67,7 @@ static const char *point_consequence(const struct klr_report *report,
                  isfinite(report->gap) && report->gap < gap_worthless;
     if (report->doubt >= KLR_DOUBT_ROUNDING && !known)
         return "do not rely on its answers";
-    if (isnan(report->primal))
+    if (point_is_unknown(report))
         return "nothing tells how good the model is";
     return report->machines == KLR_CONVERGED
                ? "the probabilities alone are not fitted in full"

@@ -201,6 +201,9 @@ doubts($lost, qw(--multiclass softmax -t 1 -g 1 -d 1 -w1 0.446),
     my $blurred = put("$dir/blurred",
         clusters(seed => 7, labels => [ 1, -1 ], n => 1000, d => 8));
     my @kfd = (qw(-s kfd --link none -g 1.5), $blurred);
+    my (undef, $err) = told(qw(--max-iter 1 -c 1000), @kfd);
+    like($err, qr/was reached: nothing tells how good the model is/,
+        'no constant to compare a discriminant with');
     my ($exact) = told(@kfd);
     cmp_ok($exact->{precond_flops}, '<', 50,
         'nothing is factored, though the gap falls slowly at first');

@@ -52,7 +52,6 @@ FUNCTIONS = {
     "klr_params_init": ([AT], None),
     "klr_params_set": ([AT, TEXT, TEXT], INT),
     "klr_params_points": ([AT], SIZE),
-    "klr_params_points": ([AT], SIZE),
     "klr_train": ([AT, AT, AT, AT], INT),
     "klr_cross_validate": ([AT, AT, ctypes.c_bool, AT], INT),
     "klr_validation_free": ([AT], None),

@@ -20,6 +20,16 @@ static int check_count(const struct cli_train *train, const char *path,
                     klr_plural(count), train->problem.n);
 }
 
+static int check_points(const struct cli_train *train, struct klr_error *err)
+{
+    const size_t *row = train->points.value;
+    for (size_t i = 0; i < train->points.n; i++)
+        if (row[i] >= train->problem.n)
+            return klr_fail(err, KLR_E_DATA, "there is no example %zu of %zu",
+                            row[i] + 1, train->problem.n);
+    return 0;
+}
+
 /* Every feature has a name, if there are names. */
 static int name_features(struct cli_train *train, struct klr_error *err)
 {
@@ -34,6 +44,29 @@ static int name_features(struct cli_train *train, struct klr_error *err)
     return klr_fail(err, KLR_E_DATA,
                     "%zu name%s, but the data have a feature %d", count,
                     klr_plural(count), dimension);
+}
+
+/* Files beside the data fit them. -1, or the exit status. */
+static int check_files(struct cli_train *train,
+                       const struct cli_program *program)
+{
+    const struct cli_train_options *options = &train->options;
+    struct klr_error err;
+    const char *file = options->folds_file;
+    int code = check_count(train, file, train->folds.n, "folds", &err);
+    if (!code) {
+        file = options->weights;
+        code = check_count(train, file, train->weights.n, "weights", &err);
+    }
+    if (!code) {
+        file = options->points;
+        code = check_points(train, &err);
+    }
+    if (!code) {
+        file = train->features ? options->feature_names : options->from;
+        code = name_features(train, &err);
+    }
+    return code ? cli_fail(program, file, &err) : -1;
 }
 
 /* While the data are read; `context` is a struct cli_train. */
@@ -96,17 +129,9 @@ int cli_train_read_data(struct cli_train *train,
         scale_features(train, program, &err))
         return cli_train_fail(train, program, &err);
     train->seconds.read = klr_seconds() - begin;
-    if (check_count(train, train->options.folds_file, train->folds.n, "folds",
-                    &err))
-        return cli_fail(program, train->options.folds_file, &err);
-    if (check_count(train, train->options.weights, train->weights.n, "weights",
-                    &err))
-        return cli_fail(program, train->options.weights, &err);
-    if (name_features(train, &err))
-        return cli_fail(program,
-                        train->features ? train->options.feature_names
-                                        : train->options.from,
-                        &err);
+    int status = check_files(train, program);
+    if (status >= 0)
+        return status;
     if (!train->options.check_kernel &&
         klr_problem_check_labels(&train->problem, &err))
         return cli_train_fail(train, program, &err);

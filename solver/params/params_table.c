@@ -365,7 +365,7 @@ const struct klr_option klr_train_options[] = {
      .choices = params_basis_choices,
      .help = "points of --basis: grow, by doubling, those that lower the "
              "bound to all examples most; uniform, drawn; balanced, drawn, as "
-             "many of each class (default %s)"},
+             "many of each class (default %s); given ones: --points"},
     {.type = KLR_CHOICE,
      .name = "basis-bound",
      .argument = "HOW",

@@ -73,7 +73,7 @@ put("$dir/row", "5\n271\n");
 put("$dir/zero", "5\n 0\n");
 put("$dir/none", "# none\n");
 for my $case (
-    [ 'row', 2, 'option --points: there is no example 271 of 270' ],
+    [ 'row', 1, 'row: there is no example 271 of 270' ],
     [ 'zero', 1, "zero:2:2: '0' is not the number of a row, from 1" ],
     [ 'none', 1, 'none: there are no rows in it' ],
     [ 'no', 1, 'no: cannot open: No such file or directory' ],

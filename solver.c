@@ -35,6 +35,7 @@
 /* ---- losses ---- */
 
 #include "solver/loss/link.c"         /* the logistic function; links */
+#include "solver/loss/link_fit.c"     /* links that are fitted */
 #include "solver/loss/coupling.c"     /* pairwise probabilities put together */
 #include "solver/loss/loss.c"         /* losses, their conjugates */
 #include "solver/loss/losses.c"       /* of all examples, and the threshold */
@@ -169,7 +170,6 @@
 #include "solver/train/groups.c"        /* machines that are solved together */
 #include "solver/train/shared_points.c" /* that all pairs have */
 #include "solver/train/reports.c"       /* what solutions add up to */
-#include "solver/train/link_fit.c"      /* the link of a machine */
 #include "solver/train/calibrate.c"     /* decision values to fit it on */
 #include "solver/train/loo.c"           /* approximate leave-one-out */
 #include "solver/train/team.c"          /* threads that share work */

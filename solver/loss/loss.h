@@ -138,6 +138,32 @@ static double link_log_odds(const struct link *link, double f);
 /* How fast they change with f, about. */
 static double link_slope(const struct link *link, double f);
 
+/* ---- links that are fitted: see link_fit.c ---- */
+
+/* Examples of two sides with their decision values. Models of several parts
+ * differ in the level of their values from the one that is to have the link: by
+ * `shift`, the root of the mean square; `aligned` are values less that. */
+struct sides {
+    size_t n;
+    double *f, *y, *weight, *aligned; /* (n) */
+    double shift;
+};
+
+enum { SIDES_ARRAYS = 4 };
+
+/* A link that follows from the loss at that C; z loses `excess`. */
+static struct link link_of_loss(const struct klr_params *params, double cost,
+                                double excess);
+/* Fit a link; it becomes the shares of both sides where the values leave it
+ * open or speak against it. Where a side has no values, the shares are `size`,
+ * those of the examples that the machine is trained on. Where a side has no
+ * examples at all, the link is neutral. */
+static struct link link_fit(const struct klr_params *params,
+                            const struct sides *s, const double size[2],
+                            double excess);
+
+/* ---- pairs of classes: see coupling.c ---- */
+
 /* Class probabilities p (k) from pairwise ones, r (k, k) with r_ij + r_ji = 1:
  * the second method of Wu, Lin & Weng (2004), solved exactly. `work` has
  * (k + 1)^2 + (k + 1) elements. */

@@ -5,7 +5,7 @@
  * by machines trained on the other parts, on the same operator, after the
  * machine itself has been trained on all of it.
  */
-#include "solver/train/link_fit.h"
+#include "solver/train/train.h"
 
 static bool link_is_fitted(int link)
 {

@@ -19,7 +19,7 @@
  * link that is fitted has a log loss on these examples which is below that of
  * the shares of both sides, by more than chance, or is these shares.
  */
-#include "solver/train/link_fit.h"
+#include "solver/loss/loss.h"
 
 /* Parameters that are fitted. */
 enum {

@@ -89,7 +89,7 @@ SCRIPTS  = $(wildcard tools/klr-*)
 PYTHON   = tools/klr.py tools/klr_library.py
 MODULES  = $(filter-out $(PYTHON),$(wildcard tools/*.py))
 GUIDES   = README CHANGELOG LICENSE CITATION.cff heart_scale \
-	$(wildcard docs/*.md docs/*.csv)
+	$(wildcard docs/*.md examples/*.csv)
 
 # solver.c and kernel.c are one unit each; their parts are no objects. They take
 # longest to compile and so come first.

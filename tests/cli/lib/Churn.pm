@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # A table as a company may have of its customers: quotes, commas within them,
-# blanks, missing values, dates and a rare category. docs/churn.csv is one of
+# blanks, missing values, dates and a rare category. examples/churn.csv is one of
 # 1000 rows.
 package Churn;
 use strict;

@@ -15,7 +15,7 @@ cmp_ok(scalar @commands, '>', 12, 'the README has commands');
 
 my $dir = document_folder();
 my $here = Cwd::getcwd();
-symlink "$here/$_", "$dir/$_" or die $! for qw(heart_scale docs tools);
+symlink "$here/$_", "$dir/$_" or die $! for qw(heart_scale examples tools);
 
 for my $command (@commands) {
     my $run;

@@ -259,7 +259,7 @@ like(csv("a,y\n1,2\n", qw(-l y -r map -))->{err}, qr/map applies one, and learns
 
 my @table = churn_table(6000);
 my $table = put("$dir/churn.csv", join '', @table);
-is(join('', (churn_table(1000))), get('docs/churn.csv'), 'docs/churn.csv');
+is(join('', (churn_table(1000))), get('examples/churn.csv'), 'examples/churn.csv');
 my ($map, $names) = ("$dir/map", "$dir/names");
 $run = csv('', '-l', 'left', '-s', $map, '-n', $names, $table, "$dir/data");
 is("$run->{exit}$run->{out}", '0', 'a table of 6000 rows') or diag($run->{err});

@@ -413,10 +413,10 @@ same: all
 		$(if $(AGAINST),--against $(AGAINST),>$(BUILD)/same)
 
 ## check-parts: each part of solver.c, kernel.c and each benchmark parses alone
-# but bench/time_sgemm.c, which asks for OpenBLAS
+# but bench/parts/time_sgemm.c, which asks for OpenBLAS
 check-parts:
 	@set -e; for part in $(PARTS) \
-	    $(filter-out bench/time_sgemm.c,$(wildcard bench/*.c bench/papers/*.c)); do \
+	    $(filter-out bench/parts/time_sgemm.c,$(wildcard bench/*/*.c)); do \
 		$(CC) $(LANGUAGE) -w -Werror=implicit-function-declaration \
 			-fsyntax-only $$part; \
 	done

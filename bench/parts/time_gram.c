@@ -6,7 +6,8 @@
  * of the processor.
  *
  *   make build/klr.a
- *   cc -O2 -D_GNU_SOURCE -I. bench/time_gram.c build/klr.a -lm -o build/gram
+ *   cc -O2 -D_GNU_SOURCE -I. bench/parts/time_gram.c build/klr.a -lm \
+ *       -o build/gram
  *   build/gram DATA [KERNEL [GAMMA [COEF0 [DEGREE]]]]
  */
 #include <math.h>

@@ -3,11 +3,11 @@
  * Exact kernel Fisher discriminants of each class against the rest, all in one
  * block solve: seconds from features to coefficients, also of processor, and
  * products and gap of the machine that took most. The RBF kernel; medians.
- * Beside it, with the same kernel and targets, bench/time_fisher.py.
+ * Beside it, with the same kernel and targets, bench/parts/time_fisher.py.
  *
  *   make build/klr.a
- *   cc -D_GNU_SOURCE -O2 -I. -pthread bench/time_fisher.c build/klr.a -lm \
- *      -o build/fisher
+ *   cc -D_GNU_SOURCE -O2 -I. -pthread bench/parts/time_fisher.c build/klr.a \
+ *      -lm -o build/fisher
  *   build/fisher DATA GAMMA C [THREADS [kernel|coef [RUNS]]]
  */
 #if defined(__GNUC__) /* statics of which few are used */

@@ -7,8 +7,8 @@
  * rows=N takes the first N examples.
  *
  *   make build/klr.a
- *   cc -D_GNU_SOURCE -O2 -I. -ffp-contract=off -pthread bench/time_greedy.c \
- *      build/klr.a -lm -o build/greedy
+ *   cc -D_GNU_SOURCE -O2 -I. -ffp-contract=off -pthread \
+ *      bench/parts/time_greedy.c build/klr.a -lm -o build/greedy
  *   build/greedy TRAIN [TEST] gamma=0.0078125 cost=1000 max-basis=500
  */
 #if defined(__GNUC__) /* statics of which few are used */

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# How fast data files are read (bench/time_read.c: MB/s of one core, median of five)
-# and scaled beside svm-scale, where that is installed (user seconds of the two
-# programs by turns, medians of REPEAT runs, default 5). Arguments: data files;
-# default: some sets of $KLR_DATA.
+# How fast data files are read (bench/parts/time_read.c: MB/s of one core, median
+# of five) and scaled beside svm-scale, where that is installed (user seconds of
+# the two programs by turns, medians of REPEAT runs, default 5). Arguments: data
+# files; default: some sets of $KLR_DATA.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 
 repeat=${REPEAT:-5}
 if [ $# -eq 0 ]; then
@@ -14,7 +14,8 @@ if [ $# -eq 0 ]; then
     set -- "$KLR_DATA"/{ijcnn1,usps,a9a,magic,letter,coil2000}.svm
 fi
 make -s build/klr.a klr-scale
-cc -std=c11 -D_GNU_SOURCE -O2 -I. bench/time_read.c build/klr.a -lm -o build/read
+cc -std=c11 -D_GNU_SOURCE -O2 -I. bench/parts/time_read.c build/klr.a -lm \
+    -o build/read
 build/read "$@"
 
 command -v svm-scale >/dev/null || exit 0

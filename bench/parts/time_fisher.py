@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Kernel ridge regression of scikit-learn on the indicators of all classes,
-beside bench/time_fisher.c: seconds, and seconds of processor, of one fit.
+beside bench/parts/time_fisher.c: seconds, and seconds of processor, of one fit.
 
-  OMP_NUM_THREADS=1 python3 bench/time_fisher.py DATA GAMMA C
+  OMP_NUM_THREADS=1 python3 bench/parts/time_fisher.py DATA GAMMA C
 """
 import sys
 import time

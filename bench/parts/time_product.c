@@ -7,8 +7,8 @@
  * nanoseconds an entry. Medians of seven.
  *
  *   make build/klr.a
- *   cc -D_GNU_SOURCE -O2 -I. -pthread bench/time_product.c build/klr.a -lm \
- *      -o build/product
+ *   cc -D_GNU_SOURCE -O2 -I. -pthread bench/parts/time_product.c build/klr.a \
+ *      -lm -o build/product
  *   build/product DATA [GAMMA [THREADS [VECTORS]]]
  */
 #if defined(__GNUC__) /* statics of which few are used */

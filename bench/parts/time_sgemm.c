@@ -5,7 +5,7 @@
  * numbers of features, on one core. Medians of interleaved runs, in time of the
  * processor. This program alone needs OpenBLAS.
  *
- *   make build/klr.a && cc -O2 -D_GNU_SOURCE -I. bench/time_sgemm.c \
+ *   make build/klr.a && cc -O2 -D_GNU_SOURCE -I. bench/parts/time_sgemm.c \
  *       build/klr.a -lopenblas -lm -o build/sgemm
  *   OPENBLAS_NUM_THREADS=1 build/sgemm
  */

@@ -117,10 +117,11 @@ COMPLETIONS = $(COMPLETED:%=$(BUILD)/completions/%.bash) \
 	$(COMPLETED:%=$(BUILD)/completions/_%) \
 	$(COMPLETED:%=$(BUILD)/completions/%.fish)
 
-# TESTS: sources of unit tests and command-line tests. tests/*.c are programs
+# TESTS: sources of unit tests and command-line tests. tests/judge has programs
 # that command-line tests call; they share nothing with the toolkit.
 TESTS      = $(wildcard tests/unit/*/*.c tests/cli/*/*.t)
-TEST_TOOLS = $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/*.c))
+TEST_TOOLS = $(patsubst tests/judge/%.c,$(BUILD)/tests/%,\
+             $(wildcard tests/judge/*.c))
 PRELOADS   = $(patsubst tests/preload/%.c,$(BUILD)/tests/%.so,\
              $(wildcard tests/preload/*.c))
 UNIT_TESTS = $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(filter %.c,$(TESTS)))
@@ -237,7 +238,7 @@ $(BUILD)/long/%: tests/long/%.c $(ARCHIVE)
 	$(SAY) "  CC   $@"
 	$(Q)$(COMPILE) -MMD -MP $(LDFLAGS) -o $@ $< $(ARCHIVE) $(LDLIBS)
 
-$(TEST_TOOLS): $(BUILD)/tests/%: tests/%.c
+$(TEST_TOOLS): $(BUILD)/tests/%: tests/judge/%.c
 	@mkdir -p $(@D)
 	$(SAY) "  CC   $@"
 	$(Q)$(COMPILE) -MMD -MP $(LDFLAGS) -o $@ $< $(LDLIBS)

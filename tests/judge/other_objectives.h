@@ -18,7 +18,7 @@
 #ifndef KLR_TESTS_OTHER_OBJECTIVES_H
 #define KLR_TESTS_OTHER_OBJECTIVES_H
 
-#include "tests/objectives.h"
+#include "tests/judge/objectives.h"
 
 static void print_field(const char *name, real value)
 {

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-#include "tests/read.h"
+#include "tests/judge/read.h"
 
 enum penalty { KERNEL_NORM, COEF_NORM, HALF_NORM }; /* b'Kb, b'b, |b|_1/2 */
 

@@ -40,9 +40,9 @@
  * One support vector of several such rows is all of them together, unless the
  * regularizer is of the coefficients: then it is one of them.
  */
-#include "tests/objectives.h"
-#include "tests/other_objectives.h"
-#include "tests/read.h"
+#include "tests/judge/objectives.h"
+#include "tests/judge/other_objectives.h"
+#include "tests/judge/read.h"
 
 /* ---- kernels ---- */
 

@@ -95,7 +95,7 @@ GUIDES   = README CHANGELOG LICENSE CITATION.cff heart_scale \
 # longest to compile and so come first.
 UNITS   = $(wildcard kernel.c solver.c) $(wildcard base/*.c base/*/*.c)
 COMMON  = $(wildcard cli/*.c cli/*/*.c)
-PARTS   = $(wildcard solver/*/*.c kernel/*.c)
+PARTS   = $(wildcard solver/*/*.c kernel/*.c kernel/*/*.c)
 OBJECTS = $(UNITS:%.c=$(BUILD)/%.o) $(COMMON:%.c=$(BUILD)/%.o)
 
 # The tests link an archive, so that one which includes solver.c to reach its

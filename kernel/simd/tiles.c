@@ -59,7 +59,7 @@ static const float float_tanhs[] = {0x1.224fcep-9f, -0x1.0f1266p-7f,
 #define WIDEN(bytes)                                                           \
     ((reals)_mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(                           \
         _mm_loadl_epi64((const __m128i *)(const void *)(bytes)))))
-#include "kernel/tile.h"
+#include "kernel/simd/tile.h"
 
 #define NAME(x)      x##_float_avx512
 #define TARGET       AVX512
@@ -71,7 +71,7 @@ static const float float_tanhs[] = {0x1.224fcep-9f, -0x1.0f1266p-7f,
 #define WIDEN(bytes)                                                           \
     ((reals)_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(                           \
         _mm_loadu_si128((const __m128i *)(const void *)(bytes)))))
-#include "kernel/tile.h"
+#include "kernel/simd/tile.h"
 #endif
 
 #define NAME(x) x##_float_portable
@@ -84,7 +84,7 @@ static const float float_tanhs[] = {0x1.224fcep-9f, -0x1.0f1266p-7f,
 #define FMA(a, b, c) ((a) * (b) + (c))
 #endif
 #define MOST(a, b) NAME(choose)((a) > (b), (a), (b))
-#include "kernel/tile.h"
+#include "kernel/simd/tile.h"
 
 #undef REAL
 #undef INTEGER
@@ -140,7 +140,7 @@ static const double double_logs[] = {
 #define WIDEN(bytes)                                                           \
     ((reals)_mm256_cvtepi32_pd(                                                \
         _mm_cvtepu8_epi32(_mm_loadu_si32((const void *)(bytes)))))
-#include "kernel/tile.h"
+#include "kernel/simd/tile.h"
 
 #endif
 
@@ -150,7 +150,7 @@ static const double double_logs[] = {
 #define ROWS         6
 #define FMA(a, b, c) ((a) * (b) + (c))
 #define MOST(a, b)   NAME(choose)((a) > (b), (a), (b))
-#include "kernel/tile.h"
+#include "kernel/simd/tile.h"
 
 #undef REAL
 #undef INTEGER

@@ -25,7 +25,7 @@ enum {
 #define FMA(a, b, c)        ((floats)_mm256_fmadd_ps((a), (b), (c)))
 #define FMA_DOUBLE(a, b, c) ((doubles)_mm256_fmadd_pd((a), (b), (c)))
 #define DOUBLED(p)          ((doubles)_mm256_cvtps_pd(_mm_loadu_ps(p)))
-#include "kernel/dense.h"
+#include "kernel/simd/dense.h"
 
 #define NAME(x)             x##_avx512
 #define TARGET              AVX512
@@ -36,7 +36,7 @@ enum {
 #define FMA(a, b, c)        ((floats)_mm512_fmadd_ps((a), (b), (c)))
 #define FMA_DOUBLE(a, b, c) ((doubles)_mm512_fmadd_pd((a), (b), (c)))
 #define DOUBLED(p)          ((doubles)_mm512_cvtps_pd(_mm256_loadu_ps(p)))
-#include "kernel/dense.h"
+#include "kernel/simd/dense.h"
 #endif
 
 #define NAME(x) x##_portable
@@ -52,7 +52,7 @@ enum {
 #define FMA(a, b, c)        ((a) * (b) + (c))
 #define FMA_DOUBLE(a, b, c) ((a) * (b) + (c))
 #endif
-#include "kernel/dense.h"
+#include "kernel/simd/dense.h"
 
 const struct klr_dense *klr_dense(void)
 {

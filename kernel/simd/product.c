@@ -28,7 +28,7 @@ enum {
 #define WIDEN(p)                                                               \
     ((ints)_mm256_cvtepu16_epi32(                                              \
         _mm_loadu_si128((const __m128i *)(const void *)(p))))
-#include "kernel/product.h"
+#include "kernel/simd/product.h"
 
 #define NAME(x)      x##_avx2
 #define FIXED16      product_half_avx2
@@ -39,7 +39,7 @@ enum {
 #define FMA(a, b, c) ((reals)_mm256_fmadd_pd((a), (b), (c)))
 #define REALS(p)                                                               \
     ((reals)_mm256_cvtps_pd(_mm_loadu_ps((const float *)(const void *)(p))))
-#include "kernel/product.h"
+#include "kernel/simd/product.h"
 #endif
 
 #define NAME(x) x##_half_portable
@@ -50,7 +50,7 @@ enum {
 #if defined __aarch64__
 #define FMA(a, b, c) ((reals)vfmaq_f32((c), (a), (b)))
 #endif
-#include "kernel/product.h"
+#include "kernel/simd/product.h"
 
 #define NAME(x) x##_portable
 #define FIXED16 product_half_portable
@@ -61,7 +61,7 @@ enum {
 #if defined __aarch64__
 #define FMA(a, b, c) ((reals)vfmaq_f64((c), (a), (b)))
 #endif
-#include "kernel/product.h"
+#include "kernel/simd/product.h"
 
 klr_tile_multiply *klr_tile_multiplier(void)
 {

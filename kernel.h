@@ -64,8 +64,8 @@ struct klr_features {
 };
 
 /* Rows that all have the same features, one after the other, 1 at least, with
- * numbers of base/packed.h. They may be scaled as they are unpacked: then the
- * features are those of the scaling, each of which has a number. */
+ * numbers of base/features/packed.h. They may be scaled as they are unpacked:
+ * then the features are those of the scaling, each of which has a number. */
 enum { KLR_PACKED_COLUMNS = 1024 }; /* at most */
 struct klr_scaling;
 struct klr_packed {

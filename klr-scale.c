@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/numbers.h"
-#include "base/system.h"
+#include "base/machine/system.h"
 #include "cli/cli.h"
 #include "cli/scale/scale_run.h"
 #include "solver.h"

@@ -33,7 +33,7 @@
 #include "base/memory.h"
 #include "base/numbers.h"
 #include "base/option.h"
-#include "base/system.h"
+#include "base/machine/system.h"
 
 enum {
     THREAD_STACK = 1 << 20,

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "base/feature_table.h"
+#include "base/features/feature_table.h"
 #include "base/numbers.h"
 #include "base/option.h"
 #include "base/text.h"

@@ -4,7 +4,7 @@
  */
 #include "kernel/parts.h"
 
-#include "base/scaling.h"
+#include "base/features/scaling.h"
 
 static size_t packed_features(const struct klr_packed *packed)
 {

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/numbers.h"
-#include "base/system.h"
+#include "base/machine/system.h"
 
 /* The distance from all support vectors is measured for the first FAR_FIRST
  * rows, and for each FAR_STEP-th row after them. */

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 
 #include "base/memory.h"
-#include "base/system.h"
+#include "base/machine/system.h"
 
 static int check_model(struct cli_predict *predict, struct klr_error *err)
 {

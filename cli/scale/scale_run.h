@@ -6,7 +6,7 @@
 #ifndef KLR_CLI_SCALING_H
 #define KLR_CLI_SCALING_H
 
-#include "base/scaling.h"
+#include "base/features/scaling.h"
 #include "solver.h"
 
 /* All zero at first. */

@@ -12,7 +12,7 @@
 #include <stdio.h>
 
 #include "base/memory.h"
-#include "base/system.h"
+#include "base/machine/system.h"
 
 enum {
     SEARCH_FOLDS = 3,

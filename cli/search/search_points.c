@@ -14,7 +14,7 @@
 #include <stdio.h>
 
 #include "base/memory.h"
-#include "base/system.h"
+#include "base/machine/system.h"
 
 static const double search_doubling = 0.05;
 

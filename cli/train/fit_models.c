@@ -6,7 +6,7 @@
 
 #include <time.h>
 
-#include "base/system.h"
+#include "base/machine/system.h"
 
 int cli_train_fail(const struct cli_train *train,
                    const struct cli_program *program,

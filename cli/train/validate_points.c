@@ -10,7 +10,7 @@
 
 #include "base/memory.h"
 #include "base/numbers.h"
-#include "base/system.h"
+#include "base/machine/system.h"
 
 /* The model of the best point is that of training with its parameters alone, in
  * the time that is left. */

@@ -3,7 +3,7 @@
  * Scaling within models: a problem is scaled before training, and remembers
  * how; its models take that over, and with them everything they answer. What
  * comes out is what klr-scale --exact writes, number by number: the mathematics
- * is base/scaling.c for both.
+ * is base/features/scaling.c for both.
  */
 #include "solver/data/data.h"
 

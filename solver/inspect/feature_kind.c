@@ -4,7 +4,7 @@
  */
 #include "solver/data/data.h"
 
-#include "base/feature_table.h"
+#include "base/features/feature_table.h"
 
 const char *const klr_feature_kind_names[] = {
     "binary",         "of one scale",      "sparse",

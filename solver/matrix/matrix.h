@@ -5,7 +5,7 @@
 #ifndef KLR_SOLVER_MATRIX_H
 #define KLR_SOLVER_MATRIX_H
 
-#include "base/vectors.h"
+#include "base/machine/vectors.h"
 #include "solver/gram/gram.h"
 
 /* ---- dense triangles: see triangle.c ---- */

@@ -2,7 +2,7 @@
  *
  * Features that occur have the numbers in which they are met.
  */
-#include "base/feature_table.h"
+#include "base/features/feature_table.h"
 
 #include <limits.h>
 #include <stdbool.h>

@@ -3,7 +3,7 @@
  * Doubles in four bytes: all decimals of up to seven digits, and never another
  * number in place of what was given.
  */
-#include "base/packed.h"
+#include "base/features/packed.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -3,7 +3,7 @@
  * What the process may use: limits that are set are seen, the least counts, and
  * a control group is bound by its parents. Folders stand in for the groups.
  */
-#include "base/system.c"
+#include "base/machine/system.c"
 
 #include <sys/stat.h>
 

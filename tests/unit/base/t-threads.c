@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "base/system.h"
+#include "base/machine/system.h"
 #include "base/threads.h"
 #include "tests/tap.h"
 

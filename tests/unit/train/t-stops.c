@@ -4,7 +4,7 @@
  * second each time it is read, and a run is cut at its k-th look at it, for
  * many k. What is left is a usable model, found without any further look at K.
  */
-#include "base/system.h"
+#include "base/machine/system.h"
 
 static double seconds_now;
 

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/feature_table.h"
+#include "base/features/feature_table.h"
 
 /* From [min, max] to [lower, upper]. */
 struct klr_limits {

@@ -4,7 +4,7 @@
  * parents, so that the least limit on the way to the root counts; inside a
  * container the group's own path need not exist, the root always does.
  */
-#include "base/system.h"
+#include "base/machine/system.h"
 
 #include <fcntl.h>
 #include <sched.h>

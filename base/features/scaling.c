@@ -2,7 +2,7 @@
  *
  * What is learnt of features from rows, and how it scales them.
  */
-#include "base/scaling.h"
+#include "base/features/scaling.h"
 
 #include <float.h>
 #include <math.h>

@@ -4,7 +4,7 @@
  * have their features in the same order, mostly: the one numbered next to the
  * last is looked for first.
  */
-#include "base/feature_table.h"
+#include "base/features/feature_table.h"
 
 #include <stdlib.h>
 

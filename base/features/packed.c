@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "base/packed.h"
+#include "base/features/packed.h"
 
 #include <math.h>
 #include <string.h>

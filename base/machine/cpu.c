@@ -3,7 +3,7 @@
  * What the processor can do. Asking for AVX-512 also asks for AVX2: the code
  * for the former falls back on instructions of the latter.
  */
-#include "base/cpu.h"
+#include "base/machine/cpu.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -86,8 +86,8 @@ NAMES    = klr-train klr-predict klr-scale
 PROGRAMS = $(NAMES:%=$(BIN)/%)
 MANUALS  = $(wildcard docs/*.1)
 SCRIPTS  = $(wildcard tools/klr-*)
-PYTHON   = tools/klr.py tools/klr_library.py
-MODULES  = $(filter-out $(PYTHON),$(wildcard tools/*.py))
+PYTHON   = $(wildcard tools/python/*.py)
+MODULES  = $(wildcard tools/*.py)
 GUIDES   = README CHANGELOG LICENSE CITATION.cff heart_scale \
 	$(wildcard docs/*.md examples/*.csv)
 
@@ -111,7 +111,7 @@ LIBOBJECTS = $(UNITS:%.c=$(BUILD)/%.o)
 HEADERS    = solver.h kernel.h $(addprefix base/,error.h memory.h numbers.h \
 	option.h text.h threads.h files/input.h files/output.h)
 
-# How shells complete options: tools/completions. The tools need Python.
+# How shells complete options: install/completions. The tools need Python.
 COMPLETED  = $(NAMES) $(if $(shell command -v python3),$(SCRIPTS:tools/%=%))
 COMPLETIONS = $(COMPLETED:%=$(BUILD)/completions/%.bash) \
 	$(COMPLETED:%=$(BUILD)/completions/_%) \
@@ -184,11 +184,12 @@ $(BUILD)/lib/libklr.a: $(LIBOBJECTS)
 	$(SAY) "  AR   $@"
 	$(Q)$(AR) rcs $@ $^
 
-$(LIBRARY): $(LIBOBJECTS) libklr.map
+$(LIBRARY): $(LIBOBJECTS) install/libklr.map
 	@mkdir -p $(@D)
 	$(SAY) "  LINK $@"
-	$(Q)$(COMPILE) -shared -Wl,-soname,$(@F) -Wl,--version-script=libklr.map \
-		-Wl,-z,defs $(LDFLAGS) -o $@ $(LIBOBJECTS) $(LDLIBS)
+	$(Q)$(COMPILE) -shared -Wl,-soname,$(@F) \
+		-Wl,--version-script=install/libklr.map -Wl,-z,defs $(LDFLAGS) \
+		-o $@ $(LIBOBJECTS) $(LDLIBS)
 
 $(BUILD)/lib/libklr.so: $(LIBRARY)
 	@ln -sf $(<F) $@
@@ -200,9 +201,9 @@ completions: $(COMPLETIONS)
 
 # All three by one recipe: --help says the same to each shell.
 $(addprefix $(BUILD)/completions/,%.bash _% %.fish): $(PROGRAMS) $(SCRIPTS) \
-		tools/completions
+		install/completions
 	@mkdir -p $(@D)
-	$(Q)tools/completions $(if $(wildcard tools/$*),tools/$*,$(BIN)/$*) $(@D)
+	$(Q)install/completions $(if $(wildcard tools/$*),tools/$*,$(BIN)/$*) $(@D)
 
 ## demo: train on two thirds of heart_scale, judge the model on the rest
 demo: all
@@ -523,8 +524,8 @@ install-lib: lib
 	install -m 644 $(BUILD)/lib/libklr.a $(LIBRARY) $(DESTDIR)$(LIBDIR)
 	ln -sf $(notdir $(LIBRARY)) $(DESTDIR)$(LIBDIR)/libklr.so
 	sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|' \
-		-e 's|@INCDIR@|$(INCDIR)|; s|@VERSION@|$(VERSION)|' klr.pc.in \
-		>$(DESTDIR)$(LIBDIR)/pkgconfig/klr.pc
+		-e 's|@INCDIR@|$(INCDIR)|; s|@VERSION@|$(VERSION)|' \
+		install/klr.pc.in >$(DESTDIR)$(LIBDIR)/pkgconfig/klr.pc
 	install -m 644 $(PYTHON) $(DESTDIR)$(PYTHONDIR)
 	@set -e; for header in $(HEADERS); do \
 		sed 's|^#include "|&klr/|' $$header \
@@ -536,7 +537,7 @@ install-lib: lib
 uninstall-lib:
 	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,libklr.a libklr.so \
 		$(notdir $(LIBRARY)) pkgconfig/klr.pc)
-	rm -f $(PYTHON:tools/%=$(DESTDIR)$(PYTHONDIR)/%) \
+	rm -f $(addprefix $(DESTDIR)$(PYTHONDIR)/,$(notdir $(PYTHON))) \
 		$(HEADERS:%=$(DESTDIR)$(INCDIR)/klr/%)
 	-rmdir $(addprefix $(DESTDIR)$(INCDIR)/klr/,base/files base .) \
 		$(DESTDIR)$(DATADIR) 2>/dev/null
@@ -562,7 +563,7 @@ dist:
 
 ## clean: remove everything that was made
 clean:
-	rm -rf build tools/__pycache__ $(NAMES)
+	rm -rf build tools/__pycache__ tools/python/__pycache__ $(NAMES)
 
 ## help: this list
 help:

@@ -30,7 +30,7 @@ my $dir = scratch();
 my $begin = <<"END";
 import json, sys
 sys.dont_write_bytecode = True
-sys.path.insert(0, '$here/tools')
+sys.path.insert(0, '$here/tools/python')
 if sys.argv[1] == 'bare':
     sys.modules['numpy'] = None
 import klr

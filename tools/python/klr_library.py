@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """libklr.so by ctypes, for klr.py: arrays, problems, parameters, models.
 
-The library is $KLR_LIBRARY, or build/lib/libklr.so.1 beside the folder of this
-file, or lib/libklr.so.1 of the prefix that it is in, or what the system finds.
+The library is $KLR_LIBRARY, or build/lib/libklr.so.1 of the sources that this
+file is in, or lib/libklr.so.1 of the prefix, or what the system finds.
 """
 import array
 import ctypes
@@ -79,7 +79,7 @@ FUNCTIONS = {
 
 def load_library():
     for path in (os.environ.get("KLR_LIBRARY"),
-                 os.path.join(HERE, "..", "build", "lib", SONAME),
+                 os.path.join(HERE, "..", "..", "build", "lib", SONAME),
                  os.path.join(HERE, "..", "..", "lib", SONAME)):
         if path and os.path.exists(path):
             return ctypes.CDLL(path)

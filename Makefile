@@ -423,7 +423,7 @@ check-parts:
 			-fsyntax-only $$part; \
 	done
 
-## check-floors: no room of the solver uses one on a floor above
+## check-floors: no room uses one on a floor above, or has too many files
 check-floors:
 	perl tests/floors.pl
 

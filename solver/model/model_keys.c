@@ -28,7 +28,7 @@ struct field {
     const char *const *choices; /* names, ended by NULL */
 };
 
-static const char *const load_svm_types[] = {"c_svc", "klr", NULL};
+static const char *const load_svm_types[] = {"c_svc", "klr", "nu_svc", NULL};
 static const char *const load_scalings[] = {"minmax", "standard", NULL};
 static const char *const load_switch[] = {"0", "1", NULL};
 

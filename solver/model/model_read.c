@@ -12,7 +12,7 @@
 #include <limits.h>
 
 /* The values of the keys "svm_type" and "scaling". */
-enum { LOAD_C_SVC, LOAD_KLR };
+enum { LOAD_C_SVC, LOAD_KLR, LOAD_NU_SVC };
 enum { LOAD_MINMAX, LOAD_STANDARD };
 
 /* ---- The header as a whole ---- */

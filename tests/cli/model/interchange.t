@@ -232,6 +232,12 @@ for my $kernel (@kernels) {
         decisions("svm-train's model, $set classes, -t $t", "$dir/model");
     }
 }
+for my $set (qw(two four)) {
+    run([ peer('svm-train'), qw(-q -s 1 -n 0.3 -g 0.5), "$dir/$set",
+            "$dir/model" ]);
+    like(get("$dir/model"), qr/^svm_type nu_svc$/m, "-s 1, $set classes");
+    same("svm-train -s 1, $set classes", "$dir/model", 0, 0, 0);
+}
 for my $case ([ 'two', 1e-6, 0 ], [ 'four', 5e-3, 1e-2 ]) {
     my ($set, $bound, $tie) = @$case;
     run([ peer('svm-train'), '-q', '-b', 1, '-g', 0.5, "$dir/$set",

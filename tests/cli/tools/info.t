@@ -160,6 +160,10 @@ for my $model (glob 'tests/fuzz/corpus/model/*') {
 like(info('tests/fuzz/corpus/model/libsvm-rbf')->{out},
     qr/\Amodel            svm, by LIBSVM\n.*^LIBSVM           reads it$/ms,
     'a model of LIBSVM');
+put("$dir/nu", get('tests/fuzz/corpus/model/libsvm-rbf')
+        =~ s/^svm_type c_svc/svm_type nu_svc/r);
+like(info("$dir/nu")->{out}, qr/^LIBSVM           reads it$/m,
+    'by its nu-SVC');
 for my $case ([ 'data', get('heart_scale') ],
     [ 'cut', $text =~ s/^scaling_to.*//msr ],
     [ 'short', $text =~ s/^SV\n.*\n\K.*\n//mr ],

@@ -36,7 +36,6 @@
 
 #include "solver/loss/link.c"         /* the logistic function; links */
 #include "solver/loss/link_fit.c"     /* links that are fitted */
-#include "solver/loss/coupling.c"     /* pairwise probabilities put together */
 #include "solver/loss/loss.c"         /* losses, their conjugates */
 #include "solver/loss/losses.c"       /* of all examples, and the threshold */
 #include "solver/loss/laplacian.c"    /* graphs of classes */
@@ -154,6 +153,7 @@
 #include "solver/model/model_write.c"   /* to a file */
 #include "solver/model/model_keys.c" /* from a file: lines of keys and values */
 #include "solver/model/model_read.c" /* all of it, checked */
+#include "solver/model/coupling.c"   /* pairwise probabilities put together */
 #include "solver/model/model_answer.c" /* labels, probabilities */
 #include "solver/model/predict.c" /* from decision values, by products with K */
 

@@ -162,13 +162,6 @@ static struct link link_fit(const struct klr_params *params,
                             const struct sides *s, const double size[2],
                             double excess);
 
-/* ---- pairs of classes: see coupling.c ---- */
-
-/* Class probabilities p (k) from pairwise ones, r (k, k) with r_ij + r_ji = 1:
- * the second method of Wu, Lin & Weng (2004), solved exactly. `work` has
- * (k + 1)^2 + (k + 1) elements. */
-static void couple_pairwise(size_t k, const double *r, double *p, double *work);
-
 /* ---- the loss of a softmax: see softmax_loss.c ---- */
 
 /* The losses of n examples, of decision values u - 1 rho', u (n, columns). */

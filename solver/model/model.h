@@ -23,6 +23,15 @@ static size_t pair_index(size_t k, size_t a, size_t b);
 /* The classes of the pair with that index. */
 static void pair_classes(size_t k, size_t index, size_t *a, size_t *b);
 
+/* ---- probabilities of pairs put together: see coupling.c ---- */
+
+/* Class probabilities p (k) from those of pairs (k(k-1)/2): of the first class
+ * and of the second. The second method of Wu, Lin & Weng (2004), solved
+ * exactly. `work` has couple_work(k) elements. */
+static void couple_pairwise(size_t k, const double *first, const double *second,
+                            double *p, double *work);
+static size_t couple_work(size_t k);
+
 /* ---- models: see model.c, model_answer.c ---- */
 
 enum { MODEL_FORMAT = 1 }; /* version of our own section of the file */

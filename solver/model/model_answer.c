@@ -15,74 +15,74 @@ static void add_products(enum klr_multiclass multiclass, size_t k, size_t c,
             decision[i] += product[i];
         return;
     }
-    for (size_t i = 0; i < n; i++, product += k - 1, decision += machines)
-        for (size_t row = 0; row + 1 < k; row++) {
-            size_t pair =
-                row < c ? pair_index(k, row, c) : pair_index(k, c, row + 1);
+    for (size_t i = 0; i < n; i++, product += k - 1, decision += machines) {
+        double *after = decision + pair_index(k, c, c + 1);
+        for (size_t row = 0, pair = c - 1; row < c; pair += k - 2 - row++)
             decision[pair] += product[row];
-        }
+        for (size_t row = c; row + 1 < k; row++)
+            *after++ += product[row];
+    }
 }
 
-/* Probabilities or votes (k), pairwise probabilities (k, k), and what
+/* Probabilities or votes (k), those of pairs twice (2, k(k-1)/2), and what
  * answer_eliminate needs. */
 static size_t model_answer_work(size_t k)
 {
-    return 2 * (k + k * k) + (k + 1) * (k + 2);
+    return k + 2 * k * (k - 1) + k + couple_work(k);
 }
 
-/* r_ab (k, k): the probability of class a against class b. Without
- * probabilities it is 1 for the class that wins and 0 for the other; at a
- * decision value of 0 the second wins. */
+/* Of each pair (k(k-1)/2) the probability of the first class and of the
+ * second. */
 static void answer_pairs(const struct klr_model *model, const double *decision,
-                         double *r)
+                         double *first, double *second)
 {
-    size_t k = model->k;
-    for (size_t a = 0, pair = 0; a < k; a++)
-        for (size_t b = a + 1; b < k; b++, pair++) {
-            double f = decision[pair], z = f > 0 ? HUGE_VAL : -HUGE_VAL;
-            if (model->link)
-                z = link_log_odds(&model->link[pair], f);
-            r[a * k + b] = sigmoid(z);
-            r[b * k + a] = sigmoid(-z);
-        }
+    for (size_t m = 0; m < model->machines; m++) {
+        double z = link_log_odds(&model->link[m], decision[m]);
+        double e = exp(-fabs(z)), more = 1 / (1 + e), less = e / (1 + e);
+        first[m] = z >= 0 ? more : less;
+        second[m] = z >= 0 ? less : more;
+    }
 }
 
-static void answer_votes(size_t k, const double *r, double *votes)
+/* At a decision value of 0 the second class wins. */
+static void answer_votes(size_t k, const double *decision, double *votes)
 {
-    for (size_t a = 0; a < k; a++) {
-        votes[a] = 0;
-        for (size_t b = 0; b < k; b++)
-            if (b != a)
-                votes[a] += r[a * k + b];
-    }
+    memset(votes, 0, k * sizeof *votes);
+    for (size_t a = 0; a < k; a++)
+        for (size_t b = a + 1; b < k; b++)
+            votes[*decision++ > 0 ? a : b]++;
 }
 
 /* The graph of Platt, Cristianini & Shawe-Taylor (2000): the first and the last
  * of the classes left are compared, and one of them is eliminated. The class
  * that is left gets 1, the others 0. */
-static void answer_graph(size_t k, const double *r, double *left)
+static void answer_graph(size_t k, const double *decision, double *left)
 {
     size_t a = 0, b = k - 1;
     memset(left, 0, k * sizeof *left);
     while (a < b)
-        if (r[a * k + b] > 0)
+        if (decision[pair_index(k, a, b)] > 0)
             b--;
         else
             a++;
     left[a] = 1;
 }
 
-/* r between the classes with p < 0, which are left, into pair; how many. */
+/* Probabilities of pairs (2, pairs) between the m classes with p < 0, which are
+ * left, into pair (2, m(m-1)/2); returns m. */
 static size_t pairs_left(size_t k, const double *r, const double *p,
                          double *pair)
 {
-    size_t m = 0;
-    for (size_t a = 0; a < k; a++) {
-        for (size_t b = 0; b < k && p[a] < 0; b++)
-            if (p[b] < 0)
-                *pair++ = r[a * k + b];
-        m += p[a] < 0;
-    }
+    size_t m = 0, pairs = k * (k - 1) / 2;
+    for (size_t c = 0; c < k; c++)
+        m += p[c] < 0;
+    double *second = pair + m * (m - 1) / 2;
+    for (size_t a = 0; a < k; a++)
+        for (size_t b = a + 1; b < k; b++, r++)
+            if (p[a] < 0 && p[b] < 0) {
+                *pair++ = r[0];
+                *second++ = r[pairs];
+            }
     return m;
 }
 
@@ -92,17 +92,17 @@ static size_t pairs_left(size_t k, const double *r, const double *p,
  * the last one, and that is decided by the pairs of the last classes. Classes
  * that rounding alone tells apart go together. (Probabilities along the paths
  * of the graph would reach class c by binomial(k - 1, c) of them, and machines
- * that know nothing answer by the order.) `work` has k^2 + k
- * elements, and what couple_pairwise needs. */
+ * that know nothing answer by the order.) `work` has k(k-1) + k elements, and
+ * what couple_pairwise needs. */
 static void answer_eliminate(size_t k, const double *r, double *p, double *work)
 {
     const double tie = 1 + 1e-9;
-    double *pair = work, *q = pair + k * k, mass = 1;
+    double *pair = work, *q = pair + k * (k - 1), mass = 1;
     for (size_t c = 0; c < k; c++)
         p[c] = -1;
     for (size_t m; (m = pairs_left(k, r, p, pair)) > 0;) {
         double least = 1, kept = 0;
-        couple_pairwise(m, pair, q, q + k);
+        couple_pairwise(m, pair, pair + m * (m - 1) / 2, q, q + k);
         for (size_t i = 0; i < m; i++)
             least = fmin(least, q[i]);
         for (size_t c = 0, i = 0; c < k; c++) {
@@ -146,8 +146,7 @@ static void answer_softmax(const struct klr_model *model,
 static void answer_score(const struct klr_model *model, const double *decision,
                          double *score, double *work)
 {
-    size_t k = model->k;
-    double *r = work, *rest = work + k * k;
+    size_t k = model->k, pairs = model->machines;
     if (machines_are_classes(model->multiclass)) {
         if (!model->link)
             memcpy(score, decision, k * sizeof *score);
@@ -157,15 +156,18 @@ static void answer_score(const struct klr_model *model, const double *decision,
             answer_softmax(model, decision, score);
         return;
     }
-    answer_pairs(model, decision, r);
-    if (model->multiclass == KLR_DDAG && model->link)
-        answer_eliminate(k, r, score, rest);
-    else if (model->multiclass == KLR_DDAG)
-        answer_graph(k, r, score);
-    else if (model->link)
-        couple_pairwise(k, r, score, rest);
-    else
-        answer_votes(k, r, score);
+    if (!model->link && model->multiclass == KLR_DDAG) {
+        answer_graph(k, decision, score);
+    } else if (!model->link) {
+        answer_votes(k, decision, score);
+    } else {
+        double *rest = work + 2 * pairs;
+        answer_pairs(model, decision, work, work + pairs);
+        if (model->multiclass == KLR_DDAG)
+            answer_eliminate(k, work, score, rest);
+        else
+            couple_pairwise(k, work, work + pairs, score, rest);
+    }
 }
 
 static double model_answer(const struct klr_model *model,

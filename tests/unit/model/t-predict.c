@@ -216,20 +216,34 @@ static void test_answers(void)
        "two classes: p = 1 / (1 + exp(a f + b)), and its label");
 }
 
-enum { CLASSES = 5, WORK = 2 * CLASSES * CLASSES + 60 };
+enum { CLASSES = 5 };
+
+/* p by the pairs of r. */
+static void eliminate(double (*r)[CLASSES], double *p)
+{
+    enum { PAIRS = CLASSES * (CLASSES - 1) / 2 };
+    double pairs[2 * PAIRS], work[3 * CLASSES * (CLASSES + 1)];
+    size_t pair = 0;
+    for (size_t a = 0; a < CLASSES; a++)
+        for (size_t b = a + 1; b < CLASSES; b++, pair++) {
+            pairs[pair] = r[a][b];
+            pairs[PAIRS + pair] = r[b][a];
+        }
+    answer_eliminate(CLASSES, pairs, p, work);
+}
 
 /* How far the answers are apart: that to r, and that to r of the classes in
  * another order. */
-static double renamed_apart(const double *r, const double *p)
+static double renamed_apart(double (*r)[CLASSES], const double *p)
 {
-    double moved[CLASSES * CLASSES], q[CLASSES], work[WORK], apart = 0;
+    double moved[CLASSES][CLASSES], q[CLASSES], apart = 0;
     size_t name[CLASSES];
     for (size_t a = 0; a < CLASSES; a++)
         name[a] = (2 * a + 3) % CLASSES;
     for (size_t a = 0; a < CLASSES; a++)
         for (size_t b = 0; b < CLASSES; b++)
-            moved[name[a] * CLASSES + name[b]] = r[a * CLASSES + b];
-    answer_eliminate(CLASSES, moved, q, work);
+            moved[name[a]][name[b]] = r[a][b];
+    eliminate(moved, q);
     for (size_t a = 0; a < CLASSES; a++)
         apart = larger_of(apart, fabs(q[name[a]] - p[a]));
     return apart;
@@ -239,16 +253,16 @@ static double renamed_apart(const double *r, const double *p)
  * classes and however sure the pairs are. */
 static void test_eliminate(void)
 {
-    double r[CLASSES * CLASSES] = {0}, p[CLASSES], work[WORK];
+    double r[CLASSES][CLASSES] = {{0}}, p[CLASSES];
     double most = 0, off = 0, apart = 0;
     for (int turn = 0; turn < 1000; turn++) {
         for (size_t a = 0; a < CLASSES; a++)
             for (size_t b = a + 1; b < CLASSES; b++) {
                 double z = (turn % 2 ? 80 : 2) * (uniform() - 0.5);
-                r[a * CLASSES + b] = sigmoid(z);
-                r[b * CLASSES + a] = sigmoid(-z);
+                r[a][b] = sigmoid(z);
+                r[b][a] = sigmoid(-z);
             }
-        answer_eliminate(CLASSES, r, p, work);
+        eliminate(r, p);
         double sum = 0;
         for (size_t a = 0; a < CLASSES; a++) {
             most = larger_of(most, p[a]);
@@ -271,11 +285,11 @@ static void test_eliminate_agreed(void)
                                            {0.3, 0.05, 0.4, 0.05, 0.2},
                                            {1e-9, 0.1, 1e-12, 0.5, 0.4}};
     for (size_t w = 0; w < sizeof want / sizeof *want; w++) {
-        double r[CLASSES * CLASSES], p[CLASSES], work[WORK], worst = 0;
+        double r[CLASSES][CLASSES], p[CLASSES], worst = 0;
         for (size_t a = 0; a < CLASSES; a++)
             for (size_t b = 0; b < CLASSES; b++)
-                r[a * CLASSES + b] = want[w][a] / (want[w][a] + want[w][b]);
-        answer_eliminate(CLASSES, r, p, work);
+                r[a][b] = want[w][a] / (want[w][a] + want[w][b]);
+        eliminate(r, p);
         for (size_t a = 0; a < CLASSES; a++)
             worst = larger_of(worst, fabs(p[a] / want[w][a] - 1));
         ok(worst < 1e-8, "pairs that agree with distribution %zu: %.1e", w,

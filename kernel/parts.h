@@ -267,8 +267,10 @@ struct gram_tiles {
     /* the kernel of `sums` (SPAN), of one row and the columns from `begin` on,
      * to where it belongs */
     void (*values)(const struct tile *, size_t row, size_t begin, void *sums);
-    /* klr_logistic of SPAN numbers; NULL for floats */
-    void (*logistic)(const double *z, double *p, double *rest, double *loss);
+    /* klr_logistic of n numbers, and of those behind them up to a multiple of
+     * SPAN; NULL for floats */
+    void (*logistic)(size_t n, const double *z, double *p, double *rest,
+                     double *loss);
 };
 
 static const struct gram_tiles *tiles_choose(enum klr_precision precision);

@@ -147,11 +147,11 @@ LOCAL reals NAME(log_above)(reals e)
     return FMA(s * square, q, s + s);
 }
 
-static TARGET void NAME(logistic)(const REAL *z, REAL *p, REAL *rest,
+static TARGET void NAME(logistic)(size_t n, const REAL *z, REAL *p, REAL *rest,
                                   REAL *loss)
 {
     const size_t beside = GROUP;
-    for (size_t i = 0; i < SPAN; i += beside * WIDE) {
+    for (size_t i = 0; i < n; i += beside * WIDE) {
         reals e[GROUP];
         EACH(q) e[q] = -NAME(abs)(((const reals *)(z + i))[q]);
         NAME(exponentials)(beside, e);

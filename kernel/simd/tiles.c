@@ -186,14 +186,14 @@ void klr_logistic(size_t n, const double *z, double *p, double *rest,
 {
     const struct gram_tiles *tiles = tiles_choose(KLR_DOUBLE);
     size_t whole = n / SPAN * SPAN;
-    for (size_t i = 0; i < whole; i += SPAN)
-        tiles->logistic(z + i, p + i, rest + i, loss ? loss + i : NULL);
+    tiles->logistic(whole, z, p, rest, loss);
     if (whole == n)
         return;
     double last[4][SPAN] = {{0}};
     size_t bytes = (n - whole) * sizeof *z;
     memcpy(last[0], z + whole, bytes);
-    tiles->logistic(last[0], last[1], last[2], loss ? last[3] : NULL);
+    tiles->logistic(n - whole, last[0], last[1], last[2],
+                    loss ? last[3] : NULL);
     memcpy(p + whole, last[1], bytes);
     memcpy(rest + whole, last[2], bytes);
     if (loss)

@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -135,7 +136,9 @@ static size_t system_groups(const struct system_resource *resource)
     return least;
 }
 
-size_t klr_memory_limit(void)
+/* What groups leave is read once: solvers of many small problems would take
+ * longer for that than to solve them. */
+static size_t memory_of_groups(void)
 {
     static const struct system_resource memory = {
         .file = "memory.max",
@@ -144,7 +147,18 @@ size_t klr_memory_limit(void)
         .read = system_limit,
         .read_old = system_limit,
     };
-    size_t least = system_groups(&memory);
+    static _Atomic size_t known; /* 0: not yet */
+    size_t least = atomic_load(&known);
+    if (!least) {
+        least = system_groups(&memory);
+        atomic_store(&known, least);
+    }
+    return least;
+}
+
+size_t klr_memory_limit(void)
+{
+    size_t least = memory_of_groups();
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     if (pages > 0 && page > 0 && (size_t)pages < least / (size_t)page)
         least = (size_t)pages * (size_t)page;

@@ -8,7 +8,8 @@
 #include <stddef.h>
 
 /* Bytes of memory this process may use: the machine's, or the limit of its
- * control group (v1 or v2) or address space (RLIMIT_AS) where that is less. */
+ * control group (v1 or v2), as the first call finds it, or address space
+ * (RLIMIT_AS) where that is less. */
 size_t klr_memory_limit(void);
 
 /* Processors this process may use: those it may be scheduled on, or the quota

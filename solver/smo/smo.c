@@ -109,22 +109,13 @@ static int smo_create_gathered(struct smo *smo, size_t *budget,
     return code;
 }
 
-/* Of few examples all rows have room, and what the system has is not asked for:
- * that would take longer than to solve one of many pairs of classes. */
-static size_t smo_budget(const struct smo *smo)
-{
-    const size_t few = 1 << 20;
-    size_t all = 2 * smo->n * smo->n * sizeof(double);
-    return all <= few ? few : params_budget(smo->problem->params);
-}
-
 /* Rows are cached in that precision from now on. */
 static int smo_set_precision(struct smo *smo, enum klr_precision precision,
                              struct klr_error *err)
 {
     const struct binary_problem *problem = smo->problem;
     smo->precision = precision;
-    size_t budget = smo_budget(smo);
+    size_t budget = params_budget(problem->params);
     smo->cache = klr_cache_free(smo->cache);
     smo_set_active(smo, smo->n);
     int code = smo_create_gathered(smo, &budget, err);

@@ -122,7 +122,7 @@ classes: 1
          1         3  100%
 warning: all examples have the same label
 warning: 1 of 2 features never changes
-no problems
+no other problems
 END
 my @named = ('--string-labels', '-');
 is(check("\xc3\xa4 1:1\n+1 1:0 # x\n1 1:1\n+1#\n", @named)->{out},
@@ -399,7 +399,7 @@ for my $module (qw(argparse contextlib)) {
 }
 put("$dir/modules/subprocess.py",
     "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n");
-$run = run([qw(tools/klr-grid -v 3 -c 1,10 heart_scale)],
+$run = run([ 'tools/klr-grid', '-v', 3, '-c', '1,10', 'heart_scale' ],
     env => { PYTHONPATH => "$dir/modules" });
 is("$run->{exit} $run->{err}", "130 klr-grid: interrupted\n",
     'klr-grid: one amidst those of its run');

@@ -180,12 +180,12 @@ static double ivm_bytes(size_t n, size_t room)
  * is an error if there is none for the first. */
 static int ivm_grow(struct ivm *ivm, struct klr_error *err)
 {
-    const double budget = (double)params_budget(ivm->problem->params);
     size_t n = ivm->n, old = ivm->h.room, room = old ? 2 * old : IVM_ROOM;
     size_t least = old ? old : ivm->h.unpenalised + 1;
     size_t most = (size_t)ivm->problem->params->max_basis;
     if (ivm->h.rank < old)
         return 0;
+    const double budget = (double)params_budget(ivm->problem->params);
     if (old == 0 && ivm_bytes(n, least) > budget)
         return params_refuse_budget(n, ivm_bytes(n, least), err);
     most = ivm->h.unpenalised + (most > 0 && most < n ? most : n);

@@ -136,8 +136,8 @@ static size_t system_groups(const struct system_resource *resource)
     return least;
 }
 
-/* What groups leave is read once: solvers of many small problems would take
- * longer for that than to solve them. */
+/* The limit of groups is read once: it would take longer than to solve a small
+ * problem, of which there may be many. */
 static size_t memory_of_groups(void)
 {
     static const struct system_resource memory = {

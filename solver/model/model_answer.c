@@ -24,15 +24,14 @@ static void add_products(enum klr_multiclass multiclass, size_t k, size_t c,
     }
 }
 
-/* Probabilities or votes (k), those of pairs twice (2, k(k-1)/2), and what
+/* Probabilities or votes (k), probabilities of pairs (2, k(k-1)/2), and what
  * answer_eliminate needs. */
 static size_t model_answer_work(size_t k)
 {
     return k + 2 * k * (k - 1) + k + couple_work(k);
 }
 
-/* Of each pair (k(k-1)/2) the probability of the first class and of the
- * second. */
+/* The probabilities of both classes of each pair (k(k-1)/2). */
 static void answer_pairs(const struct klr_model *model, const double *decision,
                          double *first, double *second)
 {

@@ -16,8 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/numbers.h"
 #include "base/machine/system.h"
+#include "base/numbers.h"
 #include "cli/cli.h"
 #include "cli/scale/scale_run.h"
 #include "solver.h"

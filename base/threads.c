@@ -30,10 +30,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/machine/system.h"
 #include "base/memory.h"
 #include "base/numbers.h"
 #include "base/option.h"
-#include "base/machine/system.h"
 
 enum {
     THREAD_STACK = 1 << 20,

@@ -28,10 +28,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/machine/cpu.h"
 #include "base/features/feature_table.h"
-#include "base/memory.h"
 #include "base/features/packed.h"
+#include "base/machine/cpu.h"
+#include "base/memory.h"
 #include "kernel.h"
 
 #define LOG2_E 0x1.71547652b82fep+0

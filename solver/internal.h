@@ -34,17 +34,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/machine/cpu.h"
 #include "base/features/feature_table.h"
-#include "base/hash.h"
-#include "base/memory.h"
 #include "base/features/packed.h"
-#include "base/numbers.h"
 #include "base/features/scaling.h"
+#include "base/hash.h"
+#include "base/machine/cpu.h"
 #include "base/machine/system.h"
+#include "base/machine/vectors.h"
+#include "base/memory.h"
+#include "base/numbers.h"
 #include "base/text.h"
 #include "base/threads.h"
-#include "base/machine/vectors.h"
 #include "solver.h"
 
 #endif

@@ -9,8 +9,8 @@
 #include <math.h>
 #include <unistd.h>
 
-#include "base/numbers.h"
 #include "base/machine/system.h"
+#include "base/numbers.h"
 
 /* The distance from all support vectors is measured for the first FAR_FIRST
  * rows, and for each FAR_STEP-th row after them. */

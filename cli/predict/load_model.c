@@ -10,8 +10,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/memory.h"
 #include "base/machine/system.h"
+#include "base/memory.h"
 
 static int check_model(struct cli_predict *predict, struct klr_error *err)
 {

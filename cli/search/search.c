@@ -11,8 +11,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "base/memory.h"
 #include "base/machine/system.h"
+#include "base/memory.h"
 
 enum {
     SEARCH_FOLDS = 3,

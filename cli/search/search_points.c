@@ -13,8 +13,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "base/memory.h"
 #include "base/machine/system.h"
+#include "base/memory.h"
 
 static const double search_doubling = 0.05;
 

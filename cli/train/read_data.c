@@ -5,8 +5,8 @@
  */
 #include "cli/train/training_run.h"
 
-#include "base/numbers.h"
 #include "base/machine/system.h"
+#include "base/numbers.h"
 #include "cli/search/search.h"
 
 /* A file, if there is one, has as many values as there are examples. */

@@ -8,9 +8,9 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/machine/system.h"
 #include "base/memory.h"
 #include "base/numbers.h"
-#include "base/machine/system.h"
 
 /* The model of the best point is that of training with its parameters alone, in
  * the time that is left. */

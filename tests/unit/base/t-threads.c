@@ -14,8 +14,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/memory.h"
 #include "base/machine/system.h"
+#include "base/memory.h"
 #include "base/threads.h"
 #include "tests/tap.h"
 

@@ -6,7 +6,7 @@
  *
  *   min_p sum_{i<j} (r_ji p_i - r_ij p_j)^2   s.t.  sum_i p_i = 1
  *
- * that is 1/2 p'Qp with Q_ii = sum_{j != i} r_ji^2, Q_ij = -r_ji r_ij, and
+ * that is p'Qp with Q_ii = sum_{j != i} r_ji^2, Q_ij = -r_ji r_ij, and
  * p >= 0 comes by itself. If z sums to 0, some z_i and z_j have opposite signs,
  * and (r_ji z_i - r_ij z_j)^2 >= min(|z_i|, |z_j|)^2: Q is positive definite on
  * the constraint for all r, 0 and 1 included, with a condition that depends on

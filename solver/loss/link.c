@@ -12,6 +12,13 @@ static double sigmoid(double z)
     return z >= 0 ? 1 / (1 + e) : e / (1 + e);
 }
 
+static void sigmoids(double z, double *p, double *rest)
+{
+    double e = exp(-fabs(z)), more = 1 / (1 + e), less = e / (1 + e);
+    *p = z >= 0 ? more : less;
+    *rest = z >= 0 ? less : more;
+}
+
 static double softplus(double z)
 {
     return fmax(z, 0) + log1p(exp(-fabs(z)));

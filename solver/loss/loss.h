@@ -111,7 +111,9 @@ static struct losses_gap losses_gap(const struct losses *all, const double *u,
 
 /* ---- links: from decision values to probabilities ---- */
 
-static double sigmoid(double z);  /* 1 / (1 + e^-z) */
+static double sigmoid(double z); /* 1 / (1 + e^-z) */
+/* That of z and of -z, each in its own accuracy. */
+static void sigmoids(double z, double *p, double *rest);
 static double softplus(double z); /* log(1 + e^z) */
 /* p (k) = e^f / sum e^f; f may be p. Returns log sum e^f. */
 static double softmax(size_t k, const double *f, double *p);

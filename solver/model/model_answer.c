@@ -35,12 +35,9 @@ static size_t model_answer_work(size_t k)
 static void answer_pairs(const struct klr_model *model, const double *decision,
                          double *first, double *second)
 {
-    for (size_t m = 0; m < model->machines; m++) {
-        double z = link_log_odds(&model->link[m], decision[m]);
-        double e = exp(-fabs(z)), more = 1 / (1 + e), less = e / (1 + e);
-        first[m] = z >= 0 ? more : less;
-        second[m] = z >= 0 ? less : more;
-    }
+    for (size_t m = 0; m < model->machines; m++)
+        sigmoids(link_log_odds(&model->link[m], decision[m]), &first[m],
+                 &second[m]);
 }
 
 /* At a decision value of 0 the second class wins. */

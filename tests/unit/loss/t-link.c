@@ -34,6 +34,13 @@ static void test_sigmoid(void)
        "softplus does not overflow");
     ok(sigmoid(0) == 0.5 && sigmoid(-40) > 0,
        "sigmoid in the middle and below");
+    bool same = true;
+    for (double z = -700; z <= 700; z += 0.37) {
+        double p, rest;
+        sigmoids(z, &p, &rest);
+        same = same && p == sigmoid(z) && rest == sigmoid(-z);
+    }
+    ok(same, "both sides at once");
 }
 
 enum { ARGUMENTS = 4001 };

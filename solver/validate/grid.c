@@ -286,13 +286,18 @@ static void grid_cell_free(const struct grid *grid, struct grid_cell *c)
     c->spread = klr_free(c->spread);
 }
 
+/* A cell that fails has nothing: another thread may begin it before it hears of
+ * the failure. */
 static int grid_cell_begin(const struct grid *grid, struct grid_cell *c,
                            struct klr_error *err)
 {
     c->begin = klr_seconds();
     c->fold = klr_zalloc(grid->folds, sizeof *c->fold, err);
     c->spread = klr_zalloc(grid->costs, sizeof *c->spread, err);
-    return c->fold && c->spread ? 0 : KLR_E_MEMORY;
+    if (c->fold && c->spread)
+        return 0;
+    grid_cell_free(grid, c);
+    return KLR_E_MEMORY;
 }
 
 /* *go tells if the fold is to be done. If so, its cell has begun, and its row

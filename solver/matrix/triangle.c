@@ -47,11 +47,13 @@ static bool triangle_factor(const struct klr_dense *dense, size_t n,
     for (size_t k = 0; k < n; k += KLR_BAND) {
         size_t rows = band_rows(n, k), right = k + rows;
         double *band = a + k * pitch;
-        for (size_t j = k; j < n; j += KLR_BAND)
+        for (size_t j = k; j < n && k > 0; j += KLR_BAND)
             band_reduce(dense, k, a + k, a + j, pitch, rows, band_rows(n, j),
                         band + j);
         definite = band_factor(rows, pitch, band + k, least) && definite;
-        dense->divide(rows, band + k, pitch, n - right, band + right, pitch);
+        if (right < n)
+            dense->divide(rows, band + k, pitch, n - right, band + right,
+                          pitch);
     }
     return definite;
 }

@@ -6,8 +6,8 @@
  *
  *   min_p sum_{i<j} (r_ji p_i - r_ij p_j)^2   s.t.  sum_i p_i = 1
  *
- * that is p'Qp with Q_ii = sum_{j != i} r_ji^2, Q_ij = -r_ji r_ij, and
- * p >= 0 comes by itself. If z sums to 0, some z_i and z_j have opposite signs,
+ * that is p'Qp with Q_ii = sum_{j != i} r_ji^2, Q_ij = -r_ji r_ij, and p >= 0
+ * comes by itself. If z sums to 0, some z_i and z_j have opposite signs,
  * and (r_ji z_i - r_ij z_j)^2 >= min(|z_i|, |z_j|)^2: Q is positive definite on
  * the constraint for all r, 0 and 1 included, with a condition that depends on
  * k alone. There e'p = 1, so that Q + ee', which is positive definite, has the
@@ -42,10 +42,7 @@ static void couple_solve(size_t k, double *a, double *p)
 {
     for (size_t i = 0; i < k; i++)
         p[i] = 1;
-    if (k <= KLR_BAND)
-        band_factor(k, k, a, DBL_MIN);
-    else
-        triangle_factor(klr_dense(), k, k, a, DBL_MIN);
+    triangle_factor(klr_dense(), k, k, a, DBL_MIN);
     triangle_solve(k, k, a, p);
 }
 

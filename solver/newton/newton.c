@@ -33,6 +33,7 @@ enum {
     NEWTON_PATIENCE = 5, /* steps after which to try harder */
     NEWTON_LONG = 5,     /* steps of conjugate gradients: ask for more rank */
     NEWTON_FACTOR = 10,  /* from C to C of the path */
+    NEWTON_LOST = 2,     /* C in a row that are lost: the next is the last */
 };
 
 /* ---- one column ---- */
@@ -403,16 +404,29 @@ static enum klr_status newton_stop(struct newton *nt, enum klr_status status)
     return newton_end(nt, status);
 }
 
+/* True if K has lost its digits at one C of a path: steps have ended with
+ * nearly all of the gap left, and P, which was `before` at the last C, is no
+ * smaller for its C. A larger C asks for more digits. */
+static bool newton_is_lost(struct newton *nt, enum klr_status status,
+                           double before)
+{
+    return status != KLR_CONVERGED && !(newton_gap(nt) < 0.99) &&
+           !(nt->primal < 0.999 * NEWTON_FACTOR * before);
+}
+
 static enum klr_status newton_approach(struct newton *nt, double cost,
                                        const struct place *from,
                                        const struct place *to)
 {
     enum klr_status status = newton_clock(nt);
+    int lost = 0;
     nt->progress.target = fmax(nt->eps, 0.1);
-    for (; cost < 0.99 * to->cost && status == KLR_CONVERGED;
+    for (; cost < 0.99 * to->cost && status == KLR_CONVERGED &&
+           lost < NEWTON_LOST;
          cost *= NEWTON_FACTOR) {
+        double before = nt->primal;
         newton_set(nt, cost, from, to);
-        newton_minimise(nt);
+        lost = newton_is_lost(nt, newton_minimise(nt), before) ? lost + 1 : 0;
         status =
             nt->direction.indefinite ? KLR_PRECISION_LIMIT : newton_clock(nt);
     }

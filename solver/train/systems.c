@@ -68,8 +68,8 @@ static const struct system systems[] = {
      .eps = 1e-3, .solve_all = greedy_solve},
     {SYSTEM(KFD, GREEDY, KERNEL), .needs_psd = true, .bias = BIAS_ALWAYS,
      .chooses = true, .eps = 1e-3, .solve_all = greedy_solve},
-    {SYSTEM(LHALF, THRESHOLD, HALF), .bias = BIAS_EITHER, .eps = 1e-3,
-     .solve = lhalf_solve, .bytes = lhalf_bytes},
+    {SYSTEM(LHALF, THRESHOLD, HALF), .merges = true, .bias = BIAS_EITHER,
+     .eps = 1e-3, .solve = lhalf_solve, .bytes = lhalf_bytes},
 };
 
 enum { SYSTEMS = sizeof systems / sizeof *systems };

@@ -103,6 +103,21 @@ for my $case (
         "@options: less of K");
 }
 
+# Of coefficients of one kernel the l1/2 regularizer is smallest where all but
+# one are 0.
+for my $options ([qw(-c 3)], [qw(-c 30)], [qw(--no-bias)]) {
+    my ($merged, $apart) = map {
+        my $train = run([ qw(klr-train -q --json -s lhalf -g 0.3), @$options,
+                $_, "$dir/model" ]);
+        is($train->{exit}, 0, "lhalf @$options: trains") or diag($train->{err});
+        printed_json($train);
+    } "$dir/two", "$dir/two.apart";
+    is($merged->{n_different}, get("$dir/two.count"),
+        "lhalf @$options: different rows are counted");
+    cmp_ok($merged->{objective}, '<=', $apart->{objective} * (1 + 1e-6),
+        "lhalf @$options: the objective is no larger");
+}
+
 # Folds are dealt before rows are merged: each fold has the same examples.
 for my $options ([ two => () ], [ three => () ],
     [ two => '--weights', "$dir/weights" ])

@@ -190,6 +190,7 @@ static int ivm_grow(struct ivm *ivm, struct klr_error *err)
         return params_refuse_budget(n, ivm_bytes(n, least), err);
     most = ivm->h.unpenalised + (most > 0 && most < n ? most : n);
     room = room < most ? room : most;
+    operator_yield(ivm->problem->op, ivm_bytes(n, room), budget);
     while (room > least && ivm_bytes(n, room) > budget)
         room--;
     if (room == old)

@@ -141,6 +141,8 @@ static int greedy_check_memory(struct greedy *g, struct klr_error *err)
     if (g->all)
         operator_keep(g->problems->op, g->precision,
                       (size_t)fmin(budget, fmax(budget - bytes, 0)));
+    else
+        operator_yield(g->problems->op, bytes, budget);
     if (bytes <= budget)
         return 0;
     g->status = KLR_MEMORY_LIMIT;

@@ -60,6 +60,9 @@ static int operator_prefer_fixed16(struct klr_operator *op, size_t budget,
  * there are none; where they are as many as before they stay. */
 static void operator_keep(struct klr_operator *op, enum klr_precision precision,
                           size_t budget);
+/* Keep no tiles any more where they and so many bytes are beyond the budget. */
+static void operator_yield(struct klr_operator *op, double bytes,
+                           double budget);
 static void operator_free(struct klr_operator *op);
 /* KLR_E_DATA: K has turned out not to be positive semidefinite. A precomputed
  * one is not; of other kernels, which are, rounding errors are too large.

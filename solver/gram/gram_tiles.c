@@ -131,14 +131,17 @@ static int tiles_work_create(struct gram_tiles *tiles, size_t threads,
  * So a tile is kept once computing it has cost as much as its memory, which
  * costs at most twice the best choice. Floats serve five products at least, as
  * a rule: where these cost more than the memory, a tile is kept at once.
- * Doubles may be asked for once only, fixed16 is asked for often. */
+ * Doubles may be asked for once only, fixed16 is asked for often. Rows are
+ * copied no faster than entries of some ten features are computed. */
 static void tiles_set_patience(struct gram_tiles *tiles)
 {
-    const double least = 5, most = 8;
+    const double least = 5, most = 8, rows_least = 1;
     double price = klr_points_price(tiles->points);
     unsigned patience = price < least ? 0 : (unsigned)fmin(price, most);
     tiles->patience[KLR_FLOAT] = patience;
     tiles->patience[KLR_DOUBLE] = 1 + patience / 2;
+    if (price < rows_least)
+        tiles->rows_patience = (unsigned)((1 + price) * KLR_TILE);
 }
 
 static void tiles_keep_at_once(struct gram_tiles *tiles)
@@ -293,9 +296,29 @@ static bool tiles_are_due(struct gram_tiles *tiles,
     size_t number = tile_number(i, j);
     if (number >= kept->stored || tiles_filled(tiles, precision, i, j))
         return false;
-    return atomic_fetch_add_explicit(&kept->asked[number], 1,
+    return atomic_fetch_add_explicit(&kept->asked[number], KLR_TILE,
                                      memory_order_relaxed) >=
-           tiles->patience[precision];
+           tiles->patience[precision] * KLR_TILE;
+}
+
+static void tiles_ask_row(struct gram_tiles *tiles,
+                          enum klr_precision precision, size_t i, size_t j)
+{
+    const struct tile_store *kept = &tiles->kept[precision];
+    size_t number = tile_number(i, j);
+    if (number < kept->stored && !tiles_filled(tiles, precision, i, j))
+        atomic_fetch_add_explicit(&kept->asked[number], 1,
+                                  memory_order_relaxed);
+}
+
+static bool tiles_rows_are_due(const struct gram_tiles *tiles,
+                               enum klr_precision precision, size_t i, size_t j)
+{
+    const struct tile_store *kept = &tiles->kept[precision];
+    size_t number = tile_number(i, j);
+    return tiles->rows_patience > 0 && number < kept->stored &&
+           atomic_load_explicit(&kept->asked[number], memory_order_relaxed) >=
+               tiles->rows_patience;
 }
 
 static void tiles_fill(struct gram_tiles *tiles, enum klr_precision precision,

@@ -50,7 +50,7 @@ struct tile_store {
     size_t stored;
     char *tile;          /* (stored, KLR_TILE, KLR_TILE) entries */
     atomic_uchar *state; /* (stored) enum fill */
-    atomic_uchar *asked; /* (stored) products that computed it */
+    atomic_uint *asked;  /* (stored) rows of it that were computed */
 };
 
 /* The lower triangle of K in square tiles of KLR_TILE positions, row by row. */
@@ -60,6 +60,8 @@ struct gram_tiles {
     size_t n, blocks, threads;
     unsigned patience[3];    /* products that compute a tile of that precision
                                before it is kept */
+    unsigned rows_patience;  /* rows of a tile that are computed one by one
+                               before it is kept; 0: it is not for rows */
     struct tile_store *kept; /* (3) of each precision */
     bool shared;             /* kept is another's */
     struct tile_work *work;  /* (threads) */
@@ -94,6 +96,13 @@ static size_t tiles_size(const struct gram_tiles *tiles, size_t i, size_t j);
  * it: it is to be kept from now on. */
 static bool tiles_are_due(struct gram_tiles *tiles,
                           enum klr_precision precision, size_t i, size_t j);
+/* A row in that tile is asked for: where it is not kept it will be computed. */
+static void tiles_ask_row(struct gram_tiles *tiles,
+                          enum klr_precision precision, size_t i, size_t j);
+/* True where so many rows were asked for that the tile is to be kept. */
+static bool tiles_rows_are_due(const struct gram_tiles *tiles,
+                               enum klr_precision precision, size_t i,
+                               size_t j);
 /* Compute the tile of blocks i >= j, if it is one to be kept and is not yet, or
  * wait for the thread that does. */
 static void tiles_fill(struct gram_tiles *tiles, enum klr_precision precision,

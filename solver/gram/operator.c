@@ -109,6 +109,12 @@ static void operator_keep(struct klr_operator *op, enum klr_precision precision,
     tiles_keep_only(&op->tiles, precision, op->groups ? 0 : budget);
 }
 
+static void operator_yield(struct klr_operator *op, double bytes, double budget)
+{
+    if (tiles_bytes(&op->tiles) > fmax(budget - bytes, 0))
+        tiles_keep_only(&op->tiles, KLR_DOUBLE, 0);
+}
+
 static void operator_free(struct klr_operator *op)
 {
     op->points = op->origin ? NULL : klr_points_free(op->points);

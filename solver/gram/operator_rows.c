@@ -35,10 +35,24 @@ static struct klr_set rows_columns(const struct row_group *r, size_t task,
     return block_ranges(cut, tiles->work[thread].cols);
 }
 
+/* Before any task begins, so that no count depends on threads. */
+static void rows_ask(const struct row_group *r)
+{
+    struct gram_tiles *tiles = &r->op->tiles;
+    for (size_t q = 0; q < r->count; q++) {
+        size_t own = r->i[q] / KLR_TILE;
+        for (size_t block = 0; block < tiles->blocks; block++)
+            if (r->op->col[block].size)
+                tiles_ask_row(tiles, r->precision, own > block ? own : block,
+                              own > block ? block : own);
+    }
+}
+
 /* Copy a row's part in a block of columns from a tile that is kept. An operator
- * of whole tiles fills the tile for that. Doubles are never copied there, since
- * few rows of doubles are asked for: counts of entries must not depend on what
- * another problem has filled. */
+ * of whole tiles fills the tile for that; others where many of its rows were
+ * asked for. Doubles are never copied from whole tiles, since few rows of
+ * doubles are asked for: counts of entries must not depend on what another
+ * problem has filled. */
 static bool row_copy(const struct row_group *r, size_t i, size_t block,
                      size_t thread, struct klr_set set, char *to)
 {
@@ -47,9 +61,10 @@ static bool row_copy(const struct row_group *r, size_t i, size_t block,
     if (!tiles->kept[r->precision].stored ||
         (r->op->fill_whole_tiles && r->precision == KLR_DOUBLE))
         return false;
-    if (r->op->fill_whole_tiles)
-        tiles_fill(tiles, r->precision, own > block ? own : block,
-                   own > block ? block : own, thread);
+    size_t high = own > block ? own : block, low = own > block ? block : own;
+    if (r->op->fill_whole_tiles ||
+        tiles_rows_are_due(tiles, r->precision, high, low))
+        tiles_fill(tiles, r->precision, high, low, thread);
     return tiles_copy_row(tiles, r->precision, i, block, set, to);
 }
 
@@ -91,6 +106,7 @@ static bool operator_rows_to(struct klr_operator *op, const size_t *i,
             r.blocks = 1;
         else if (r.blocks > KLR_SPAN)
             r.blocks = KLR_SPAN;
+        rows_ask(&r);
         whole =
             klr_pool_run(op->pool, (op->tiles.blocks + r.blocks - 1) / r.blocks,
                          rows_task, &r);

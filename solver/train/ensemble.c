@@ -322,8 +322,9 @@ static int ensemble_train(struct trained_machines *ensemble,
     struct klr_operator *op = training->op;
     double passes = op->passes;
     unsigned long long evaluations = op->evaluations;
-    op->fill_whole_tiles =
-        group_count(training) > 1 && !training_only_pair(training);
+    op->fill_whole_tiles = group_count(training) > 1 &&
+                           !training_only_pair(training) &&
+                           !system_works_alone(training->system);
     int code = machine_team_create(&team, err);
     if (!code) {
         clock_leave(op->pool); /* members have clocks of their own */

@@ -144,13 +144,17 @@ static double solver_bytes(const struct klr_params *params, size_t n, size_t k)
 }
 
 /* Some solvers keep tiles of K, others a cache of its rows. What the former
- * allocate beyond what -m leaves to a program comes off the tiles. */
+ * allocate beyond what -m leaves to a program comes off the tiles. Where points
+ * are chosen one by one, a part of -m is for tiles until the solver needs it. */
 static int tile_budget(const struct klr_params *params, size_t n, size_t k,
                        size_t *budget, struct klr_error *err)
 {
+    const double rows_share = 0.25;
     double bytes = (double)params_budget(params);
     double need = solver_bytes(params, n, k);
     double beyond = need > 0 ? fmax(need - params_beside, 0) : bytes;
+    if (system_of(params, NULL)->chooses)
+        beyond = (1 - rows_share) * bytes;
     *budget = 0;
     if (bytes < beyond)
         return params_refuse_budget(n, beyond, err);
@@ -242,6 +246,14 @@ static int positions_operator(struct klr_operator *op,
     return code;
 }
 
+/* A solver that draws its candidates asks for rows. */
+static bool products_are_many(const struct klr_params *params, size_t n)
+{
+    return system_of(params, NULL)->chooses
+               ? (size_t)params->candidates >= n
+               : params->folds || params->loo || params->cost.count > 1;
+}
+
 static int problem_operator(struct klr_operator *op,
                             const struct klr_problem *problem,
                             const struct klr_params *params,
@@ -255,9 +267,10 @@ static int problem_operator(struct klr_operator *op,
     if (!code)
         code = positions_operator(op, problem, params, &kernel, partition, pool,
                                   budget, err);
-    if (!code && (params->folds || params->loo || params->cost.count > 1 ||
-                  system_of(params, NULL)->chooses))
+    if (!code && products_are_many(params, n))
         tiles_keep_at_once(&op->tiles);
+    if (!code && system_of(params, NULL)->chooses && !op->tiles.rows_patience)
+        operator_keep(op, KLR_DOUBLE, 0);
     if (!code && partition && fixed16_serves(params, n, k))
         code = operator_prefer_fixed16(op, budget, err);
     if (code && err && err->line > 0 && problem->line)

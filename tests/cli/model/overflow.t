@@ -131,7 +131,7 @@ for my $case (
         . 'features, or choose a larger -c or larger weights' ],
     [ '-s kfd -c 1e200', 'no discriminant: rounding errors leave nothing of the '
         . 'regularizer at C = 1e+200; choose a smaller -c' ],
-    [ '-t polynomial -r 1e60 -c 1', 'rounding errors of the kernel matrix are too '
+    [ '-t polynomial -r 1e12 -c 1', 'rounding errors of the kernel matrix are too '
         . 'large: scale the features, or choose a smaller -g or -r' ],
 )
 {

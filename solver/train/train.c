@@ -145,7 +145,8 @@ static double solver_bytes(const struct klr_params *params, size_t n, size_t k)
 
 /* Some solvers keep tiles of K, others a cache of its rows. What the former
  * allocate beyond what -m leaves to a program comes off the tiles. Where points
- * are chosen one by one, a part of -m is for tiles until the solver needs it. */
+ * are chosen one by one, a part of -m is for tiles until the solver needs it.
+ */
 static int tile_budget(const struct klr_params *params, size_t n, size_t k,
                        size_t *budget, struct klr_error *err)
 {

@@ -92,7 +92,7 @@ static size_t computing(struct klr_operator *op, struct klr_operator *none,
     return last;
 }
 
-/* Of the last block, which has few rows, the tile comes late. */
+/* The last block has few rows: its tile comes late. */
 static void test_kept(const struct klr_features *features, struct klr_set set,
                       enum klr_precision precision)
 {

@@ -117,18 +117,19 @@ static enum klr_status clock_check(struct clock *clock,
                                    struct klr_progress *progress,
                                    double (*gap)(void *), void *solver)
 {
-    double now = klr_seconds();
+    double now = klr_seconds(), known = clock->last.gap;
     if (params->max_iter > 0 && progress->iterations >= params->max_iter)
         return KLR_ITERATION_LIMIT;
-    if (clock_look(clock, params, now)) {
-        clock->last = *progress;
-        clock->last.gap = gap ? gap(solver) : (double)NAN;
+    bool due = clock_look(clock, params, now);
+    clock->last = *progress;
+    clock->last.gap = gap && (due || clock->gap_is_old) ? gap(solver) : known;
+    clock->gap_is_old = false;
+    if (due)
         clock_report(clock, params, now);
-    }
     return clock->status;
 }
 
-/* A klr_pool_ends: of the solver it has what was reported last. */
+/* A klr_pool_ends: of the solver it has what was told at the last check. */
 static bool clock_ends(void *context)
 {
     struct clock *clock = context;
@@ -138,8 +139,10 @@ static bool clock_ends(void *context)
     if (!params->progress && !(params->time_limit > 0))
         return false;
     double now = klr_seconds();
-    if (clock_look(clock, params, now))
+    if (clock_look(clock, params, now)) {
         clock_report(clock, params, now);
+        clock->gap_is_old = true;
+    }
     return clock_stopped(clock);
 }
 

@@ -77,7 +77,8 @@ struct clock {
     bool between;           /* problems: the limit is that of all */
     double own, part;       /* work of the problem; the share that is done */
     double first, span;     /* work before a fold, and in it: for reports */
-    struct klr_progress last;        /* what was reported last */
+    struct klr_progress last;        /* what the solver told last */
+    bool gap_is_old;                 /* its gap: it was reported */
     const struct klr_params *params; /* of the watch */
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Parts of the limit of time for one problem after the other.
+ * Parts of the limit of time for one problem after the other, and what reports
+ * tell that come amid a step.
  */
 #define SOLVER_FLOOR 4
 #include "solver.c"
@@ -39,8 +40,53 @@ static void test_shares(void)
        "without a total each has all of it");
 }
 
+static int keep_report(const struct klr_progress *progress, void *context)
+{
+    *(struct klr_progress *)context = *progress;
+    return 0;
+}
+
+static double gap_of(void *solver)
+{
+    return *(double *)solver;
+}
+
+/* Products take nearly all of the time, so most reports are due in one. They
+ * tell the step that the solver has come to, and a gap of the last few. */
+static void test_reports(void)
+{
+    struct klr_params params;
+    struct klr_progress progress = {0}, told = {0};
+    struct clock clock;
+    double gap = 0.5;
+    klr_params_init(&params);
+    params.progress = keep_report;
+    params.context = &told;
+    clock_start(&clock, 1);
+    clock_next(&clock, 1, 2);
+    clock_watch(&clock, &params, NULL);
+    clock.next_report = INFINITY;
+    progress.iterations = 1;
+    clock_check(&clock, &params, &progress, gap_of, &gap);
+    clock.next_report = 0;
+    clock_ends(&clock);
+    ok(told.iterations == 1 && told.problem == 1 && isnan(told.gap),
+       "a report amid a step has its number");
+    for (int step = 2; step < 4; step++) {
+        clock.next_report = INFINITY;
+        progress.iterations = step;
+        gap /= 2;
+        clock_check(&clock, &params, &progress, gap_of, &gap);
+    }
+    clock.next_report = 0;
+    clock_ends(&clock);
+    ok(told.iterations == 3 && told.gap == 0.25,
+       "and the gap of the step after the last report");
+}
+
 int main(void)
 {
     test_shares();
+    test_reports();
     return done_testing();
 }

@@ -131,8 +131,9 @@ static int tiles_work_create(struct gram_tiles *tiles, size_t threads,
  * So a tile is kept once computing it has cost as much as its memory, which
  * costs at most twice the best choice. Floats serve five products at least, as
  * a rule: where these cost more than the memory, a tile is kept at once.
- * Doubles may be asked for once only, fixed16 is asked for often. Rows are
- * copied no faster than entries of some ten features are computed. */
+ * Doubles may be asked for once only, fixed16 is asked for often. Tiles are
+ * for rows where an entry costs more than new memory: a row that lies across a
+ * tile is copied from there element by element. */
 static void tiles_set_patience(struct gram_tiles *tiles)
 {
     const double least = 5, most = 8, rows_least = 1;

@@ -106,7 +106,8 @@ static bool operator_rows_to(struct klr_operator *op, const size_t *i,
             r.blocks = 1;
         else if (r.blocks > KLR_SPAN)
             r.blocks = KLR_SPAN;
-        rows_ask(&r);
+        if (op->tiles.rows_patience > 0)
+            rows_ask(&r);
         whole =
             klr_pool_run(op->pool, (op->tiles.blocks + r.blocks - 1) / r.blocks,
                          rows_task, &r);

@@ -117,13 +117,16 @@ static enum klr_status clock_check(struct clock *clock,
                                    struct klr_progress *progress,
                                    double (*gap)(void *), void *solver)
 {
-    double now = klr_seconds(), known = clock->last.gap;
+    double now = klr_seconds();
+    const struct klr_progress old = clock->last;
     if (params->max_iter > 0 && progress->iterations >= params->max_iter)
         return KLR_ITERATION_LIMIT;
     bool due = clock_look(clock, params, now);
     clock->last = *progress;
-    clock->last.gap = gap && (due || clock->gap_is_old) ? gap(solver) : known;
+    clock->last.gap = gap && (due || clock->gap_is_old) ? gap(solver) : old.gap;
     clock->gap_is_old = false;
+    if (clock->between)
+        clock->last.phase = old.phase;
     if (due)
         clock_report(clock, params, now);
     return clock->status;

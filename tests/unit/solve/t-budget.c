@@ -82,6 +82,13 @@ static void test_reports(void)
     clock_ends(&clock);
     ok(told.iterations == 3 && told.gap == 0.25,
        "and the gap of the step after the last report");
+    clock_between(&clock, "links");
+    clock_check(&clock, &params, &progress, NULL, NULL);
+    clock.next_report = 0;
+    clock_ends(&clock);
+    ok(strcmp(told.phase ? told.phase : "none", "links") == 0 &&
+           isnan(told.gap),
+       "between problems they tell the phase");
 }
 
 int main(void)

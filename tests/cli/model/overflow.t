@@ -140,6 +140,11 @@ for my $case (
         cwd => $dir);
     is("$run->{exit} $run->{err}", "1 klr-train: heart: $says\n", $options);
 }
+# Where all digits of K are lost a larger C is not approached step by step.
+my ($small, $large) = map { printed_json(run([ qw(klr-train -q --json --no-bias
+            -t polynomial -r 1e50), -c => $_, qw(heart model) ],
+        cwd => $dir))->{iterations} } 1e-10, 1e10;
+cmp_ok($large, '<', $small + 20, 'C over twenty decades');
 put("$dir/matrix", "1 0:1 1:1 2:9 3:2\n-1 0:2 1:9 2:1 4:2\n"
     . "1 0:3 1:2 3:1 4:9\n-1 0:4 2:2 3:9 4:1\n");
 for my $case ([ '', '-a smo' ], [ '-s kfd', '--regularizer coef' ]) {

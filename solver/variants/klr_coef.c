@@ -18,8 +18,9 @@
  *
  * KLR-NT: a truncated Newton method, the Hessian being I + K W K with W_i =
  * alpha_i (1 - alpha_i / C_i), or with rho eliminated I + K (W - w w' / sum W)
- * K. KLR-CG: nonlinear conjugate gradients. Both search P along d for the root
- * of its slope: K d is known and rho cheap, so that takes no product.
+ * K. KLR-CG: nonlinear conjugate gradients. Both take the preconditioner of
+ * klr_coef_deflation.c, and search P along d for the root of its slope: K d is
+ * known and rho cheap, so that takes no product.
  *
  * u and K g are carried along in products with float entries, of the changes of
  * beta and g. When the gap has been reached, and before every answer, they are
@@ -31,10 +32,13 @@
 #include "solver/variants/klr_coef.h"
 
 enum {
-    COEF_VECTORS = 14,
+    COEF_VECTORS = 15,
     COEF_FACTOR = 10,  /* from C to C of the path */
     COEF_ANCHORS = 20, /* times that the gap is confirmed in double */
 };
+
+/* P never rises by more than that of itself, but for rounding. */
+static const double coef_rise = 1e-3;
 
 /* ---- the point ---- */
 
@@ -136,7 +140,7 @@ static void coef_weigh(const struct coef *c, const double *in, double *out)
 static double coef_slope(struct coef *c, double t, double *curvature)
 {
     const double *y = c->problem->y;
-    double slope = 0, along = 0, total = 0;
+    double slope = dot(c->n, c->r, c->d), along = 0, total = 0;
     for (size_t i = 0; i < c->n; i++)
         c->kx[i] = c->u[i] + t * c->kd[i];
     double rho = coef_rho(c, c->kx);
@@ -145,8 +149,8 @@ static double coef_slope(struct coef *c, double t, double *curvature)
         double margin = y[i] * (c->kx[i] - rho);
         double alpha = loss_alpha(&c->loss, margin, c->cost[i]);
         double w = alpha * sigmoid(margin);
-        slope += (c->beta[i] + t * c->d[i]) * c->d[i];
-        slope -= y[i] * alpha * c->kd[i];
+        slope += t * c->d[i] * c->d[i];
+        slope -= (y[i] * alpha - c->g[i]) * c->kd[i];
         *curvature += c->d[i] * c->d[i] + w * c->kd[i] * c->kd[i];
         along += w * c->kd[i];
         total += w;
@@ -179,15 +183,21 @@ static double coef_root(struct coef *c)
     return t;
 }
 
-/* False if rounding leaves no step to make. */
-static bool coef_step(struct coef *c)
+static void coef_move(struct coef *c, double t)
 {
-    double t = dot(c->n, c->r, c->d) < 0 ? coef_root(c) : 0;
-    for (size_t i = 0; i < c->n && t > 0; i++) {
+    for (size_t i = 0; i < c->n; i++) {
         c->beta[i] += t * c->d[i];
         c->u[i] += t * c->kd[i];
     }
-    return t > 0;
+}
+
+/* Its length; 0 if rounding leaves no step to make. */
+static double coef_step(struct coef *c)
+{
+    double t = dot(c->n, c->r, c->d) < 0 ? coef_root(c) : 0;
+    if (t > 0)
+        coef_move(c, t);
+    return t;
 }
 
 static enum klr_status coef_clock(struct coef *c)
@@ -196,13 +206,20 @@ static enum klr_status coef_clock(struct coef *c)
                        coef_gap, c);
 }
 
+/* With the preconditioner fewer steps have to do. */
+static int coef_patience(const struct coef *c)
+{
+    const int most = 50;
+    return c->deflation.room > 0 && c->patience > most ? most : c->patience;
+}
+
 /* Steps at the present costs until the relative gap is the target. */
 static enum klr_status coef_descend(struct coef *c)
 {
     double best = INFINITY;
     int idle = 0, anchors = 0;
     c->fall = NAN;
-    memset(c->last, 0, c->n * sizeof *c->last);
+    c->norm = 0;
     if (!coef_look(c))
         return c->problem->clock->status;
     for (;;) {
@@ -218,17 +235,20 @@ static enum klr_status coef_descend(struct coef *c)
         }
         idle = c->gap < best ? 0 : idle + 1;
         best = fmin(best, c->gap);
-        if (idle > c->patience)
+        if (idle > coef_patience(c))
             return KLR_PRECISION_LIMIT;
         enum klr_status status = coef_clock(c);
         if (status == KLR_CONVERGED)
             status = c->direction(c);
-        bool moved = coef_step(c);
-        if (status == KLR_CONVERGED && !moved)
+        double before = c->primal, length = coef_step(c);
+        if (status == KLR_CONVERGED && length == 0)
             return KLR_PRECISION_LIMIT;
-        double before = c->primal;
         bool known = coef_look(c);
         c->fall = before - c->primal;
+        if (!(c->fall >= -coef_rise * before)) {
+            coef_move(c, -length);
+            return KLR_PRECISION_LIMIT;
+        }
         if (!known || status != KLR_CONVERGED)
             return gravest(status, c->problem->clock->status);
     }
@@ -269,6 +289,13 @@ static void coef_set_cost(struct coef *c, double cost)
         c->cost[i] = cost * c->problem->weight[i];
 }
 
+/* True if steps have come to an end with the preconditioner, which rounding can
+ * spoil where K is huge: there are others without it. */
+static bool coef_is_misled(const struct coef *c, enum klr_status status)
+{
+    return status == KLR_PRECISION_LIMIT && c->deflation.room > 0;
+}
+
 /* From `cost` through larger ones to C = `to`; a stop on the way leaves what
  * was reached, as a point of the problem at that C. */
 static enum klr_status coef_approach(struct coef *c, double cost, double to)
@@ -277,7 +304,9 @@ static enum klr_status coef_approach(struct coef *c, double cost, double to)
     c->progress.target = fmax(c->eps, 0.1);
     for (; cost < 0.99 * to && status == KLR_CONVERGED; cost *= COEF_FACTOR) {
         coef_set_cost(c, cost);
-        coef_descend(c);
+        status = coef_descend(c);
+        if (coef_is_misled(c, status))
+            return status;
         status = coef_clock(c);
     }
     coef_set_cost(c, to);
@@ -315,15 +344,31 @@ static int coef_finish(const struct coef *c, double cost,
     return point_finish(c->problem, &point, solution, err);
 }
 
+/* From beta = 0 without the preconditioner. */
+static enum klr_status coef_approach_plainly(struct coef *c, double cost,
+                                             double to)
+{
+    size_t bytes = c->n * sizeof *c->beta;
+    deflation_drop(&c->deflation);
+    memset(c->beta, 0, bytes);
+    memset(c->u, 0, bytes);
+    memset(c->g, 0, bytes);
+    memset(c->kg, 0, bytes);
+    c->rho = 0;
+    return coef_approach(c, cost, to);
+}
+
 static int coef_path(struct coef *c, struct solution *solution,
                      struct klr_error *err)
 {
     const struct klr_reals *path = &c->problem->params->cost;
-    double cost = coef_first_cost(c, path->value[0]);
+    double first = coef_first_cost(c, path->value[0]), cost = first;
     int code = 0;
     for (size_t t = 0; t < path->count && !code; t++) {
         clock_path(c->problem->clock, t, path->count);
         enum klr_status status = coef_approach(c, cost, path->value[t]);
+        if (coef_is_misled(c, status))
+            status = coef_approach_plainly(c, first, path->value[t]);
         code = coef_finish(c, path->value[t], status, &solution[t], err);
         cost = path->value[t] * COEF_FACTOR;
     }
@@ -334,7 +379,7 @@ static int coef_path(struct coef *c, struct solution *solution,
 
 static double coef_bytes(size_t n)
 {
-    return (double)n * COEF_VECTORS * sizeof(double);
+    return (double)n * COEF_VECTORS * sizeof(double) + deflation_bytes(n);
 }
 
 static int coef_solve(const struct binary_problem *problem,
@@ -349,10 +394,12 @@ static int coef_solve(const struct binary_problem *problem,
                      .direction = direction,
                      .patience = patience};
     double **const vector[COEF_VECTORS] = {
-        &c.cost, &c.beta, &c.u,    &c.g, &c.kg, &c.w, &c.r,
-        &c.d,    &c.kd,   &c.last, &c.x, &c.kx, &c.p, &c.z};
+        &c.cost, &c.beta, &c.u, &c.g,  &c.kg, &c.w, &c.r, &c.d,
+        &c.kd,   &c.last, &c.x, &c.kx, &c.p,  &c.z, &c.kz};
     int code = klr_take_vectors(&c.arena, n, vector, COEF_VECTORS, err);
     c.res = c.last; /* of one direction each */
+    if (!code)
+        code = deflation_create(&c.deflation, problem, &c.arena, err);
     if (!code)
         code = coef_path(&c, solution, err);
     klr_arena_free(&c.arena);

@@ -6,7 +6,43 @@
 #ifndef KLR_SOLVER_KLR_COEF_H
 #define KLR_SOLVER_KLR_COEF_H
 
+#include "solver/matrix/matrix.h"
 #include "solver/variants/variants.h"
+
+/* ---- the preconditioner: see klr_coef_deflation.c ---- */
+
+struct deflation {
+    size_t n, rank, room; /* columns of Q, and how many there may be */
+    size_t ready;         /* columns that M has; 0: M = I */
+    bool bias;
+    float *q, *z;          /* (n, room) in bands of columns */
+    double *weight;        /* (n) W */
+    double *factor;        /* (room, room) R, upper: R'R = I + Z'V Z */
+    double *sum;           /* (groups, room) of Q'x */
+    double *part, *solved; /* (room) workspace */
+    double *mean;          /* (room) of the rows of Z, by W */
+    double *x;             /* (n) workspace */
+    struct klr_pool *pool; /* the operator's */
+    const struct klr_dense *dense;
+};
+
+/* It is the arena's. */
+static int deflation_create(struct deflation *m,
+                            const struct binary_problem *problem,
+                            struct klr_arena *arena, struct klr_error *err);
+static double deflation_bytes(size_t n);
+/* M for the weights W (n). False: the pool's watch ended it, and M = I. */
+static bool deflation_weigh(struct deflation *m, const double *weight);
+/* out (n) = M^-1 x. */
+static void deflation_solve(struct deflation *m, const double *x, double *out);
+/* x (n), with K x, joins Q, if there is room and x is not in its span; M stays
+ * until the next weights. */
+static void deflation_add(struct deflation *m, const double *x,
+                          const double *kx);
+/* M = I from now on. */
+static void deflation_drop(struct deflation *m);
+
+/* ---- the method ---- */
 
 struct coef;
 
@@ -20,18 +56,19 @@ struct coef {
     bool bias;
     double eps; /* relative duality gap to reach */
     coef_direction *direction;
-    int patience; /* directions without a smaller gap */
+    int patience; /* directions without a smaller gap, where M = I */
     struct loss loss;
-    struct klr_arena arena; /* of all vectors below, (n) each */
-    double *cost;           /* C_i of this step of the path */
-    double *beta, *u;       /* the point, u = K beta */
-    double *g, *kg;         /* the dual point, K g */
-    double *w, total;       /* W_i, and their sum */
-    double *r;              /* beta - K g, the gradient of P */
-    double *d, *kd;         /* the direction, K d */
-    double *last;           /* r at the last direction of coef_conjugate */
-    double *x, *kx;         /* workspace */
-    double *p, *z, *res;
+    struct deflation deflation; /* of coef_newton */
+    struct klr_arena arena;     /* of all vectors below, (n) each */
+    double *cost;               /* C_i of this step of the path */
+    double *beta, *u;           /* the point, u = K beta */
+    double *g, *kg;             /* the dual point, K g */
+    double *w, total;           /* W_i, and their sum */
+    double *r;                  /* beta - K g, the gradient of P */
+    double *d, *kd;             /* the direction, K d */
+    double *last;               /* r at the last direction of coef_conjugate */
+    double *x, *kx;             /* workspace */
+    double *p, *res, *z, *kz, norm;
     double rho, primal; /* rho optimal for u, P(beta, rho) */
     double gap;         /* 1/2 r'r */
     double bound;       /* the last P - gap at these costs; NaN: none */
@@ -49,7 +86,7 @@ static double coef_gap(void *solver);
 
 /* Newton's: (I + K W K) d = -r by conjugate gradients. */
 static coef_direction coef_newton;
-/* -r and the last direction, Polak & Ribiere. */
+/* -M^-1 r and the last direction, Polak & Ribiere. */
 static coef_direction coef_conjugate;
 
 #endif

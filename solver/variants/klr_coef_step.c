@@ -12,37 +12,52 @@ static const double coef_accuracy = 0.3; /* fall of their residual */
 
 /* ---- the Newton direction ---- */
 
+/* One step of conjugate gradients; rz is r'z before and after. False: the clock
+ * ended it. */
+static bool coef_advance(struct coef *c, double *rz)
+{
+    size_t n = c->n;
+    double *kp = c->kz, *hp = c->kx;
+    if (!coef_product(c, c->p, KLR_FLOAT, kp))
+        return false;
+    deflation_add(&c->deflation, c->p, kp);
+    coef_weigh(c, kp, c->x);
+    if (!coef_product(c, c->x, KLR_FLOAT, hp))
+        return false;
+    double curvature = dot(n, c->p, c->p) + dot(n, c->x, kp);
+    double a = *rz / curvature, old = *rz;
+    for (size_t i = 0; i < n; i++) {
+        c->d[i] += a * c->p[i];
+        c->kd[i] += a * kp[i];
+        c->res[i] -= a * (c->p[i] + hp[i]);
+    }
+    deflation_solve(&c->deflation, c->res, c->z);
+    *rz = dot(n, c->res, c->z);
+    for (size_t i = 0; i < n; i++)
+        c->p[i] = c->z[i] + *rz / old * c->p[i];
+    return true;
+}
+
 static enum klr_status coef_newton(struct coef *c)
 {
     size_t n = c->n;
-    double *ap = c->kx;
     enum klr_status status = KLR_CONVERGED;
     for (size_t i = 0; i < n; i++) {
         c->d[i] = c->kd[i] = 0;
-        c->p[i] = c->res[i] = -c->r[i];
+        c->res[i] = -c->r[i];
     }
-    double rz = dot(n, c->res, c->res), goal = coef_accuracy * coef_accuracy;
-    goal *= rz;
-    for (int step = 0; step < COEF_STEPS && rz > goal; step++) {
+    if (!deflation_weigh(&c->deflation, c->w))
+        return c->problem->clock->status;
+    deflation_solve(&c->deflation, c->res, c->z);
+    memcpy(c->p, c->z, n * sizeof *c->p);
+    double rz = dot(n, c->res, c->z);
+    double goal = coef_accuracy * coef_accuracy * dot(n, c->r, c->r);
+    for (int step = 0; step < COEF_STEPS && dot(n, c->res, c->res) > goal;
+         step++) {
         status = clock_check(c->problem->clock, c->problem->params,
                              &c->progress, coef_gap, c);
-        if (status != KLR_CONVERGED)
+        if (status != KLR_CONVERGED || !coef_advance(c, &rz))
             break;
-        if (!coef_product(c, c->p, KLR_FLOAT, c->z)) /* K p */
-            break;
-        coef_weigh(c, c->z, c->x);
-        if (!coef_product(c, c->x, KLR_FLOAT, ap))
-            break;
-        double curvature = dot(n, c->p, c->p) + dot(n, c->x, c->z);
-        double a = rz / curvature, old = rz;
-        for (size_t i = 0; i < n; i++) {
-            c->d[i] += a * c->p[i];
-            c->kd[i] += a * c->z[i];
-            c->res[i] -= a * (c->p[i] + ap[i]);
-        }
-        rz = dot(n, c->res, c->res);
-        for (size_t i = 0; i < n; i++)
-            c->p[i] = c->res[i] + rz / old * c->p[i];
     }
     return gravest(status, c->problem->clock->status);
 }
@@ -52,17 +67,22 @@ static enum klr_status coef_newton(struct coef *c)
 static enum klr_status coef_conjugate(struct coef *c)
 {
     size_t n = c->n;
-    double norm = dot(n, c->last, c->last);
-    double turn = dot(n, c->r, c->r) - dot(n, c->r, c->last);
-    double b = norm > 0 ? fmax(turn / norm, 0) : 0;
+    if (!deflation_weigh(&c->deflation, c->w))
+        return c->problem->clock->status;
+    deflation_solve(&c->deflation, c->r, c->z);
+    double turn = dot(n, c->r, c->z) - dot(n, c->last, c->z);
+    double b = c->norm > 0 ? fmax(turn / c->norm, 0) : 0;
     for (size_t i = 0; i < n; i++)
-        c->d[i] = b * c->d[i] - c->r[i];
+        c->d[i] = b * c->d[i] - c->z[i];
     if (!(dot(n, c->d, c->r) < 0))
         for (size_t i = 0; i < n; i++)
-            c->d[i] = -c->r[i];
+            c->d[i] = -c->z[i];
     memcpy(c->last, c->r, n * sizeof *c->last);
-    if (coef_product(c, c->d, KLR_FLOAT, c->kd))
+    c->norm = dot(n, c->r, c->z);
+    if (coef_product(c, c->d, KLR_FLOAT, c->kd)) {
+        deflation_add(&c->deflation, c->d, c->kd);
         return KLR_CONVERGED;
+    }
     memset(c->d, 0, n * sizeof *c->d);
     return c->problem->clock->status;
 }

@@ -253,6 +253,32 @@ static void test_path(const struct sample *s)
     }
 }
 
+/* K of 240 examples is large in few directions. Once these are known a step
+ * takes few products, at any C. Without that there are 255 and 1035. */
+static void test_products(const struct sample *s, enum klr_solver_type solver)
+{
+    struct klr_params params = coef_params(solver, 1000);
+    double beta[MOST];
+    params.kernel = KLR_RBF;
+    params.gamma = klr_reals_of(0.1);
+    struct solution solution = coef_solution(s, &params, beta);
+    ok(solution.status == KLR_CONVERGED && solution.iterations < 150,
+       "%s: %lld products", solver_name(&params), solution.iterations);
+}
+
+/* Large features: rounding spoils the preconditioner, and the solver goes
+ * without. */
+static void test_misled(enum klr_solver_type solver)
+{
+    static struct sample s;
+    sample_make(&s, MOST);
+    for (size_t i = 0; i < MOST * FEATURES; i++)
+        s.value[i] *= 100;
+    struct klr_params params = coef_params(solver, 1e6);
+    params.kernel = KLR_LINEAR;
+    test_gap(&s, params);
+}
+
 static void test_stops(const struct sample *s, enum klr_solver_type solver)
 {
     struct klr_params params = coef_params(solver, 1000);
@@ -290,6 +316,8 @@ int main(void)
         params.no_bias = 1;
         test_gap(&sample, params);
         test_stops(&sample, solvers[k]);
+        test_products(&sample, solvers[k]);
+        test_misled(solvers[k]);
     }
     test_gap(&sample, coef_params(KLR_SOLVER_NEWTON, 1e6));
     test_dense(coef_params(KLR_SOLVER_NEWTON, 1e4));

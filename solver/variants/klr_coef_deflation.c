@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The preconditioner of klr_coef.c. Its Hessian H = I + K V K, V = W - w w' /
+ * sum W or, without a bias, W, is nearly the identity but for the few
+ * directions in which K is large. With an orthonormal basis Q of these and
+ * Z = K Q,
+ *
+ *   M = I + Q Z'V Z Q',   M^-1 = I + Q ((I + Z'V Z)^-1 - I) Q'
+ *
+ * is H on the span of Q and the identity beside it, for any symmetric K.
+ *
+ * Q is made of the directions of conjugate gradients, whose products with K are
+ * known anyway. Neither depends on the weights: new ones, of another step or
+ * another C, ask for Z'V Z alone, which takes no product.
+ *
+ * Q and Z are floats, which bounds M, not the solution. Their rows are in bands
+ * of KLR_BAND columns, so that both grow by new memory and nothing moves.
+ */
+#include "solver/variants/klr_coef.h"
+
+enum {
+    DEFLATION_MOST = 512,      /* columns */
+    DEFLATION_GROUPS = 16,     /* partial sums of Q'x, at most, */
+    DEFLATION_GROUP = 1 << 15, /* of so many entries, at least */
+    DEFLATION_CHUNK = 64       /* rows of S Z at once */
+};
+
+static const double deflation_megabytes = 32; /* of Q and Z */
+/* A direction adds nothing if less than that of its length is new. */
+static const double deflation_least = 1e-4;
+
+static size_t deflation_room(size_t n)
+{
+    double bytes = deflation_megabytes * 1048576;
+    double columns = bytes / (2 * sizeof(float) * (double)n);
+    columns = fmin(fmin(columns, DEFLATION_MOST), (double)n);
+    return (size_t)columns / KLR_BAND * KLR_BAND;
+}
+
+static double deflation_bytes(size_t n)
+{
+    double room = (double)deflation_room(n);
+    return 2 * sizeof(float) * (double)n * room +
+           sizeof(double) *
+               (2 * (double)n + (room + DEFLATION_GROUPS + 3) * room);
+}
+
+static int deflation_create(struct deflation *m,
+                            const struct binary_problem *problem,
+                            struct klr_arena *arena, struct klr_error *err)
+{
+    size_t n = problem->n, room = deflation_room(n);
+    *m = (struct deflation){.n = n,
+                            .room = room,
+                            .bias = !problem->params->no_bias,
+                            .pool = problem->op->pool,
+                            .dense = klr_dense()};
+    if (room == 0)
+        return 0;
+    return KLR_TAKE(arena, m->q, room, n, err) &&
+                   KLR_TAKE(arena, m->z, room, n, err) &&
+                   KLR_TAKE(arena, m->weight, n, 1, err) &&
+                   KLR_TAKE(arena, m->x, n, 1, err) &&
+                   KLR_TAKE(arena, m->factor, room, room, err) &&
+                   KLR_TAKE(arena, m->sum, DEFLATION_GROUPS, room, err) &&
+                   KLR_TAKE(arena, m->part, room, 1, err) &&
+                   KLR_TAKE(arena, m->solved, room, 1, err) &&
+                   KLR_TAKE(arena, m->mean, room, 1, err)
+               ? 0
+               : KLR_E_MEMORY;
+}
+
+/* ---- A'x and out + A w, A being Q or Z ---- */
+
+/* Its row i in the band that column k begins. */
+static float *deflation_at(const struct deflation *m, const float *a, size_t i,
+                           size_t k)
+{
+    return (float *)a + k * m->n + i * KLR_BAND;
+}
+
+/* The columns of the last band are filled up with zeros. */
+static size_t deflation_width(const struct deflation *m)
+{
+    return (m->rank + KLR_BAND - 1) / KLR_BAND * KLR_BAND;
+}
+
+/* The rows are divided into groups by the size of A alone. */
+static size_t deflation_groups(const struct deflation *m)
+{
+    size_t groups = m->n * m->rank / DEFLATION_GROUP + 1;
+    return groups < DEFLATION_GROUPS ? groups : DEFLATION_GROUPS;
+}
+
+struct deflation_sweep {
+    const struct deflation *m;
+    const float *a;
+    const double *in;
+    double *out;
+};
+
+static void deflation_project_task(void *context, size_t group, size_t thread)
+{
+    const struct deflation_sweep *sweep = context;
+    const struct deflation *m = sweep->m;
+    size_t groups = deflation_groups(m), width = deflation_width(m);
+    size_t begin = m->n * group / groups, end = m->n * (group + 1) / groups;
+    double *out = m->sum + group * m->room;
+    (void)thread;
+    memset(out, 0, width * sizeof *out);
+    for (size_t k = 0; k < width; k += KLR_BAND)
+        m->dense->gemv_t(end - begin, KLR_BAND,
+                         deflation_at(m, sweep->a, begin, k), KLR_BAND,
+                         sweep->in + begin, out + k);
+}
+
+static void deflation_expand_task(void *context, size_t group, size_t thread)
+{
+    const struct deflation_sweep *sweep = context;
+    const struct deflation *m = sweep->m;
+    size_t groups = deflation_groups(m), width = deflation_width(m);
+    size_t begin = m->n * group / groups, end = m->n * (group + 1) / groups;
+    (void)thread;
+    for (size_t k = 0; k < width; k += KLR_BAND)
+        m->dense->expand(end - begin, KLR_BAND,
+                         deflation_at(m, sweep->a, begin, k), KLR_BAND,
+                         sweep->in + k, sweep->out + begin);
+}
+
+/* out (width) = A'x */
+static void deflation_project(const struct deflation *m, const float *a,
+                              const double *x, double *out)
+{
+    struct deflation_sweep sweep = {m, a, x, NULL};
+    size_t groups = deflation_groups(m), width = deflation_width(m);
+    klr_pool_run_all(m->pool, groups, deflation_project_task, &sweep);
+    for (size_t k = 0; k < width; k++) {
+        out[k] = 0;
+        for (size_t g = 0; g < groups; g++)
+            out[k] += m->sum[g * m->room + k];
+    }
+}
+
+/* out (n) += A w */
+static void deflation_expand(const struct deflation *m, const float *a,
+                             const double *w, double *out)
+{
+    struct deflation_sweep sweep = {m, a, w, out};
+    klr_pool_run_all(m->pool, deflation_groups(m), deflation_expand_task,
+                     &sweep);
+}
+
+/* ---- M ---- */
+
+/* Rows of S (Z - 1 mean'), in the band that column k begins. */
+static void deflation_scale(const struct deflation *m, size_t first,
+                            size_t rows, size_t k, double *out)
+{
+    for (size_t i = 0; i < rows; i++) {
+        const float *z = deflation_at(m, m->z, first + i, k);
+        double s = sqrt(m->weight[first + i]);
+        for (size_t c = 0; c < KLR_BAND; c++)
+            out[i * KLR_BAND + c] = s * ((double)z[c] - m->mean[k + c]);
+    }
+}
+
+/* A tile of I + Z'V Z: with the weighted mean of Z's rows taken from each, W
+ * does for V. */
+static void deflation_gram_task(void *context, size_t index, size_t thread)
+{
+    const struct deflation *m = context;
+    double left[DEFLATION_CHUNK * KLR_BAND], right[DEFLATION_CHUNK * KLR_BAND];
+    double tile[KLR_BAND * KLR_BAND];
+    size_t a, b;
+    (void)thread;
+    triangle_bands(index, &a, &b);
+    a *= KLR_BAND;
+    b *= KLR_BAND;
+    for (size_t i = 0; i < KLR_BAND; i++)
+        for (size_t j = 0; j < KLR_BAND; j++)
+            m->factor[(a + i) * m->room + b + j] = a + i == b + j;
+    for (size_t i = 0, rows; i < m->n; i += rows) {
+        rows = m->n - i < DEFLATION_CHUNK ? m->n - i : DEFLATION_CHUNK;
+        deflation_scale(m, i, rows, a, left);
+        if (a != b)
+            deflation_scale(m, i, rows, b, right);
+        m->dense->gram(rows, left, a == b ? left : right, KLR_DOUBLE, KLR_BAND,
+                       KLR_BAND, KLR_BAND, tile);
+        for (size_t r = 0; r < KLR_BAND; r++)
+            for (size_t c = a == b ? r : 0; c < KLR_BAND; c++)
+                m->factor[(a + r) * m->room + b + c] += tile[r * KLR_BAND + c];
+    }
+}
+
+static bool deflation_weigh(struct deflation *m, const double *weight)
+{
+    size_t bands = deflation_width(m) / KLR_BAND;
+    double total = 0;
+    m->ready = 0;
+    if (m->rank == 0)
+        return true;
+    memcpy(m->weight, weight, m->n * sizeof *weight);
+    memset(m->mean, 0, m->room * sizeof *m->mean);
+    for (size_t i = 0; i < m->n && m->bias; i++)
+        total += weight[i];
+    if (total > 0)
+        deflation_project(m, m->z, weight, m->mean);
+    for (size_t k = 0; k < m->rank && total > 0; k++)
+        m->mean[k] /= total;
+    if (!klr_pool_run(m->pool, bands * (bands + 1) / 2, deflation_gram_task, m))
+        return false;
+    if (triangle_factor(m->dense, m->rank, m->room, m->factor, 0.5))
+        m->ready = m->rank;
+    return true;
+}
+
+static void deflation_solve(struct deflation *m, const double *x, double *out)
+{
+    double *w = m->part, *solved = m->solved;
+    memcpy(out, x, m->n * sizeof *out);
+    if (m->ready == 0)
+        return;
+    deflation_project(m, m->q, x, w);
+    memcpy(solved, w, m->ready * sizeof *w);
+    triangle_solve(m->ready, m->room, m->factor, solved);
+    for (size_t k = 0; k < deflation_width(m); k++)
+        w[k] = k < m->ready ? solved[k] - w[k] : 0;
+    deflation_expand(m, m->q, w, out);
+}
+
+/* ---- growing ---- */
+
+/* m->x / length becomes the last column of A. */
+static void deflation_append(const struct deflation *m, float *a, double length)
+{
+    size_t band = m->rank / KLR_BAND * KLR_BAND, column = m->rank - band;
+    if (column == 0)
+        memset(deflation_at(m, a, 0, band), 0, m->n * KLR_BAND * sizeof *a);
+    for (size_t i = 0; i < m->n; i++)
+        deflation_at(m, a, i, band)[column] = (float)(m->x[i] / length);
+}
+
+/* m->x -= Q w for w = Q'm->x, and w is taken from m->part. */
+static void deflation_orthogonalise(struct deflation *m)
+{
+    double *w = m->solved;
+    deflation_project(m, m->q, m->x, w);
+    for (size_t k = 0; k < m->rank; k++) {
+        w[k] = -w[k];
+        m->part[k] += w[k];
+    }
+    deflation_expand(m, m->q, w, m->x);
+}
+
+static void deflation_add(struct deflation *m, const double *x,
+                          const double *kx)
+{
+    if (m->rank == m->room)
+        return;
+    double before = sqrt(dot(m->n, x, x));
+    memcpy(m->x, x, m->n * sizeof *x);
+    memset(m->part, 0, m->room * sizeof *m->part);
+    deflation_orthogonalise(m);
+    deflation_orthogonalise(m); /* of what rounding has left */
+    double length = sqrt(dot(m->n, m->x, m->x));
+    if (!(length > deflation_least * before))
+        return;
+    deflation_append(m, m->q, length);
+    memcpy(m->x, kx, m->n * sizeof *kx);
+    deflation_expand(m, m->z, m->part, m->x);
+    deflation_append(m, m->z, length);
+    m->rank++;
+}
+
+static void deflation_drop(struct deflation *m)
+{
+    m->rank = m->ready = m->room = 0;
+}

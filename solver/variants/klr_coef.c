@@ -33,6 +33,7 @@
 
 enum {
     COEF_VECTORS = 15,
+    COEF_POINT = 4,    /* of them are a point */
     COEF_FACTOR = 10,  /* from C to C of the path */
     COEF_ANCHORS = 20, /* times that the gap is confirmed in double */
 };
@@ -293,7 +294,8 @@ static void coef_set_cost(struct coef *c, double cost)
  * spoil where K is huge: there are others without it. */
 static bool coef_is_misled(const struct coef *c, enum klr_status status)
 {
-    return status == KLR_PRECISION_LIMIT && c->deflation.room > 0;
+    return status == KLR_PRECISION_LIMIT && c->deflation.room > 0 &&
+           !clock_stopped(c->problem->clock);
 }
 
 /* From `cost` through larger ones to C = `to`; a stop on the way leaves what
@@ -305,8 +307,10 @@ static enum klr_status coef_approach(struct coef *c, double cost, double to)
     for (; cost < 0.99 * to && status == KLR_CONVERGED; cost *= COEF_FACTOR) {
         coef_set_cost(c, cost);
         status = coef_descend(c);
-        if (coef_is_misled(c, status))
+        if (coef_is_misled(c, status)) {
+            c->exact = false; /* at this C */
             return status;
+        }
         status = coef_clock(c);
     }
     coef_set_cost(c, to);
@@ -344,18 +348,38 @@ static int coef_finish(const struct coef *c, double cost,
     return point_finish(c->problem, &point, solution, err);
 }
 
-/* From beta = 0 without the preconditioner. */
+/* The point becomes (beta, u, g, kg) from `from`, or 0 where that is NULL. */
+static void coef_put(struct coef *c, const double *from)
+{
+    double *const part[] = {c->beta, c->u, c->g, c->kg};
+    for (size_t k = 0; k < COEF_POINT; k++)
+        if (from)
+            memcpy(part[k], from + k * c->n, c->n * sizeof *from);
+        else
+            memset(part[k], 0, c->n * sizeof *part[k]);
+}
+
+/* From beta = 0 without the preconditioner. Where that does not come as far as
+ * the exact point at C = `to` there is, that point stays. */
 static enum klr_status coef_approach_plainly(struct coef *c, double cost,
                                              double to)
 {
-    size_t bytes = c->n * sizeof *c->beta;
+    const struct coef before = *c;
+    const double *const part[] = {c->beta, c->u, c->g, c->kg};
+    for (size_t k = 0; k < COEF_POINT; k++)
+        memcpy(c->kept + k * c->n, part[k], c->n * sizeof *c->kept);
     deflation_drop(&c->deflation);
-    memset(c->beta, 0, bytes);
-    memset(c->u, 0, bytes);
-    memset(c->g, 0, bytes);
-    memset(c->kg, 0, bytes);
+    coef_put(c, NULL);
     c->rho = 0;
-    return coef_approach(c, cost, to);
+    enum klr_status status = coef_approach(c, cost, to);
+    if (status == KLR_CONVERGED || !before.exact || c->primal <= before.primal)
+        return status;
+    coef_put(c, c->kept);
+    c->rho = before.rho;
+    c->primal = before.primal;
+    c->gap = before.gap;
+    c->exact = true;
+    return status;
 }
 
 static int coef_path(struct coef *c, struct solution *solution,
@@ -379,7 +403,8 @@ static int coef_path(struct coef *c, struct solution *solution,
 
 static double coef_bytes(size_t n)
 {
-    return (double)n * COEF_VECTORS * sizeof(double) + deflation_bytes(n);
+    return (double)n * (COEF_VECTORS + COEF_POINT) * sizeof(double) +
+           deflation_bytes(n);
 }
 
 static int coef_solve(const struct binary_problem *problem,
@@ -400,6 +425,8 @@ static int coef_solve(const struct binary_problem *problem,
     c.res = c.last; /* of one direction each */
     if (!code)
         code = deflation_create(&c.deflation, problem, &c.arena, err);
+    if (!code && !KLR_TAKE(&c.arena, c.kept, COEF_POINT, n, err))
+        code = KLR_E_MEMORY;
     if (!code)
         code = coef_path(&c, solution, err);
     klr_arena_free(&c.arena);

@@ -58,7 +58,7 @@ struct coef {
     coef_direction *direction;
     int patience; /* directions without a smaller gap, where M = I */
     struct loss loss;
-    struct deflation deflation; /* of coef_newton */
+    struct deflation deflation; /* the preconditioner M */
     struct klr_arena arena;     /* of all vectors below, (n) each */
     double *cost;               /* C_i of this step of the path */
     double *beta, *u;           /* the point, u = K beta */
@@ -68,7 +68,11 @@ struct coef {
     double *d, *kd;             /* the direction, K d */
     double *last;               /* r at the last direction of coef_conjugate */
     double *x, *kx;             /* workspace */
-    double *p, *res, *z, *kz, norm;
+    double *p, *res; /* of conjugate gradients: the direction, the residual */
+    double *z, *kz;  /* M^-1 of the residual or of r; K p */
+    double norm;  /* r'M^-1 r at the last direction of coef_conjugate; 0: there
+                        is none */
+    double *kept; /* (4, n) beta, u, g, kg of an exact point */
     double rho, primal; /* rho optimal for u, P(beta, rho) */
     double gap;         /* 1/2 r'r */
     double bound;       /* the last P - gap at these costs; NaN: none */

@@ -214,17 +214,29 @@ static bool deflation_weigh(struct deflation *m, const double *weight)
     return true;
 }
 
+/* w = Q'x and x -= Q w, over the columns of M. */
+static void deflation_part(const struct deflation *m, double *x, double *w)
+{
+    deflation_project(m, m->q, x, w);
+    for (size_t k = 0; k < deflation_width(m); k++)
+        m->mean[k] = k < m->ready ? -w[k] : 0;
+    deflation_expand(m, m->q, m->mean, x);
+}
+
+/* out = x - Q w + Q (I + Z'V Z)^-1 w, w = Q'x. What Q, of floats, lacks of
+ * being orthonormal would leave more of a large w in x - Q w than belongs
+ * there: so its part in the span is taken out twice. */
 static void deflation_solve(struct deflation *m, const double *x, double *out)
 {
-    double *w = m->part, *solved = m->solved;
+    double *w = m->part, *rest = m->solved;
     memcpy(out, x, m->n * sizeof *out);
     if (m->ready == 0)
         return;
-    deflation_project(m, m->q, x, w);
-    memcpy(solved, w, m->ready * sizeof *w);
-    triangle_solve(m->ready, m->room, m->factor, solved);
+    deflation_part(m, out, w);
+    deflation_part(m, out, rest);
     for (size_t k = 0; k < deflation_width(m); k++)
-        w[k] = k < m->ready ? solved[k] - w[k] : 0;
+        w[k] = k < m->ready ? w[k] + rest[k] : 0;
+    triangle_solve(m->ready, m->room, m->factor, w);
     deflation_expand(m, m->q, w, out);
 }
 

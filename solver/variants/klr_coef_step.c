@@ -8,7 +8,8 @@
 
 enum { COEF_STEPS = 2000 }; /* of conjugate gradients, in one direction */
 
-static const double coef_accuracy = 0.3; /* fall of their residual */
+/* By how much the residual of conjugate gradients falls in the norm of M^-1. */
+static const double coef_accuracy = 0.3;
 
 /* ---- the Newton direction ---- */
 
@@ -51,9 +52,8 @@ static enum klr_status coef_newton(struct coef *c)
     deflation_solve(&c->deflation, c->res, c->z);
     memcpy(c->p, c->z, n * sizeof *c->p);
     double rz = dot(n, c->res, c->z);
-    double goal = coef_accuracy * coef_accuracy * dot(n, c->r, c->r);
-    for (int step = 0; step < COEF_STEPS && dot(n, c->res, c->res) > goal;
-         step++) {
+    double goal = coef_accuracy * coef_accuracy * rz;
+    for (int step = 0; step < COEF_STEPS && rz > goal; step++) {
         status = clock_check(c->problem->clock, c->problem->params,
                              &c->progress, coef_gap, c);
         if (status != KLR_CONVERGED || !coef_advance(c, &rz))

@@ -254,21 +254,45 @@ static void test_path(const struct sample *s)
 }
 
 /* K of 240 examples is large in few directions. Once these are known a step
- * takes few products, at any C. Without that there are 255 and 1035. */
-static void test_products(const struct sample *s, enum klr_solver_type solver)
+ * takes few products, at any C. */
+static void test_products(const struct sample *s, enum klr_solver_type solver,
+                          double cost, long long most)
+{
+    struct klr_params params = coef_params(solver, cost);
+    double beta[MOST];
+    params.kernel = KLR_RBF;
+    params.gamma = klr_reals_of(0.1);
+    struct solution solution = coef_solution(s, &params, beta);
+    ok(solution.status == KLR_CONVERGED && solution.iterations < most,
+       "%s, C = %g: %lld products", solver_name(&params), cost,
+       solution.iterations);
+}
+
+/* A gap that nothing reaches, and a limit that ends what is then tried without
+ * the preconditioner: the better point stays. */
+static void test_kept(const struct sample *s, enum klr_solver_type solver,
+                      long long limit)
 {
     struct klr_params params = coef_params(solver, 1000);
     double beta[MOST];
     params.kernel = KLR_RBF;
     params.gamma = klr_reals_of(0.1);
+    double least = coef_solution(s, &params, beta).primal;
+    params.eps = 1e-60;
+    params.max_iter = limit;
     struct solution solution = coef_solution(s, &params, beta);
-    ok(solution.status == KLR_CONVERGED && solution.iterations < 150,
-       "%s: %lld products", solver_name(&params), solution.iterations);
+    struct truth truth = coef_truth(s, beta, solution.rho, &params);
+    ok(solution.status == KLR_ITERATION_LIMIT &&
+           solution.primal < least * (1 + 1e-9),
+       "%s: the better point stays, %.12g, after %lld products",
+       solver_name(&params), solution.primal, solution.iterations);
+    ok(fabs(truth.primal - solution.primal) < 1e-12 * truth.primal &&
+           fabs(truth.dual - solution.dual) < 1e-10 * truth.primal,
+       "%s: with its own objectives", solver_name(&params));
 }
 
-/* Large features: rounding spoils the preconditioner, and the solver goes
- * without. */
-static void test_misled(enum klr_solver_type solver)
+/* Large features, whose K has a norm of some 1e6. */
+static void test_large(enum klr_solver_type solver)
 {
     static struct sample s;
     sample_make(&s, MOST);
@@ -316,9 +340,13 @@ int main(void)
         params.no_bias = 1;
         test_gap(&sample, params);
         test_stops(&sample, solvers[k]);
-        test_products(&sample, solvers[k]);
-        test_misled(solvers[k]);
+        /* without a preconditioner there are 255 and 1035 */
+        test_products(&sample, solvers[k], 1000, 150);
+        test_large(solvers[k]);
+        test_kept(&sample, solvers[k], 300);
     }
+    /* slopes have to be those of r, whatever K d is off by */
+    test_products(&sample, KLR_SOLVER_NEWTON, 1e7, 500);
     test_gap(&sample, coef_params(KLR_SOLVER_NEWTON, 1e6));
     test_dense(coef_params(KLR_SOLVER_NEWTON, 1e4));
     test_kernels(&sample);

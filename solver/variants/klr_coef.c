@@ -382,6 +382,22 @@ static enum klr_status coef_approach_plainly(struct coef *c, double cost,
     return status;
 }
 
+/* Where steps to C = `to` have come to an end: Newton directions from there on
+ * instead of conjugate ones, and no preconditioner at last. */
+static enum klr_status coef_approach_anew(struct coef *c, double first,
+                                          double to)
+{
+    coef_direction *direction = c->direction;
+    enum klr_status status = KLR_PRECISION_LIMIT;
+    if (direction == coef_conjugate) {
+        c->direction = coef_newton;
+        status = coef_approach(c, to, to);
+        c->direction = direction;
+    }
+    return coef_is_misled(c, status) ? coef_approach_plainly(c, first, to)
+                                     : status;
+}
+
 static int coef_path(struct coef *c, struct solution *solution,
                      struct klr_error *err)
 {
@@ -392,7 +408,7 @@ static int coef_path(struct coef *c, struct solution *solution,
         clock_path(c->problem->clock, t, path->count);
         enum klr_status status = coef_approach(c, cost, path->value[t]);
         if (coef_is_misled(c, status))
-            status = coef_approach_plainly(c, first, path->value[t]);
+            status = coef_approach_anew(c, first, path->value[t]);
         code = coef_finish(c, path->value[t], status, &solution[t], err);
         cost = path->value[t] * COEF_FACTOR;
     }

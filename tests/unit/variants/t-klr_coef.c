@@ -347,6 +347,8 @@ int main(void)
     }
     /* slopes have to be those of r, whatever K d is off by */
     test_products(&sample, KLR_SOLVER_NEWTON, 1e7, 500);
+    /* where conjugate directions lead nowhere, Newton's do */
+    test_products(&sample, KLR_SOLVER_CG, 1e7, 3000);
     test_gap(&sample, coef_params(KLR_SOLVER_NEWTON, 1e6));
     test_dense(coef_params(KLR_SOLVER_NEWTON, 1e4));
     test_kernels(&sample);

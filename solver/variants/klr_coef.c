@@ -38,7 +38,7 @@ enum {
     COEF_ANCHORS = 20, /* times that the gap is confirmed in double */
 };
 
-/* P never rises by more than that of itself, but for rounding. */
+/* A step that raises P by more than that of itself is one of rounding. */
 static const double coef_rise = 1e-3;
 
 /* ---- the point ---- */

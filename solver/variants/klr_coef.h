@@ -20,7 +20,7 @@ struct deflation {
     double *factor;        /* (room, room) R, upper: R'R = I + Z'V Z */
     double *sum;           /* (groups, room) of Q'x */
     double *part, *solved; /* (room) workspace */
-    double *mean;          /* (room) of the rows of Z, by W */
+    double *mean;          /* (room) of the rows of Z, by W; then workspace */
     double *x;             /* (n) workspace */
     struct klr_pool *pool; /* the operator's */
     const struct klr_dense *dense;

@@ -268,6 +268,26 @@ static void test_products(const struct sample *s, enum klr_solver_type solver,
        solution.iterations);
 }
 
+/* Features around 1000, whose polynomials leave no digits: a step that raises P
+ * is taken back, where others led to objectives of 1e48. */
+static void test_rise(void)
+{
+    enum { FEW = 60 };
+    static struct sample s;
+    double beta[MOST], worst = 0;
+    sample_make(&s, FEW);
+    for (size_t i = 0; i < FEW * FEATURES; i++)
+        s.value[i] += 1000;
+    for (double cost = 1e-3; cost < 1e5; cost *= 3) {
+        struct klr_params params = coef_params(KLR_SOLVER_NEWTON, cost);
+        params.kernel = KLR_POLYNOMIAL;
+        params.coef0 = 1;
+        double primal = coef_solution(&s, &params, beta).primal;
+        worst = larger_of(worst, primal / (cost * FEW));
+    }
+    ok(worst < 1e6, "no digits: at most %.1g for each unit of C", worst);
+}
+
 /* A gap that nothing reaches, and a limit that ends what is then tried without
  * the preconditioner: the better point stays. */
 static void test_kept(const struct sample *s, enum klr_solver_type solver,
@@ -354,6 +374,7 @@ int main(void)
     test_kernels(&sample);
     test_weights(&sample);
     test_bits(&sample);
+    test_rise();
     test_path(&sample);
     return done_testing();
 }

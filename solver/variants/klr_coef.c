@@ -291,7 +291,7 @@ static void coef_set_cost(struct coef *c, double cost)
 }
 
 /* True if steps have come to an end with the preconditioner, which rounding can
- * spoil where K is huge: there are others without it. */
+ * spoil where K is huge: without it they may lead on. */
 static bool coef_is_misled(const struct coef *c, enum klr_status status)
 {
     return status == KLR_PRECISION_LIMIT && c->deflation.room > 0 &&

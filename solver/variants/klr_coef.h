@@ -16,7 +16,7 @@ struct deflation {
     size_t ready;         /* columns that M has; 0: M = I */
     bool bias;
     float *q, *z;          /* (n, room) in bands of columns */
-    double *weight;        /* (n) W */
+    const double *weight;  /* (n) W, the caller's, while M is formed */
     double *factor;        /* (room, room) R, upper: R'R = I + Z'V Z */
     double *sum;           /* (groups, room) of Q'x */
     double *part, *solved; /* (room) workspace */
@@ -70,8 +70,7 @@ struct coef {
     double *x, *kx;             /* workspace */
     double *p, *res; /* of conjugate gradients: the direction, the residual */
     double *z, *kz;  /* M^-1 of the residual or of r; K p */
-    double norm;  /* r'M^-1 r at the last direction of coef_conjugate; 0: there
-                        is none */
+    double norm;  /* r'M^-1 r at the last direction of coef_conjugate, or 0 */
     double *kept; /* (4, n) beta, u, g, kg of an exact point */
     double rho, primal; /* rho optimal for u, P(beta, rho) */
     double gap;         /* 1/2 r'r */

@@ -41,8 +41,7 @@ static double deflation_bytes(size_t n)
 {
     double room = (double)deflation_room(n);
     return 2 * sizeof(float) * (double)n * room +
-           sizeof(double) *
-               (2 * (double)n + (room + DEFLATION_GROUPS + 3) * room);
+           sizeof(double) * ((double)n + (room + DEFLATION_GROUPS + 3) * room);
 }
 
 static int deflation_create(struct deflation *m,
@@ -59,7 +58,6 @@ static int deflation_create(struct deflation *m,
         return 0;
     return KLR_TAKE(arena, m->q, room, n, err) &&
                    KLR_TAKE(arena, m->z, room, n, err) &&
-                   KLR_TAKE(arena, m->weight, n, 1, err) &&
                    KLR_TAKE(arena, m->x, n, 1, err) &&
                    KLR_TAKE(arena, m->factor, room, room, err) &&
                    KLR_TAKE(arena, m->sum, DEFLATION_GROUPS, room, err) &&
@@ -199,7 +197,7 @@ static bool deflation_weigh(struct deflation *m, const double *weight)
     m->ready = 0;
     if (m->rank == 0)
         return true;
-    memcpy(m->weight, weight, m->n * sizeof *weight);
+    m->weight = weight;
     memset(m->mean, 0, m->room * sizeof *m->mean);
     for (size_t i = 0; i < m->n && m->bias; i++)
         total += weight[i];

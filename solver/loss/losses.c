@@ -235,27 +235,30 @@ static void rho_bracket(const struct losses_at *at, double *low, double *high)
 /* By Newton's method. A step of d leaves d^2 / 2 at most, since no logistic
  * curvature changes faster than by its own size; where d is larger than 1 it is
  * kept inside the bracket, and where there is a box, which can make that wrong.
- */
+ * A step from a slope that is more than half of the one before may go in
+ * circles: the bracket is halved instead. */
 static double best_rho(const struct losses *all, const double *u, double start)
 {
     double low = -INFINITY, high = INFINITY, sum[PART_VALUES];
+    double before = INFINITY; /* the slope of the last step */
     struct losses_at at = {.all = all, .u = u, .rho = start};
     for (int step = 0; step < 200; step++) {
         sum_parts(all->pool, all->n, slope_part, &at, sum);
         double slope = sum[0], curvature = sum[1];
         double next = at.rho - slope / curvature, last = at.rho;
+        double enough = 1e-15 * (1 + fabs(last));
+        if (fabs(next - last) <= (all->loss->box == 0 ? 1e-8 : enough))
+            return next;
         bool near = fabs(next - last) <= 1 && all->loss->box == 0;
-        if (isinf(low - high) && !near)
+        bool falls = fabs(slope) <= 0.5 * before;
+        if (isinf(low - high) && !(near && falls))
             rho_bracket(&at, &low, &high);
         if (slope > 0)
             high = fmin(high, last);
         else
             low = fmax(low, last);
-        bool inside = next >= low && next <= high;
-        at.rho = inside ? next : 0.5 * (low + high);
-        double enough = 1e-15 * (1 + fabs(at.rho));
-        if (inside && all->loss->box == 0)
-            enough = fmax(enough, 1e-8);
+        before = fabs(slope);
+        at.rho = falls && next > low && next < high ? next : 0.5 * (low + high);
         if (fabs(at.rho - last) <= enough)
             break;
     }

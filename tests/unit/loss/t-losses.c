@@ -103,6 +103,27 @@ static void test_gap(const struct losses *all, double rho, double error)
        "nothing of these without an error");
 }
 
+/* ---- rho ---- */
+
+/* A slope that is steep at 0 and even on either side: Newton's steps go from 10
+ * to -10 and back. */
+static void test_circle(void)
+{
+    enum { SIDE = 40 };
+    const struct loss loss = {KLR_MODEL_KLR, 0, 0};
+    struct losses all = {&loss, 2 * SIDE + 2, y, cost, NULL};
+    for (size_t i = 0; i < all.n; i++) {
+        bool steep = i >= 2 * SIDE;
+        y[i] = i % 2 ? 1 : -1;
+        u[i] = steep ? 0 : (double)i + 0.5 - SIDE;
+        cost[i] = steep ? 10 : 1;
+    }
+    for (double start = 9.5; start <= 10.5; start += 0.25) {
+        double rho = best_rho(&all, u, start);
+        ok(fabs(rho) < 1e-8, "from %g to the root, %g", start, rho);
+    }
+}
+
 int main(void)
 {
     struct klr_pool *pool;
@@ -126,5 +147,6 @@ int main(void)
         test_gap(&all, 0.3, 1e-3);
     }
     klr_pool_free(pool);
+    test_circle();
     return done_testing();
 }

@@ -99,9 +99,9 @@
 /* ---- other solvers of klr, and of svm ---- */
 
 #include "solver/variants/trirls.c" /* reweighted least squares, ended early */
-#include "solver/variants/klr_coef_deflation.c" /* its preconditioner */
-#include "solver/variants/klr_coef_step.c"      /* for |beta|^2: a step */
-#include "solver/variants/klr_coef.c"           /* and the method */
+#include "solver/variants/coef_deflation.c" /* its preconditioner */
+#include "solver/variants/coef_step.c"      /* for |beta|^2: a step */
+#include "solver/variants/coef.c"           /* and the method */
 #include "solver/variants/svm_coef.c"           /* svm for |beta|^2 */
 
 /* ---- few kernels ---- */

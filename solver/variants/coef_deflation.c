@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The preconditioner of klr_coef.c. Its Hessian H = I + K V K, V = W - w w' /
+ * The preconditioner of coef.c. Its Hessian H = I + K V K, V = W - w w' /
  * sum W or, without a bias, W, is nearly the identity but for the few
  * directions in which K is large. With an orthonormal basis Q of these and
  * Z = K Q,
@@ -16,7 +16,7 @@
  * Q and Z are floats, which bounds M, not the solution. Their rows are in bands
  * of KLR_BAND columns, so that both grow by new memory and nothing moves.
  */
-#include "solver/variants/klr_coef.h"
+#include "solver/variants/coef.h"
 
 enum {
     DEFLATION_MOST = 512,      /* columns */

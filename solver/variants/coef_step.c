@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The two directions of klr_coef.c. Either takes two products with K a step: H
+ * The two directions of coef.c. Either takes two products with K a step: H
  * d one for K d and one more, a nonlinear conjugate gradient one for K d and
  * one for the gradient where it leads.
  */
-#include "solver/variants/klr_coef.h"
+#include "solver/variants/coef.h"
 
 enum { COEF_STEPS = 2000 }; /* of conjugate gradients, in one direction */
 

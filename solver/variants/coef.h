@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * What the parts of the method for the regularizer beta'beta share: see
- * klr_coef.c.
+ * coef.c.
  */
-#ifndef KLR_SOLVER_KLR_COEF_H
-#define KLR_SOLVER_KLR_COEF_H
+#ifndef KLR_SOLVER_COEF_H
+#define KLR_SOLVER_COEF_H
 
 #include "solver/matrix/matrix.h"
 #include "solver/variants/variants.h"
 
-/* ---- the preconditioner: see klr_coef_deflation.c ---- */
+/* ---- the preconditioner: see coef_deflation.c ---- */
 
 struct deflation {
     size_t n, rank, room; /* columns of Q, and how many there may be */

@@ -19,7 +19,7 @@
  * KLR-NT: a truncated Newton method, the Hessian being I + K W K with W_i =
  * alpha_i (1 - alpha_i / C_i), or with rho eliminated I + K (W - w w' / sum W)
  * K. KLR-CG: nonlinear conjugate gradients. Both take the preconditioner of
- * klr_coef_deflation.c, and search P along d for the root of its slope: K d is
+ * coef_deflation.c, and search P along d for the root of its slope: K d is
  * known and rho cheap, so that takes no product.
  *
  * u and K g are carried along in products with float entries, of the changes of
@@ -29,7 +29,7 @@
  *
  * C is reached along a path, warm started, as in newton.c.
  */
-#include "solver/variants/klr_coef.h"
+#include "solver/variants/coef.h"
 
 enum {
     COEF_VECTORS = 15,

@@ -100,9 +100,11 @@
 
 #include "solver/variants/trirls.c" /* reweighted least squares, ended early */
 #include "solver/variants/coef_deflation.c" /* its preconditioner */
-#include "solver/variants/coef_step.c"      /* for |beta|^2: a step */
+#include "solver/variants/coef_columns.c"   /* by columns of K */
+#include "solver/variants/coef_point.c"     /* for |beta|^2: the point */
+#include "solver/variants/coef_step.c"      /* directions */
+#include "solver/variants/coef_descend.c"   /* steps at one C */
 #include "solver/variants/coef.c"           /* and the method */
-#include "solver/variants/svm_coef.c"           /* svm for |beta|^2 */
 
 /* ---- few kernels ---- */
 

@@ -225,8 +225,8 @@ static double appraisal_rho(const struct appraisal *a, const double *u,
     if (a->problem->params->no_bias)
         return 0;
     if (a->loss.model == KLR_MODEL_SVM)
-        return hinge_rho(&all, appraisal_has_kernel(a) ? a->beta : a->point->g,
-                         u, start);
+        return appraisal_has_kernel(a) ? hinge_rho(&all, a->beta, u, start)
+                                       : start;
     return best_rho(&all, u, start);
 }
 

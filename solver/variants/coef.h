@@ -39,16 +39,57 @@ static void deflation_solve(struct deflation *m, const double *x, double *out);
  * until the next weights. */
 static void deflation_add(struct deflation *m, const double *x,
                           const double *kx);
+/* k (n), the i-th column of K, joins Q, if there is room and it is not in its
+ * span, and row i of Z becomes k'Q; its other rows are 0 but for those of other
+ * columns. A deflation has columns or directions, never both. */
+static void deflation_add_column(struct deflation *m, size_t i,
+                                 const double *k);
 /* M = I from now on. */
 static void deflation_drop(struct deflation *m);
+
+/* ---- the same by columns of K: see coef_columns.c ---- */
+
+struct coef_columns {
+    struct deflation m;
+    bool *has;   /* (n) that are in it */
+    double *row; /* (16, n) workspace */
+};
+
+static int coef_columns_create(struct coef_columns *columns,
+                               const struct binary_problem *problem,
+                               struct klr_arena *arena, struct klr_error *err);
+static double coef_columns_bytes(size_t n);
 
 /* ---- the method ---- */
 
 struct coef;
 
+/* The columns of W, where they are few, and cost less than the products of the
+ * last Newton direction without them; else the directions. NULL: the clock
+ * ended that. */
+static struct deflation *coef_preconditioner(struct coef *c);
+
 /* A direction of descent d from the present point, and K d. Ends early with a
  * status of the clock: d is then what has been found so far, maybe 0. */
 typedef enum klr_status coef_direction(struct coef *c);
+
+/* A point; of an svm all is divided by the width, objectives by its square. */
+struct coef_at {
+    double width;     /* see coef_point.c; 1 but for an svm */
+    double rho;       /* optimal for u */
+    double primal;    /* P(beta, rho), of an svm of the smooth loss */
+    double objective; /* P(beta, rho) of the model itself at its last C */
+    double gap;       /* of the smooth loss, 1/2 r'r */
+    double excess;    /* what the hinge losses add to it */
+    bool exact;       /* u and kg are products with double entries */
+};
+
+enum { COEF_POINT = 4 }; /* vectors: beta, u, g, K g */
+
+struct coef_kept {
+    struct coef_at at;
+    double *part; /* (COEF_POINT, n) */
+};
 
 struct coef {
     const struct binary_problem *problem;
@@ -57,26 +98,31 @@ struct coef {
     double eps; /* relative duality gap to reach */
     coef_direction *direction;
     int patience; /* directions without a smaller gap, where M = I */
+    double value; /* C of this step of the path */
+    enum klr_precision precision; /* of entries in steps */
+    bool narrows;                 /* the width of an svm: at the C asked for */
     struct loss loss;
-    struct deflation deflation; /* the preconditioner M */
-    struct klr_arena arena;     /* of all vectors below, (n) each */
-    double *cost;               /* C_i of this step of the path */
-    double *beta, *u;           /* the point, u = K beta */
-    double *g, *kg;             /* the dual point, K g */
-    double *w, total;           /* W_i, and their sum */
-    double *r;                  /* beta - K g, the gradient of P */
-    double *d, *kd;             /* the direction, K d */
-    double *last;               /* r at the last direction of coef_conjugate */
-    double *x, *kx;             /* workspace */
+    struct deflation deflation;  /* the preconditioner M, by directions, */
+    struct coef_columns columns; /* and by columns */
+    long long products; /* that a Newton direction has taken by the former */
+    double square;      /* the mean of |K_i|^2 over a few rows */
+    struct klr_arena arena; /* of all vectors below, (n) each */
+    double *cost;           /* C_i */
+    double *beta, *u;       /* the point, u = K beta */
+    double *g, *kg;         /* the dual point, K g */
+    double *w, total;       /* W_i, and their sum */
+    double *r;              /* beta - K g, the gradient of P */
+    double *d, *kd;         /* the direction, K d */
+    double *last;           /* r at the last direction of coef_conjugate */
+    double *x, *kx;         /* workspace */
     double *p, *res; /* of conjugate gradients: the direction, the residual */
     double *z, *kz;  /* M^-1 of the residual or of r; K p */
-    double norm;  /* r'M^-1 r at the last direction of coef_conjugate, or 0 */
-    double *kept; /* (4, n) beta, u, g, kg of an exact point */
-    double rho, primal; /* rho optimal for u, P(beta, rho) */
-    double gap;         /* 1/2 r'r */
-    double bound;       /* the last P - gap at these costs; NaN: none */
-    double fall;        /* of P in the last step; NaN: none at this C */
-    bool exact;         /* u and kg are products with double entries */
+    double norm; /* r'M^-1 r at the last direction of coef_conjugate, or 0 */
+    struct coef_at at;
+    double bound;          /* the best of the dual at these costs; NaN: none */
+    double fall;           /* of P in the last step; NaN: none at this C */
+    struct coef_kept wide; /* before the width was last made narrower */
+    struct coef_kept misled; /* where the preconditioner has led */
     struct klr_progress progress;
 };
 
@@ -84,12 +130,42 @@ static bool coef_product(struct coef *c, const double *x,
                          enum klr_precision precision, double *out);
 /* out = (W - w w' / sum W) in; without a bias W in. */
 static void coef_weigh(const struct coef *c, const double *in, double *out);
+
+/* ---- ... its point: see coef_point.c ---- */
+
 /* The relative gap; of a struct coef, for the clock. */
 static double coef_gap(void *solver);
+static double coef_gap_at(const struct coef_at *at);
+/* The objective of the dual, in units of c->at.objective. */
+static double coef_dual(const struct coef *c);
+/* Losses at the present C and width. */
+static void coef_set_loss(struct coef *c);
+/* Another width of the same point, whose loss is to be set. */
+static void coef_set_width(struct coef *c, double width);
+/* The best rho for u (n). */
+static double coef_rho(const struct coef *c, const double *u);
+/* Evaluate the point. False if the clock ends it; beta and u stay as they are.
+ * K g is carried along: */
+static bool coef_look(struct coef *c);
+/* u and K g of double entries. With a hinge g stays, a point of the dual to
+ * judge beta by: at a small width it would follow each bit of u. */
+static bool coef_anchor(struct coef *c);
+/* The first look at a C or a width: u anew if steps are to see its last bits.
+ */
+static bool coef_begin(struct coef *c);
+/* Where the clock ended that: P, and of the dual what was known. */
+static void coef_unseen(struct coef *c);
+static void coef_keep(const struct coef *c, struct coef_kept *kept);
+static void coef_return(struct coef *c, const struct coef_kept *kept);
+
+/* ---- ... its steps: see coef_step.c, coef_descend.c ---- */
 
 /* Newton's: (I + K W K) d = -r by conjugate gradients. */
 static coef_direction coef_newton;
 /* -M^-1 r and the last direction, Polak & Ribiere. */
 static coef_direction coef_conjugate;
+static enum klr_status coef_clock(struct coef *c);
+/* Steps at the present costs until the relative gap is the target. */
+static enum klr_status coef_descend(struct coef *c);
 
 #endif

@@ -26,15 +26,17 @@ enum {
 };
 
 static const double deflation_megabytes = 32; /* of Q and Z */
-/* A direction adds nothing if less than that of its length is new. */
-static const double deflation_least = 1e-4;
+/* A direction adds nothing if less than that of its length is new; a column of
+ * K, whose weight may be large, if its entries' rounding is as much. */
+static const double deflation_least = 1e-4, deflation_least_column = 1e-6;
 
 static size_t deflation_room(size_t n)
 {
     double bytes = deflation_megabytes * 1048576;
     double columns = bytes / (2 * sizeof(float) * (double)n);
-    columns = fmin(fmin(columns, DEFLATION_MOST), (double)n);
-    return (size_t)columns / KLR_BAND * KLR_BAND;
+    size_t most = (size_t)fmin(columns, DEFLATION_MOST) / KLR_BAND;
+    size_t all = (n + KLR_BAND - 1) / KLR_BAND;
+    return (most < all ? most : all) * KLR_BAND;
 }
 
 static double deflation_bytes(size_t n)
@@ -262,24 +264,44 @@ static void deflation_orthogonalise(struct deflation *m)
     deflation_expand(m, m->q, w, m->x);
 }
 
+/* m->x = x without its part in the span; returns the length of what is left. */
+static double deflation_new_part(struct deflation *m, const double *x)
+{
+    memcpy(m->x, x, m->n * sizeof *x);
+    memset(m->part, 0, m->room * sizeof *m->part);
+    deflation_orthogonalise(m);
+    deflation_orthogonalise(m); /* of what rounding has left */
+    return sqrt(dot(m->n, m->x, m->x));
+}
+
 static void deflation_add(struct deflation *m, const double *x,
                           const double *kx)
 {
     if (m->rank == m->room)
         return;
-    double before = sqrt(dot(m->n, x, x));
-    memcpy(m->x, x, m->n * sizeof *x);
-    memset(m->part, 0, m->room * sizeof *m->part);
-    deflation_orthogonalise(m);
-    deflation_orthogonalise(m); /* of what rounding has left */
-    double length = sqrt(dot(m->n, m->x, m->x));
-    if (!(length > deflation_least * before))
+    double length = deflation_new_part(m, x);
+    if (!(length > deflation_least * sqrt(dot(m->n, x, x))))
         return;
     deflation_append(m, m->q, length);
     memcpy(m->x, kx, m->n * sizeof *kx);
     deflation_expand(m, m->z, m->part, m->x);
     deflation_append(m, m->z, length);
     m->rank++;
+}
+
+static void deflation_add_column(struct deflation *m, size_t i, const double *k)
+{
+    double length = deflation_new_part(m, k);
+    if (m->rank < m->room &&
+        length > deflation_least_column * sqrt(dot(m->n, k, k))) {
+        deflation_append(m, m->q, length);
+        memset(m->x, 0, m->n * sizeof *m->x);
+        deflation_append(m, m->z, 1);
+        m->part[m->rank++] = -length;
+    }
+    for (size_t c = 0; c < m->rank; c++)
+        deflation_at(m, m->z, i, c / KLR_BAND * KLR_BAND)[c % KLR_BAND] =
+            (float)-m->part[c];
 }
 
 static void deflation_drop(struct deflation *m)

@@ -15,15 +15,15 @@ static const double coef_accuracy = 0.3;
 
 /* One step of conjugate gradients; rz is r'z before and after. False: the clock
  * ended it. */
-static bool coef_advance(struct coef *c, double *rz)
+static bool coef_advance(struct coef *c, struct deflation *m, double *rz)
 {
     size_t n = c->n;
     double *kp = c->kz, *hp = c->kx;
-    if (!coef_product(c, c->p, KLR_FLOAT, kp))
+    if (!coef_product(c, c->p, c->precision, kp))
         return false;
     deflation_add(&c->deflation, c->p, kp);
     coef_weigh(c, kp, c->x);
-    if (!coef_product(c, c->x, KLR_FLOAT, hp))
+    if (!coef_product(c, c->x, c->precision, hp))
         return false;
     double curvature = dot(n, c->p, c->p) + dot(n, c->x, kp);
     double a = *rz / curvature, old = *rz;
@@ -32,7 +32,7 @@ static bool coef_advance(struct coef *c, double *rz)
         c->kd[i] += a * kp[i];
         c->res[i] -= a * (c->p[i] + hp[i]);
     }
-    deflation_solve(&c->deflation, c->res, c->z);
+    deflation_solve(m, c->res, c->z);
     *rz = dot(n, c->res, c->z);
     for (size_t i = 0; i < n; i++)
         c->p[i] = c->z[i] + *rz / old * c->p[i];
@@ -47,18 +47,22 @@ static enum klr_status coef_newton(struct coef *c)
         c->d[i] = c->kd[i] = 0;
         c->res[i] = -c->r[i];
     }
-    if (!deflation_weigh(&c->deflation, c->w))
+    long long before = c->progress.iterations;
+    struct deflation *m = coef_preconditioner(c);
+    if (!m || !deflation_weigh(m, c->w))
         return c->problem->clock->status;
-    deflation_solve(&c->deflation, c->res, c->z);
+    deflation_solve(m, c->res, c->z);
     memcpy(c->p, c->z, n * sizeof *c->p);
     double rz = dot(n, c->res, c->z);
     double goal = coef_accuracy * coef_accuracy * rz;
     for (int step = 0; step < COEF_STEPS && rz > goal; step++) {
         status = clock_check(c->problem->clock, c->problem->params,
                              &c->progress, coef_gap, c);
-        if (status != KLR_CONVERGED || !coef_advance(c, &rz))
+        if (status != KLR_CONVERGED || !coef_advance(c, m, &rz))
             break;
     }
+    if (m == &c->deflation)
+        c->products = c->progress.iterations - before;
     return gravest(status, c->problem->clock->status);
 }
 
@@ -79,7 +83,7 @@ static enum klr_status coef_conjugate(struct coef *c)
             c->d[i] = -c->z[i];
     memcpy(c->last, c->r, n * sizeof *c->last);
     c->norm = dot(n, c->r, c->z);
-    if (coef_product(c, c->d, KLR_FLOAT, c->kd)) {
+    if (coef_product(c, c->d, c->precision, c->kd)) {
         deflation_add(&c->deflation, c->d, c->kd);
         return KLR_CONVERGED;
     }

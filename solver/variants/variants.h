@@ -7,13 +7,10 @@
 
 #include "solver/solve/solve.h"
 
-/* For the regularizer beta'beta and any symmetric K: by a truncated Newton
- * method, and by nonlinear conjugate gradients. */
+/* For the regularizer beta'beta and any symmetric K: klr and svm by a truncated
+ * Newton method, and klr by nonlinear conjugate gradients. */
 static solve_fn coef_newton_solve, coef_cg_solve;
 static double coef_bytes(size_t n);
-/* An svm with the regularizer beta'beta, by SMO on K K. */
-static solve_fn svm_coef_solve;
-static double svm_coef_bytes(size_t n);
 /* klr without bias, as Maalouf et al. have it; KLR_E_DATA as newton_solve. */
 static solve_fn trirls_solve;
 static double trirls_bytes(size_t n);

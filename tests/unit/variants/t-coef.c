@@ -268,8 +268,9 @@ static void test_products(const struct sample *s, enum klr_solver_type solver,
        solution.iterations);
 }
 
-/* Features around 1000, whose polynomials leave no digits: a step that raises P
- * is taken back, where others led to objectives of 1e48. */
+/* Features around 1000, whose polynomials leave floats no digits, and doubles
+ * few. A step that raises P is taken back, and others are of double entries: a
+ * model is better than a constant one, where objectives of 1e48 have been. */
 static void test_rise(void)
 {
     enum { FEW = 60 };
@@ -285,7 +286,7 @@ static void test_rise(void)
         double primal = coef_solution(&s, &params, beta).primal;
         worst = larger_of(worst, primal / (cost * FEW));
     }
-    ok(worst < 1e6, "no digits: at most %.1g for each unit of C", worst);
+    ok(worst < 0.4, "no digits: at most %.1g for each unit of C", worst);
 }
 
 /* A gap that nothing reaches, and a limit that ends what is then tried without

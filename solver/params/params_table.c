@@ -277,7 +277,7 @@ const struct klr_option klr_train_options[] = {
      .choices = klr_solver_names,
      .also = "solver method",
      .group = "Solver",
-     .help = "smo (klr, sklr, svm), smo1, newton (klr, sklr), trirls (klr), "
+     .help = "smo, newton (klr, sklr, svm), smo1 (klr, sklr), trirls (klr), "
              "cg (klr with --regularizer coef), exact (kfd), greedy (ivm, "
              "kfd), threshold (lhalf) or auto: newton for klr and sklr where "
              "the kernel allows it, else smo; exact for kfd, greedy for ivm, "
@@ -288,9 +288,9 @@ const struct klr_option klr_train_options[] = {
      .offset = KLR_PARAM(regularizer),
      .choices = klr_regularizer_names,
      .help = "kernel: beta'K beta; coef: beta'beta, convex for any symmetric "
-             "kernel (kfd; klr by newton or cg; svm); half: sum |beta|^(1/2) "
-             "(lhalf); auto: half for lhalf, coef by cg and for kfd by greedy, "
-             "else kernel (default %s)"},
+             "kernel (kfd; klr by newton or cg; svm by newton); half: sum "
+             "|beta|^(1/2) (lhalf); auto: half for lhalf, coef by cg, for svm "
+             "by newton and for kfd by greedy, else kernel (default %s)"},
     {.type = KLR_REAL,
      .letter = 'e',
      .name = "epsilon",

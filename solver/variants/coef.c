@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Kernel logistic regression with the regularizer beta'beta, convex for any
- * symmetric kernel: Lin & Lin (2003), (33).
+ * Kernel logistic regression and support vector machines with the regularizer
+ * beta'beta, convex for any symmetric kernel: Lin & Lin (2003), (33) and
+ * section 7.
  *
  *   minimise  P(beta, rho) = 1/2 beta'beta + sum_i loss_i(y_i (u_i - rho)),
  *             u = K beta
@@ -14,7 +15,8 @@
  *
  * and, since loss and conjugate meet in alpha_i, P - D = 1/2 |beta - K g|^2:
  * half the square of the gradient of P, r = beta - K g, is a rigorous gap. It
- * is a sum of squares and loses no digits.
+ * is a sum of squares and loses no digits. An svm is the limit of such
+ * problems: see coef_point.c.
  *
  * KLR-NT: a truncated Newton method, the Hessian being I + K W K with W_i =
  * alpha_i (1 - alpha_i / C_i), or with rho eliminated I + K (W - w w' / sum W)
@@ -22,10 +24,10 @@
  * coef_deflation.c, and search P along d for the root of its slope: K d is
  * known and rho cheap, so that takes no product.
  *
- * u and K g are carried along in products with float entries, of the changes of
- * beta and g. When the gap has been reached, and before every answer, they are
- * formed anew from double entries; what is left after that is a new problem for
- * smaller changes, so that float products do to most gaps.
+ * u and K g are carried along in products of the changes of beta and g. When
+ * the gap has been reached, and before every answer, they are formed anew from
+ * double entries; what is left after that is a new problem for smaller changes,
+ * so that products of floats do to most gaps.
  *
  * C is reached along a path, warm started, as in newton.c.
  */
@@ -69,6 +71,7 @@ static void coef_set_cost(struct coef *c, double cost)
     c->value = cost;
     c->bound = (double)NAN;
     c->precision = KLR_FLOAT;
+    c->products = 0;
     coef_set_loss(c);
 }
 

@@ -64,9 +64,9 @@ static double coef_columns_bytes(size_t n);
 
 struct coef;
 
-/* The columns of W, where they are few, and cost less than the products of the
- * last Newton direction without them; else the directions. NULL: the clock
- * ended that. */
+/* The columns that W asks for, where they are few, and directions without them
+ * have taken as long as they will; else the directions. NULL: the clock ended
+ * that. */
 static struct deflation *coef_preconditioner(struct coef *c);
 
 /* A direction of descent d from the present point, and K d. Ends early with a
@@ -104,8 +104,8 @@ struct coef {
     struct loss loss;
     struct deflation deflation;  /* the preconditioner M, by directions, */
     struct coef_columns columns; /* and by columns */
-    long long products; /* that a Newton direction has taken by the former */
-    double square;      /* the mean of |K_i|^2 over a few rows */
+    double products; /* of directions by the former, less the latter's cost */
+    double square;   /* the mean of |K_i|^2 over a few rows */
     struct klr_arena arena; /* of all vectors below, (n) each */
     double *cost;           /* C_i */
     double *beta, *u;       /* the point, u = K beta */
@@ -162,6 +162,9 @@ static void coef_return(struct coef *c, const struct coef_kept *kept);
 
 /* Newton's: (I + K W K) d = -r by conjugate gradients. */
 static coef_direction coef_newton;
+/* Newton's of an svm to a width that is smaller by `factor`: alpha stays there,
+ * to first order, and 1 - y_i f_i becomes as much smaller. */
+static enum klr_status coef_foresee(struct coef *c, double factor);
 /* -M^-1 r and the last direction, Polak & Ribiere. */
 static coef_direction coef_conjugate;
 static enum klr_status coef_clock(struct coef *c);

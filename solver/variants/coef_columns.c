@@ -71,7 +71,8 @@ static bool coef_columns_join(struct coef *c)
 }
 
 /* To make columns orthonormal takes 4 n operations for each one and each of the
- * others, a product 2 n^2. */
+ * others, a product 2 n^2: columns are bought with the products that directions
+ * have taken. */
 static struct deflation *coef_preconditioner(struct coef *c)
 {
     struct coef_columns *columns = &c->columns;
@@ -81,9 +82,10 @@ static struct deflation *coef_preconditioner(struct coef *c)
         missing += coef_columns_want(c, i) && !columns->has[i];
     }
     bool full = (double)columns->m.rank + missing > (double)columns->m.room;
-    if (count > (double)columns->m.room ||
-        2 * (full ? count : missing) * count > n * (double)c->products)
+    double cost = 2 * (full ? count : missing) * count / n;
+    if (count > (double)columns->m.room || cost > c->products)
         return &c->deflation;
+    c->products -= cost;
     if (full)
         coef_columns_forget(columns);
     return coef_columns_join(c) ? &columns->m : NULL;

@@ -19,13 +19,13 @@
 #include "solver/variants/coef.h"
 
 enum {
-    DEFLATION_MOST = 512,      /* columns */
+    DEFLATION_MOST = 480,      /* columns */
     DEFLATION_GROUPS = 16,     /* partial sums of Q'x, at most, */
     DEFLATION_GROUP = 1 << 15, /* of so many entries, at least */
     DEFLATION_CHUNK = 64       /* rows of S Z at once */
 };
 
-static const double deflation_megabytes = 32; /* of Q and Z */
+static const double deflation_megabytes = 64; /* of Q and Z */
 /* A direction adds nothing if less than that of its length is new; a column of
  * K, whose weight may be large, if its entries' rounding is as much. */
 static const double deflation_least = 1e-4, deflation_least_column = 1e-6;

@@ -64,18 +64,23 @@ static double coef_root(struct coef *c)
     return t;
 }
 
-/* Its length; 0 if rounding leaves no step to make. beta and u before it stay in
- * p and kz: a step that is far too long cannot be subtracted again. */
+static void coef_move(struct coef *c, double t)
+{
+    for (size_t i = 0; i < c->n && t > 0; i++) {
+        c->beta[i] += t * c->d[i];
+        c->u[i] += t * c->kd[i];
+    }
+}
+
+/* Its length; 0 if rounding leaves no step to make. beta and u before it stay
+ * in p and kz: a step that is far too long cannot be subtracted again. */
 static double coef_step(struct coef *c)
 {
     const size_t bytes = c->n * sizeof *c->beta;
     double t = dot(c->n, c->r, c->d) < 0 ? coef_root(c) : 0;
     memcpy(c->p, c->beta, bytes);
     memcpy(c->kz, c->u, bytes);
-    for (size_t i = 0; i < c->n && t > 0; i++) {
-        c->beta[i] += t * c->d[i];
-        c->u[i] += t * c->kd[i];
-    }
+    coef_move(c, t);
     return t;
 }
 
@@ -100,14 +105,23 @@ static int coef_patience(const struct coef *c)
 
 /* ---- steps ---- */
 
-/* By as much narrower as the target asks for. The point before stays kept. */
-static void coef_narrow(struct coef *c)
+/* To a width that is smaller by as much as the target asks for, and along the
+ * direction that this has at once. The point before stays kept. */
+static enum klr_status coef_narrow(struct coef *c)
 {
     double most = 0.6 * c->progress.target * c->at.objective;
-    double factor = fmax(c->at.excess / most, 2);
+    double factor = fmin(fmax(c->at.excess / most, 2), coef_narrowing);
     coef_keep(c, &c->wide);
-    coef_set_width(c, c->at.width / fmin(factor, coef_narrowing));
+    enum klr_status status = coef_foresee(c, factor);
+    coef_set_width(c, c->at.width / factor);
     coef_set_loss(c);
+    for (size_t i = 0; i < c->n; i++) {
+        c->r[i] *= factor;
+        c->d[i] *= factor;
+        c->kd[i] *= factor;
+    }
+    coef_move(c, status == KLR_CONVERGED ? coef_root(c) : 0);
+    return status;
 }
 
 /* Steps at the present costs and width until the relative gap is the target, or
@@ -157,7 +171,7 @@ static enum klr_status coef_steps(struct coef *c)
     }
 }
 
-/* The same, with double entries where floats do not do. */
+/* With double entries where floats do not do. */
 static enum klr_status coef_steps_at_last(struct coef *c)
 {
     enum klr_status status = coef_steps(c);
@@ -176,8 +190,9 @@ static enum klr_status coef_descend(struct coef *c)
     while (status == KLR_CONVERGED && coef_gap(c) > c->progress.target) {
         if (c->at.width < coef_least_width)
             return KLR_PRECISION_LIMIT;
-        coef_narrow(c);
-        status = coef_steps_at_last(c);
+        status = coef_narrow(c);
+        if (status == KLR_CONVERGED)
+            status = coef_steps_at_last(c);
         if (status != KLR_CONVERGED && coef_gap(c) > coef_gap_at(&c->wide.at))
             coef_return(c, &c->wide);
     }

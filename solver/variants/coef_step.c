@@ -11,7 +11,7 @@ enum { COEF_STEPS = 2000 }; /* of conjugate gradients, in one direction */
 /* By how much the residual of conjugate gradients falls in the norm of M^-1. */
 static const double coef_accuracy = 0.3;
 
-/* ---- the Newton direction ---- */
+/* ---- Newton directions ---- */
 
 /* One step of conjugate gradients; rz is r'z before and after. False: the clock
  * ended it. */
@@ -39,14 +39,13 @@ static bool coef_advance(struct coef *c, struct deflation *m, double *rz)
     return true;
 }
 
-static enum klr_status coef_newton(struct coef *c)
+/* d with (I + K V K) d = res, about, and K d. */
+static enum klr_status coef_gradients(struct coef *c)
 {
     size_t n = c->n;
     enum klr_status status = KLR_CONVERGED;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         c->d[i] = c->kd[i] = 0;
-        c->res[i] = -c->r[i];
-    }
     long long before = c->progress.iterations;
     struct deflation *m = coef_preconditioner(c);
     if (!m || !deflation_weigh(m, c->w))
@@ -62,8 +61,32 @@ static enum klr_status coef_newton(struct coef *c)
             break;
     }
     if (m == &c->deflation)
-        c->products = c->progress.iterations - before;
+        c->products += (double)(c->progress.iterations - before);
     return gravest(status, c->problem->clock->status);
+}
+
+static enum klr_status coef_newton(struct coef *c)
+{
+    for (size_t i = 0; i < c->n; i++)
+        c->res[i] = -c->r[i];
+    return coef_gradients(c);
+}
+
+static enum klr_status coef_foresee(struct coef *c, double factor)
+{
+    const double *y = c->problem->y;
+    for (size_t i = 0; i < c->n; i++) {
+        double t = c->loss.shift - y[i] * (c->u[i] - c->at.rho);
+        c->z[i] = (1 - 1 / factor) * y[i] * t;
+        c->w[i] *= factor;
+    }
+    c->total *= factor;
+    coef_weigh(c, c->z, c->x);
+    if (!coef_product(c, c->x, c->precision, c->res))
+        return c->problem->clock->status;
+    for (size_t i = 0; i < c->n; i++)
+        c->res[i] -= c->r[i];
+    return coef_gradients(c);
 }
 
 /* ---- the nonlinear conjugate gradient ---- */

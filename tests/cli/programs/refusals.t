@@ -253,14 +253,16 @@ my @values = (
     ['--keep-bounded', 'option --keep-bounded: only an sklr model has a box'],
     ['--lambda-bound',
         'option --lambda-bound: only an sklr model has a lambda'],
-    ['-s svm -a smo1', 'option -a: smo1 does not train svm; solvers that do: smo'],
+    ['-s svm -a smo1', 'option -a: smo1 does not train svm; solvers that do: smo, '
+        . 'newton'],
     ['-s sklr --regularizer coef', 'option --regularizer: sklr by newton '
         . 'does not take coef'],
     ['-s lhalf --regularizer coef', 'option --regularizer: lhalf by threshold '
         . 'does not take coef'],
     ['-s klr --regularizer half', 'option --regularizer: klr by newton does '
         . 'not take half'],
-    ['-s svm -a cg', 'option -a: cg does not train svm; solvers that do: smo'],
+    ['-s svm -a cg', 'option -a: cg does not train svm; solvers that do: smo, '
+        . 'newton'],
     ['--regularizer coeff', "option --regularizer: 'coeff' is not one of auto, "
         . "kernel, coef, half (did you mean 'coef'?)"],
     ['-e 0', 'option -e: must be greater than 0, got 0'],

@@ -205,6 +205,43 @@ static void test_stiff(size_t n, size_t directions)
     klr_arena_free(&made.arena);
 }
 
+/* H by columns of K, where weights are of these examples alone: of another one
+ * that is a copy, and of one that joins later. */
+static void test_kernels(size_t n, size_t count, bool bias)
+{
+    static double x[MOST], hx[MOST], solved[MOST], kept[MOST];
+    struct made made;
+    double worst = 0, size = 0;
+    memcpy(kept, weight, sizeof kept);
+    for (size_t j = 0; j < n; j++) /* and K stays symmetric */
+        k[j] = k[j * n] = k[n + j];
+    k[0] = k[1] = k[n + 1];
+    made_create(&made, n, 0, bias, NULL);
+    for (size_t i = 0; i < n; i++)
+        weight[i] = i < count ? 1e3 * weight[i] : 0;
+    for (size_t i = 0; i < count; i++) {
+        deflation_add_column(&made.m, i, k + i * n);
+        if (i == count / 2)
+            deflation_weigh(&made.m, weight);
+    }
+    ok(made.m.rank == count - 1, "%zu columns of %zu are different",
+       made.m.rank, count);
+    deflation_weigh(&made.m, weight);
+    for (size_t i = 0; i < n; i++)
+        x[i] = uniform();
+    hessian_multiply(n, bias, x, hx);
+    deflation_solve(&made.m, hx, solved);
+    for (size_t i = 0; i < n; i++) {
+        worst = larger_of(worst, fabs(solved[i] - x[i]));
+        size = larger_of(size, fabs(hx[i]));
+    }
+    ok(worst < 1e-6 * size && size > 10,
+       "%s bias: M is H by columns of K, up to %.1g of %.1g", bias ? "a" : "no",
+       worst, size);
+    memcpy(weight, kept, sizeof kept);
+    klr_arena_free(&made.arena);
+}
+
 static void test_threads(size_t n, size_t directions)
 {
     static double x[MOST], out[2][MOST];
@@ -234,6 +271,8 @@ int main(void)
     test_span(MOST, 60, true);
     test_stiff(MOST, 60);
     test_threads(MOST, 60);
+    test_kernels(MOST, 40, true);
+    test_kernels(MOST, 100, false);
     make_matrix(2 * KLR_BAND);
     test_span(2 * KLR_BAND, 2 * KLR_BAND, true);
     return done_testing();

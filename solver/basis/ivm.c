@@ -69,6 +69,7 @@ static void ivm_judge(struct ivm *ivm)
  * if one is not, or if the clock ends it. */
 static bool ivm_factor(struct ivm *ivm)
 {
+    memcpy(ivm->factored, ivm->root, ivm->n * sizeof *ivm->root);
     return hessian_form(&ivm->h) && hessian_factor(&ivm->h, 1);
 }
 
@@ -107,10 +108,23 @@ static double ivm_descend(struct ivm *ivm)
     return 0.5 * dot(ivm->h.rank, ivm->step, ivm->step);
 }
 
+/* True if the weights are nearly those of the factor. */
+static bool ivm_factor_is_near(const struct ivm *ivm)
+{
+    const double near = 0.1;
+    double sum = 0, change = 0;
+    for (size_t i = 0; i < ivm->n; i++) {
+        double w = ivm->root[i] * ivm->root[i];
+        sum += w;
+        change += fabs(w - ivm->factored[i] * ivm->factored[i]);
+    }
+    return change <= near * sum;
+}
+
 /* Newton's method, from a point with gradient and factor to one with both. The
  * factor of a point serves as long as steps by it bring what remains down by a
- * factor of `slow`; the last step has its own. False if the factor has no
- * digits left. */
+ * factor of `slow`; the last step has its own, or nearly so. False if the
+ * factor has no digits left. */
 static bool ivm_fit(struct ivm *ivm)
 {
     const double accuracy = 1e-10, slow = 0.1;
@@ -120,6 +134,7 @@ static bool ivm_fit(struct ivm *ivm)
     for (int step = 0; step < IVM_STEPS && !near; step++) {
         double fall = ivm_descend(ivm);
         near = fall <= accuracy * fabs(ivm->progress.objective);
+        own = own || (near && ivm_factor_is_near(ivm));
         if (near && own)
             break;
         if (!own && (near || fall > slow * last)) {
@@ -222,8 +237,10 @@ static bool ivm_extend(struct ivm *ivm, const double *v)
     size_t r = ivm->h.rank;
     double *line = ivm->h.factor + r * ivm->h.room, square = 1;
     for (size_t i = 0; i < ivm->n; i++) {
-        ivm->df[i] = ivm->root[i] * ivm->root[i] * v[i];
-        square += ivm->df[i] * v[i];
+        double scaled = ivm->factored[i] * v[i];
+        ivm->h.scaled[i * hessian_stride(&ivm->h) + r] = scaled;
+        ivm->df[i] = ivm->factored[i] * scaled;
+        square += scaled * scaled;
     }
     for (size_t k = 0; k < r; k++)
         line[k] = dot(ivm->n, ivm->basis + k * ivm->h.pitch, ivm->df);
@@ -494,16 +511,16 @@ static int ivm_create(struct ivm *ivm, const struct binary_problem *problem,
                               .pitch = n + KLR_BAND,
                               .pool = problem->op->pool,
                               .dense = klr_dense()};
-    double **const vector[] = {&ivm->cost,     &ivm->held, &ivm->residual,
-                               &ivm->diagonal, &ivm->f,    &ivm->g,
-                               &ivm->root,     &ivm->df,   &ivm->tried};
+    double **const vector[] = {
+        &ivm->cost, &ivm->held, &ivm->residual, &ivm->diagonal, &ivm->f,
+        &ivm->g,    &ivm->root, &ivm->df,       &ivm->tried,    &ivm->factored};
     if (klr_take_vectors(arena, n, vector, sizeof vector / sizeof *vector,
                          err) ||
         !KLR_TAKE(arena, ivm->left, n, 1, err) ||
         !KLR_TAKE(arena, ivm->row, n, KLR_BAND, err) ||
         !KLR_TAKE(arena, ivm->partial, blocks, KLR_BAND, err))
         return KLR_E_MEMORY;
-    ivm->h.root = ivm->root;
+    ivm->h.root = ivm->factored;
     operator_diagonal(problem->op, problem->set, ivm->diagonal);
     return 0;
 }

@@ -47,7 +47,7 @@ static void ivm_column_task(void *context, size_t block, size_t thread)
             ivm->h.scaled + begin * hessian_stride(&ivm->h) + ivm->h.rank + q;
         for (size_t i = 0; i < rows; i++) {
             v[i] = (v[i] - out[i * KLR_BAND + q]) * scale;
-            to[i * hessian_stride(&ivm->h)] = v[i] * ivm->root[begin + i];
+            to[i * hessian_stride(&ivm->h)] = v[i] * ivm->factored[begin + i];
         }
     }
 }
@@ -74,7 +74,7 @@ static void ivm_step(struct batch *batch, size_t q)
     const double *v = ivm->row + q * ivm->n;
     double curvature = 1, slope = 0, *y = ivm->step;
     for (size_t i = 0; i < ivm->n; i++) {
-        double scaled = v[i] * ivm->root[i];
+        double scaled = v[i] * ivm->factored[i];
         curvature += scaled * scaled;
         slope += v[i] * ivm->g[i];
     }

@@ -26,6 +26,7 @@ struct ivm {
     double *residual;         /* (n) K_ii - |b(x_i)|^2 */
     double *diagonal;         /* (n) K_ii */
     double *f, *g, *root;     /* (n) f; g; root of W */
+    double *factored;         /* (n) root of the W that h is factored at */
     double *df, *tried;       /* (n) change of f; f that is tried */
     double *row;              /* (KLR_BAND, n) v of a batch */
     double *mixed;            /* (room, KLR_BAND) B'WV */

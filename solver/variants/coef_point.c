@@ -113,6 +113,7 @@ static void coef_evaluate(struct coef *c)
         c->total += c->w[i];
     }
     double share = c->bias && c->total > 0 ? sum / c->total : 0;
+    share = fmax(-1, fmin(share, 1)); /* keeps alpha within its box */
     for (size_t i = 0; i < c->n; i++) {
         c->g[i] -= share * c->w[i];
         c->x[i] = c->g[i] - c->x[i];

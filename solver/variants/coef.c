@@ -72,6 +72,7 @@ static void coef_set_cost(struct coef *c, double cost)
     c->bound = (double)NAN;
     c->precision = KLR_FLOAT;
     c->products = 0;
+    c->best.at = (struct coef_at){.objective = 1, .gap = INFINITY};
     coef_set_loss(c);
 }
 
@@ -232,7 +233,7 @@ static int coef_solve(const struct binary_problem *problem,
         code = deflation_create(&c.deflation, problem, &c.arena, err);
     if (!code)
         code = coef_columns_create(&c.columns, problem, &c.arena, err);
-    if (!code && (!KLR_TAKE(&c.arena, c.wide.part, COEF_POINT, n, err) ||
+    if (!code && (!KLR_TAKE(&c.arena, c.best.part, COEF_POINT, n, err) ||
                   !KLR_TAKE(&c.arena, c.misled.part, COEF_POINT, n, err)))
         code = KLR_E_MEMORY;
     if (!code)

@@ -121,7 +121,7 @@ struct coef {
     struct coef_at at;
     double bound;          /* the best of the dual at these costs; NaN: none */
     double fall;           /* of P in the last step; NaN: none at this C */
-    struct coef_kept wide; /* before the width was last made narrower */
+    struct coef_kept best; /* of an svm: of the smallest gap at this C */
     struct coef_kept misled; /* where the preconditioner has led */
     struct klr_progress progress;
 };

@@ -106,12 +106,11 @@ static int coef_patience(const struct coef *c)
 /* ---- steps ---- */
 
 /* To a width that is smaller by as much as the target asks for, and along the
- * direction that this has at once. The point before stays kept. */
+ * direction that this has at once. */
 static enum klr_status coef_narrow(struct coef *c)
 {
     double most = 0.6 * c->progress.target * c->at.objective;
     double factor = fmin(fmax(c->at.excess / most, 2), coef_narrowing);
-    coef_keep(c, &c->wide);
     enum klr_status status = coef_foresee(c, factor);
     coef_set_width(c, c->at.width / factor);
     coef_set_loss(c);
@@ -135,6 +134,8 @@ static enum klr_status coef_steps(struct coef *c)
     if (!coef_begin(c))
         return c->problem->clock->status;
     for (;;) {
+        if (c->narrows && coef_gap(c) < coef_gap_at(&c->best.at))
+            coef_keep(c, &c->best);
         if (coef_gap(c) <= c->progress.target) {
             if (c->at.exact || c->progress.target > c->eps)
                 return KLR_CONVERGED;
@@ -182,19 +183,19 @@ static enum klr_status coef_steps_at_last(struct coef *c)
     return coef_steps(c);
 }
 
-/* Where the gap is not reached at some width, a smaller one at the width before
- * is of the better point. */
+/* Of an svm, whose gap grows at first where the width falls, the best point is
+ * the answer where a limit ends that. */
 static enum klr_status coef_descend(struct coef *c)
 {
     enum klr_status status = coef_steps_at_last(c);
     while (status == KLR_CONVERGED && coef_gap(c) > c->progress.target) {
-        if (c->at.width < coef_least_width)
-            return KLR_PRECISION_LIMIT;
-        status = coef_narrow(c);
+        status = c->at.width < coef_least_width ? KLR_PRECISION_LIMIT
+                                                : coef_narrow(c);
         if (status == KLR_CONVERGED)
             status = coef_steps_at_last(c);
-        if (status != KLR_CONVERGED && coef_gap(c) > coef_gap_at(&c->wide.at))
-            coef_return(c, &c->wide);
     }
+    if (status != KLR_CONVERGED && c->narrows &&
+        coef_gap(c) > coef_gap_at(&c->best.at))
+        coef_return(c, &c->best);
     return status;
 }

@@ -170,32 +170,55 @@ static void test_stopped(const struct sample *s)
        "no time: objective %g", solution.primal);
 }
 
-/* Wherever a limit ends steps, what is said of the point is so. */
-static void test_limits(const struct sample *s)
+/* Wherever a limit ends steps, what is said of the point is so; and a gap that
+ * was small before the hinge became narrower has not been lost. */
+static void test_limits(const struct sample *s, double cost)
 {
-    struct klr_params params = svm_params(KLR_RBF, 10, false);
-    double beta[MOST], worst = 0, last = INFINITY;
+    struct klr_params params = svm_params(KLR_RBF, cost, false);
+    double beta[MOST], worst = 0, least = INFINITY, grown = 0, last = INFINITY;
     int steps = 0;
     fill_matrices(s, &params);
     for (bool done = false; !done; steps++) {
         long double primal = 0;
-        params.max_iter = 3 * steps + 1;
+        params.max_iter = 2 * steps + 1;
         struct solution solution = solve(s, &params, beta);
         for (size_t i = 0; i < N; i++) {
             long double f = -solution.rho;
             for (size_t j = 0; j < N; j++)
                 f += k[i][j] * beta[j];
             primal +=
-                0.5L * beta[i] * beta[i] + 10 * fmaxl(0, 1 - s->label[i] * f);
+                0.5L * beta[i] * beta[i] + cost * fmaxl(0, 1 - s->label[i] * f);
         }
         worst = larger_of(worst, fabs(solution.primal / (double)primal - 1));
         done = solution.status == KLR_CONVERGED || steps > 100;
-        last = solution.primal - solution.dual;
+        last = (solution.primal - solution.dual) / solution.primal;
+        least = fmin(least, last);
+        if (least < 0.02)
+            grown = larger_of(grown, last / least);
         if (!done && solution.status != KLR_ITERATION_LIMIT)
             worst = INFINITY;
     }
-    ok(worst < 1e-9 && steps > 5 && last < 1e-6 * 10 * N,
+    ok(worst < 1e-9 && steps > 5 && last < asked,
        "%d limits: objectives off by at most %.1g", steps, worst);
+    ok(grown < 1.5, "gaps at most %.1f times a former one", grown);
+}
+
+/* A gap that needs a width whose margins are told apart by their last bits, at
+ * many C: alpha is within its box then, with a sum of 0. */
+static void test_fine(const struct sample *s)
+{
+    int count = 0, reached = 0;
+    for (double cost = 0.01; cost < 1000; cost *= 1.7)
+        for (int no_bias = 0; no_bias < 2; no_bias++, count++) {
+            struct klr_params params = svm_params(KLR_RBF, cost, no_bias);
+            double beta[MOST];
+            params.eps = 1e-9;
+            struct solution solution = solve(s, &params, beta);
+            double gap = solution.primal - solution.dual;
+            reached += solution.status == KLR_CONVERGED &&
+                       gap <= 1e-9 * solution.primal;
+        }
+    ok(reached == count, "%d of %d gaps of 1e-9", reached, count);
 }
 
 int main(void)
@@ -217,6 +240,8 @@ int main(void)
     test_optimum(&s, weighted);
     test_path(&s);
     test_stopped(&s);
-    test_limits(&s);
+    for (double cost = 1; cost < 2000; cost *= 10)
+        test_limits(&s, cost);
+    test_fine(&s);
     return done_testing();
 }

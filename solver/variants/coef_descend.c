@@ -183,7 +183,7 @@ static enum klr_status coef_steps_at_last(struct coef *c)
     return coef_steps(c);
 }
 
-/* Of an svm, whose gap grows at first where the width falls, the best point is
+/* Where the width falls, the gap of an svm grows at first: the best point is
  * the answer where a limit ends that. */
 static enum klr_status coef_descend(struct coef *c)
 {

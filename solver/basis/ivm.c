@@ -29,6 +29,9 @@ enum {
     IVM_QUARTER = 8 /* import points: at least so many are a quarter */
 };
 
+/* A round's last step may be by a factor whose weights differ by so much. */
+static const double ivm_share = 0.1;
+
 /* ---- the fit on S ---- */
 
 static struct losses ivm_losses(const struct ivm *ivm, const double *cost)
@@ -108,33 +111,33 @@ static double ivm_descend(struct ivm *ivm)
     return 0.5 * dot(ivm->h.rank, ivm->step, ivm->step);
 }
 
-/* True if the weights are nearly those of the factor. */
-static bool ivm_factor_is_near(const struct ivm *ivm)
+/* True if the weights have changed by no more than that share of their sum
+ * since they were factored. */
+static bool ivm_factor_serves(const struct ivm *ivm, double share)
 {
-    const double near = 0.1;
     double sum = 0, change = 0;
     for (size_t i = 0; i < ivm->n; i++) {
         double w = ivm->root[i] * ivm->root[i];
         sum += w;
         change += fabs(w - ivm->factored[i] * ivm->factored[i]);
     }
-    return change <= near * sum;
+    return change <= share * sum;
 }
 
 /* Newton's method, from a point with gradient and factor to one with both. The
  * factor of a point serves as long as steps by it bring what remains down by a
- * factor of `slow`; the last step has its own, or nearly so. False if the
- * factor has no digits left. */
-static bool ivm_fit(struct ivm *ivm)
+ * factor of `slow`; that of the last step is of weights that differ by no more
+ * than `share`. False if the factor has no digits left. */
+static bool ivm_fit(struct ivm *ivm, double share)
 {
     const double accuracy = 1e-10, slow = 0.1;
-    bool own = true;   /* the factor is of this point */
-    bool near = false; /* the step is the last one */
+    bool own = ivm_factor_serves(ivm, share); /* it is of this point */
+    bool near = false;                        /* the step is the last one */
     double last = INFINITY;
     for (int step = 0; step < IVM_STEPS && !near; step++) {
         double fall = ivm_descend(ivm);
         near = fall <= accuracy * fabs(ivm->progress.objective);
-        own = own || (near && ivm_factor_is_near(ivm));
+        own = own || (near && ivm_factor_serves(ivm, share));
         if (near && own)
             break;
         if (!own && (near || fall > slow * last)) {
@@ -340,13 +343,13 @@ static void ivm_hold_out(struct ivm *ivm)
 static bool ivm_release(struct ivm *ivm)
 {
     if (ivm->held_total == 0)
-        return true;
+        return ivm_fit(ivm, 0);
     ivm->held_total = 0;
     for (size_t i = 0; i < ivm->n; i++)
         ivm->cost[i] += ivm->held[i];
     ivm_judge(ivm);
     ivm_gradient(ivm);
-    return ivm_factor(ivm) && ivm_fit(ivm);
+    return ivm_factor(ivm) && ivm_fit(ivm, 0);
 }
 
 /* Go on until what counts falls by less than eps. If the rounds end for want of
@@ -370,7 +373,7 @@ static int ivm_rounds(struct ivm *ivm, enum klr_status *status,
                                             : KLR_MEMORY_LIMIT;
         if (*status != KLR_CONVERGED)
             break;
-        bool well = ivm_admit(ivm, best) && ivm_fit(ivm);
+        bool well = ivm_admit(ivm, best) && ivm_fit(ivm, ivm_share);
         ivm_measure_fall(ivm);
         *status =
             well ? ivm_clock(ivm)
@@ -410,7 +413,7 @@ static int ivm_take_all(struct ivm *ivm, enum klr_status *status,
         }
         ivm_measure_fall(ivm);
     }
-    if (!ivm_fit(ivm) || !well)
+    if (!ivm_fit(ivm, 0) || !well)
         *status = gravest(*status, KLR_PRECISION_LIMIT);
     ivm_measure_fall(ivm);
     return 0;

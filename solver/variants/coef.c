@@ -35,6 +35,7 @@
 
 enum {
     COEF_VECTORS = 15,
+    COEF_KEPT = 2,   /* points: the best one, and the misled one */
     COEF_FACTOR = 10 /* from C to C of the path */
 };
 
@@ -101,7 +102,7 @@ static enum klr_status coef_approach(struct coef *c, double cost, double to)
         }
         status = coef_clock(c);
     }
-    c->narrows = c->problem->params->model == KLR_MODEL_SVM;
+    c->narrows = coef_has_hinge(c);
     coef_set_cost(c, to);
     c->progress.target = c->eps;
     if (status == KLR_CONVERGED)
@@ -155,18 +156,14 @@ static int coef_finish(struct coef *c, enum klr_status status,
 static enum klr_status coef_approach_plainly(struct coef *c, double cost,
                                              double to)
 {
-    const size_t bytes = c->n * sizeof *c->beta;
-    double *const part[] = {c->beta, c->u, c->g, c->kg};
     coef_keep(c, &c->misled);
     deflation_drop(&c->deflation);
     deflation_drop(&c->columns.m);
-    for (size_t k = 0; k < COEF_POINT; k++)
-        memset(part[k], 0, bytes);
+    memset(c->point, 0, COEF_POINT * c->n * sizeof *c->point);
     c->at.rho = 0;
     enum klr_status status = coef_approach(c, cost, to);
     if (status != KLR_CONVERGED && c->misled.at.exact &&
-        c->at.objective * c->at.width * c->at.width >
-            c->misled.at.objective * c->misled.at.width * c->misled.at.width)
+        coef_objective_at(&c->at) > coef_objective_at(&c->misled.at))
         coef_return(c, &c->misled);
     return status;
 }
@@ -208,7 +205,8 @@ static int coef_path(struct coef *c, struct solution *solution,
 
 static double coef_bytes(size_t n)
 {
-    return (double)n * (COEF_VECTORS + 2 * COEF_POINT) * sizeof(double) +
+    return (double)n * (COEF_VECTORS + COEF_KEPT * COEF_POINT) *
+               sizeof(double) +
            deflation_bytes(n) + coef_columns_bytes(n);
 }
 
@@ -224,17 +222,18 @@ static int coef_solve(const struct binary_problem *problem,
                      .at = {.width = 1},
                      .direction = direction,
                      .patience = patience};
-    double **const vector[COEF_VECTORS] = {
-        &c.cost, &c.beta, &c.u, &c.g,  &c.kg, &c.w, &c.r, &c.d,
-        &c.kd,   &c.last, &c.x, &c.kx, &c.p,  &c.z, &c.kz};
+    double **const vector[COEF_VECTORS] = {&c.beta, &c.u,  &c.g, &c.kg, &c.cost,
+                                           &c.w,    &c.r,  &c.d, &c.kd, &c.last,
+                                           &c.x,    &c.kx, &c.p, &c.z,  &c.kz};
     int code = klr_take_vectors(&c.arena, n, vector, COEF_VECTORS, err);
-    c.res = c.last; /* of one direction each */
+    c.point = c.beta; /* where u, g and kg are next to it */
+    c.res = c.last;   /* of one direction each */
     if (!code)
         code = deflation_create(&c.deflation, problem, &c.arena, err);
     if (!code)
         code = coef_columns_create(&c.columns, problem, &c.arena, err);
-    if (!code && (!KLR_TAKE(&c.arena, c.best.part, COEF_POINT, n, err) ||
-                  !KLR_TAKE(&c.arena, c.misled.part, COEF_POINT, n, err)))
+    if (!code && (!KLR_TAKE(&c.arena, c.best.point, COEF_POINT, n, err) ||
+                  !KLR_TAKE(&c.arena, c.misled.point, COEF_POINT, n, err)))
         code = KLR_E_MEMORY;
     if (!code)
         code = coef_path(&c, solution, err);

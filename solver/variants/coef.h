@@ -88,7 +88,7 @@ enum { COEF_POINT = 4 }; /* vectors: beta, u, g, K g */
 
 struct coef_kept {
     struct coef_at at;
-    double *part; /* (COEF_POINT, n) */
+    double *point; /* (COEF_POINT, n) */
 };
 
 struct coef {
@@ -108,6 +108,7 @@ struct coef {
     double square;   /* the mean of |K_i|^2 over a few rows */
     struct klr_arena arena; /* of all vectors below, (n) each */
     double *cost;           /* C_i */
+    double *point;          /* (COEF_POINT, n): */
     double *beta, *u;       /* the point, u = K beta */
     double *g, *kg;         /* the dual point, K g */
     double *w, total;       /* W_i, and their sum */
@@ -136,6 +137,9 @@ static void coef_weigh(const struct coef *c, const double *in, double *out);
 /* The relative gap; of a struct coef, for the clock. */
 static double coef_gap(void *solver);
 static double coef_gap_at(const struct coef_at *at);
+/* The objective in units of the model. */
+static double coef_objective_at(const struct coef_at *at);
+static bool coef_has_hinge(const struct coef *c);
 /* The objective of the dual, in units of c->at.objective. */
 static double coef_dual(const struct coef *c);
 /* Losses at the present C and width. */
@@ -150,8 +154,7 @@ static bool coef_look(struct coef *c);
 /* u and K g of double entries. With a hinge g stays, a point of the dual to
  * judge beta by: at a small width it would follow each bit of u. */
 static bool coef_anchor(struct coef *c);
-/* The first look at a C or a width: u anew if steps are to see its last bits.
- */
+/* The first look at a C or a width, with u anew if its last bits count. */
 static bool coef_begin(struct coef *c);
 /* Where the clock ended that: P, and of the dual what was known. */
 static void coef_unseen(struct coef *c);

@@ -31,6 +31,11 @@ static double coef_gap_at(const struct coef_at *at)
     return (at->gap + at->excess) / fabs(at->objective);
 }
 
+static double coef_objective_at(const struct coef_at *at)
+{
+    return at->objective * at->width * at->width;
+}
+
 static double coef_gap(void *solver)
 {
     const struct coef *c = solver;
@@ -60,11 +65,9 @@ static void coef_set_loss(struct coef *c)
 
 static void coef_set_width(struct coef *c, double width)
 {
-    double *const part[] = {c->beta, c->u, c->g, c->kg};
     double factor = c->at.width / width;
-    for (size_t k = 0; k < COEF_POINT; k++)
-        for (size_t i = 0; i < c->n; i++)
-            part[k][i] *= factor;
+    for (size_t k = 0; k < COEF_POINT * c->n; k++)
+        c->point[k] *= factor;
     c->at.rho *= factor;
     c->at.width = width;
 }
@@ -130,7 +133,7 @@ static void coef_judge(struct coef *c)
     double square = c->at.width * c->at.width;
     c->bound = fmax(c->bound, coef_dual(c) * square);
     c->progress.violation = coef_gap(c);
-    c->progress.objective = c->at.objective * square;
+    c->progress.objective = coef_objective_at(&c->at);
 }
 
 /* With K g carried along. */
@@ -200,17 +203,13 @@ static void coef_weigh(const struct coef *c, const double *in, double *out)
 
 static void coef_keep(const struct coef *c, struct coef_kept *kept)
 {
-    const double *const part[] = {c->beta, c->u, c->g, c->kg};
-    for (size_t k = 0; k < COEF_POINT; k++)
-        memcpy(kept->part + k * c->n, part[k], c->n * sizeof *kept->part);
+    memcpy(kept->point, c->point, COEF_POINT * c->n * sizeof *kept->point);
     kept->at = c->at;
 }
 
 static void coef_return(struct coef *c, const struct coef_kept *kept)
 {
-    double *const part[] = {c->beta, c->u, c->g, c->kg};
-    for (size_t k = 0; k < COEF_POINT; k++)
-        memcpy(part[k], kept->part + k * c->n, c->n * sizeof *kept->part);
+    memcpy(c->point, kept->point, COEF_POINT * c->n * sizeof *kept->point);
     c->at = kept->at;
     coef_set_loss(c);
 }

@@ -16,6 +16,7 @@ struct deflation {
     size_t ready;         /* columns that M has; 0: M = I */
     bool bias;
     float *q, *z;          /* (n, room) in bands of columns */
+    size_t *place, rows;   /* (rows) those of Z that are not 0; NULL: all */
     const double *weight;  /* (n) W, the caller's, while M is formed */
     double *factor;        /* (room, room) R, upper: R'R = I + Z'V Z */
     double *sum;           /* (groups, room) of Q'x */
@@ -41,7 +42,8 @@ static void deflation_add(struct deflation *m, const double *x,
                           const double *kx);
 /* k (n), the i-th column of K, joins Q, if there is room and it is not in its
  * span, and row i of Z becomes k'Q; its other rows are 0 but for those of other
- * columns. A deflation has columns or directions, never both. */
+ * columns. A deflation has columns, with room for their places, or directions,
+ * never both. */
 static void deflation_add_column(struct deflation *m, size_t i,
                                  const double *k);
 /* M = I from now on. */

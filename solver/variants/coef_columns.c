@@ -16,8 +16,8 @@ enum { COLUMNS_AT_ONCE = 16 };
 
 static double coef_columns_bytes(size_t n)
 {
-    return deflation_bytes(n) +
-           (double)n * (sizeof(bool) + COLUMNS_AT_ONCE * sizeof(double));
+    return deflation_bytes(n) + (double)n * (sizeof(bool) + sizeof(size_t) +
+                                             COLUMNS_AT_ONCE * sizeof(double));
 }
 
 static int coef_columns_create(struct coef_columns *columns,
@@ -27,6 +27,7 @@ static int coef_columns_create(struct coef_columns *columns,
     size_t n = problem->n;
     int code = deflation_create(&columns->m, problem, arena, err);
     if (!code && (!KLR_TAKE_ZERO(arena, columns->has, n, 1, err) ||
+                  !KLR_TAKE(arena, columns->m.place, n, 1, err) ||
                   !KLR_TAKE(arena, columns->row, COLUMNS_AT_ONCE, n, err)))
         code = KLR_E_MEMORY;
     return code;
@@ -35,7 +36,7 @@ static int coef_columns_create(struct coef_columns *columns,
 static void coef_columns_forget(struct coef_columns *columns)
 {
     memset(columns->has, 0, columns->m.n * sizeof *columns->has);
-    columns->m.rank = 0;
+    columns->m.rank = columns->m.rows = 0;
 }
 
 /* The weights of all others together add sum W_i |k_i|^2 <= 1 to H, about. */

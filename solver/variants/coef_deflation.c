@@ -152,13 +152,15 @@ static void deflation_expand(const struct deflation *m, const float *a,
 
 /* ---- M ---- */
 
-/* Rows of S (Z - 1 mean'), in the band that column k begins. */
+/* Some of its rows that are not 0 of S (Z - 1 mean'), in the band that column k
+ * begins. */
 static void deflation_scale(const struct deflation *m, size_t first,
                             size_t rows, size_t k, double *out)
 {
     for (size_t i = 0; i < rows; i++) {
-        const float *z = deflation_at(m, m->z, first + i, k);
-        double s = sqrt(m->weight[first + i]);
+        size_t row = m->place ? m->place[first + i] : first + i;
+        const float *z = deflation_at(m, m->z, row, k);
+        double s = sqrt(m->weight[row]);
         for (size_t c = 0; c < KLR_BAND; c++)
             out[i * KLR_BAND + c] = s * ((double)z[c] - m->mean[k + c]);
     }
@@ -179,8 +181,9 @@ static void deflation_gram_task(void *context, size_t index, size_t thread)
     for (size_t i = 0; i < KLR_BAND; i++)
         for (size_t j = 0; j < KLR_BAND; j++)
             m->factor[(a + i) * m->room + b + j] = a + i == b + j;
-    for (size_t i = 0, rows; i < m->n; i += rows) {
-        rows = m->n - i < DEFLATION_CHUNK ? m->n - i : DEFLATION_CHUNK;
+    size_t all = m->place ? m->rows : m->n;
+    for (size_t i = 0, rows; i < all; i += rows) {
+        rows = all - i < DEFLATION_CHUNK ? all - i : DEFLATION_CHUNK;
         deflation_scale(m, i, rows, a, left);
         if (a != b)
             deflation_scale(m, i, rows, b, right);
@@ -299,6 +302,7 @@ static void deflation_add_column(struct deflation *m, size_t i, const double *k)
         deflation_append(m, m->z, 1);
         m->part[m->rank++] = -length;
     }
+    m->place[m->rows++] = i;
     for (size_t c = 0; c < m->rank; c++)
         deflation_at(m, m->z, i, c / KLR_BAND * KLR_BAND)[c % KLR_BAND] =
             (float)-m->part[c];

@@ -210,6 +210,7 @@ static void test_stiff(size_t n, size_t directions)
 static void test_kernels(size_t n, size_t count, bool bias)
 {
     static double x[MOST], hx[MOST], solved[MOST], kept[MOST];
+    static size_t place[MOST];
     struct made made;
     double worst = 0, size = 0;
     memcpy(kept, weight, sizeof kept);
@@ -217,6 +218,7 @@ static void test_kernels(size_t n, size_t count, bool bias)
         k[j] = k[j * n] = k[n + j];
     k[0] = k[1] = k[n + 1];
     made_create(&made, n, 0, bias, NULL);
+    made.m.place = place;
     for (size_t i = 0; i < n; i++)
         weight[i] = i < count ? 1e3 * weight[i] : 0;
     for (size_t i = 0; i < count; i++) {

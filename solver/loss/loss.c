@@ -46,6 +46,11 @@ static double loss_least(const struct loss *loss, double cost)
     return loss->box < half ? loss->box : half;
 }
 
+static double least_dual(const struct loss *loss)
+{
+    return loss->box == 0 ? 0 : -INFINITY;
+}
+
 /* alpha within the box; fmin() and fmax() would be calls. */
 static double loss_cut(const struct loss *loss, double alpha, double cost)
 {

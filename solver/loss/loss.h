@@ -21,6 +21,8 @@ static struct loss loss_of(const struct klr_params *params, double cost);
 /* The lower end of alpha: the box, which a solver refuses where it is not less
  * than C_i / 2. An example of C_i = 0, which is left out, has alpha = 0. */
 static double loss_least(const struct loss *loss, double cost);
+/* D of alpha = 0, a bound of P; none with a box, which 0 is not in. */
+static double least_dual(const struct loss *loss);
 /* The loss at the margin y f of an example with C_i = cost; the alpha where its
  * dual is reached, for logistic losses. */
 static double loss_value(const struct loss *loss, double margin, double cost);

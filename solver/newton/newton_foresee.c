@@ -32,8 +32,9 @@ enum {
 };
 
 /* Pivots are chosen for weights of at least this part of C_i: which examples
- * will have small ones is not known yet. */
-static const double foresight_weight = 0.03;
+ * will have small ones is not known yet. Later the second part does, so that L
+ * tells of the examples, too, whose alpha the box has cut off. */
+static const double foresight_weight = 0.03, foresight_later = 1e-6;
 
 /* ---- the least V ---- */
 
@@ -237,10 +238,10 @@ static bool foresight_round(struct newton *nt)
     return true;
 }
 
-/* Not for what has several columns or a box. */
+/* Not for what has several columns. */
 static bool foresight_serves(const struct newton *nt)
 {
-    return nt->direction.foresees && newton_is_plain(nt) &&
+    return nt->direction.foresees && nt->columns == 1 &&
            nt->direction.precision == KLR_FLOAT;
 }
 
@@ -290,7 +291,7 @@ static bool newton_foresee(struct newton *nt)
         gap = nt->progress.violation = fmin(own, newton_gap(nt));
     } while (gap > target && gap <= 0.5 * before &&
              newton_clock(nt) == KLR_CONVERGED &&
-             (gap <= slow * before || foresight_prepare(nt, 0)));
+             (gap <= slow * before || foresight_prepare(nt, foresight_later)));
     nt->plan.from_subset = false;
     nt->beta_is_dual = own <= target;
     return own > target && gap <= target && foresight_returns(nt);

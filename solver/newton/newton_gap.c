@@ -132,20 +132,35 @@ static bool newton_blurred(const struct newton *nt,
               (nt->problem->whole && ldexp(g, -23) > error * size))));
 }
 
+/* alpha_i may leave its box by this part of it, which rounding leaves of beta. */
+static const double newton_slack = 1e-9;
+
 /* P(beta, rho) - D(|beta|), infinite where beta is no point of the dual: the
  * sum of loss, conjugate and alpha z, which is C_i times the divergence of
- * alpha_i / C_i from that of g, free of K and of cancellation. */
+ * alpha_i / C_i from that of g, free of K and of cancellation; where the box
+ * cuts g_i off, W_i = 0, more than that. */
 static double newton_excess(const struct newton *nt)
 {
+    const struct loss *loss = &nt->loss;
     double excess = 0, sum = 0, size = 0;
     for (size_t i = 0; i < nt->n; i++) {
-        double alpha = nt->problem->y[i] * nt->beta[i];
-        double left = nt->cost[i] - alpha;
+        double y = nt->problem->y[i], cost = nt->cost[i];
+        double alpha = y * nt->beta[i], left = cost - alpha;
+        double least = (1 - newton_slack) * loss_least(loss, cost);
         double g = fabs(nt->g[i]); /* W_i = g_i (C_i - g_i) / C_i */
-        double left_g = nt->s[i] * nt->s[i] / g * nt->cost[i];
-        if (!(alpha > 0 && left > 0 && left_g > 0))
+        double left_g = nt->s[i] * nt->s[i] / g * cost;
+        bool cut = loss->box > 0 && left_g == 0;
+        if (!(alpha > 0 && left > 0 && (left_g > 0 || cut)) || alpha < least ||
+            left < least)
             return INFINITY;
-        excess += alpha * log(alpha / g) + left * log(left / left_g);
+        if (cut) {
+            struct loss_at at =
+                loss_at(loss, y * (nt->u[i] - nt->rho[0]), cost);
+            struct dual_at dual = dual_at(loss, alpha, cost);
+            excess += excess_at(loss, &dual, &at);
+        } else {
+            excess += alpha * log(alpha / g) + left * log(left / left_g);
+        }
         sum += nt->beta[i];
         size += alpha;
     }
@@ -186,17 +201,11 @@ static bool newton_correct(struct newton *nt)
     return true;
 }
 
-/* True if beta may be the dual point. Not with a box, where W = 0, nor with
- * several columns, which ask for more than this. */
-static bool newton_is_plain(const struct newton *nt)
-{
-    return nt->columns == 1 && nt->loss.box == 0;
-}
-
 /* Take beta for the dual point if it is feasible: D takes no product then,
  * unless u is to be of finer entries than those of steps. False if beta is
  * infeasible or has gained little on the last step, which may be the fault of
- * floats: g tells more then. With `must` an infeasible beta gives D = 0. */
+ * floats: g tells more then. With `must` an infeasible beta gives the least D.
+ */
 static bool newton_own_point(struct newton *nt, bool must)
 {
     double excess = newton_excess(nt);
@@ -217,7 +226,7 @@ static bool newton_own_point(struct newton *nt, bool must)
         return false;
     nt->dual_is_evaluated = false;
     nt->primal_g = INFINITY;
-    nt->dual = fmax(nt->primal - excess, 0);
+    nt->dual = fmax(nt->primal - excess, least_dual(&nt->loss));
     memset(nt->q, 0, nt->size * sizeof *nt->q);
     return true;
 }
@@ -267,24 +276,25 @@ static bool newton_unseen(struct newton *nt)
  * mostly has a larger D than g. With new costs it is tried only if it had the
  * smaller P at the costs before, or comes from a subset that spoke for all:
  * then g would tell nothing new. Far from the optimum, where beta is no dual
- * point, the gap is a guess, a tenth of what the last step gained. */
+ * point, the gap is a guess, a tenth of what the last step gained, or 1. */
 static bool newton_look(struct newton *nt, bool first)
 {
     enum klr_precision steps = nt->direction.precision;
-    bool plain = newton_is_plain(nt), far = !first && newton_is_far(nt);
+    bool far = !first && newton_is_far(nt);
     nt->functions->gradient(nt);
     nt->coarsest_reliable =
         nt->coarsest_reliable > steps ? nt->coarsest_reliable : steps;
-    if (!plain || (first && !nt->beta_is_dual) ||
+    if (nt->columns > 1 || (first && !nt->beta_is_dual) ||
         !newton_own_point(nt, first || far)) {
         if (!newton_look_further(nt))
             return newton_unseen(nt);
         nt->beta_is_dual =
             nt->beta_is_dual || (first && nt->primal < nt->primal_g);
     }
-    nt->progress.violation = newton_gap(nt);
-    if (plain && far && !(nt->dual > 0))
-        nt->progress.violation = 0.1 * nt->fall / fabs(nt->primal);
-    nt->bound = nt->dual;
+    double gap = newton_gap(nt);
+    if (far && nt->columns == 1 && !(nt->dual > least_dual(&nt->loss)))
+        gap = 0.1 * nt->fall / fabs(nt->primal);
+    nt->progress.violation = isinf(gap) ? 1 : gap;
+    nt->bound = isinf(nt->dual) ? nt->bound : nt->dual;
     return true;
 }

@@ -357,7 +357,7 @@ static int appraisal_primal(struct appraisal *a, struct klr_error *err)
                       : fmax(point->bound, tiny * (penalty + losses)),
         .constant = a->constant,
         .indefinite = !a->psd,
-        .least = a->psd && a->loss.box == 0 ? 0 : -INFINITY,
+        .least = a->psd ? least_dual(&a->loss) : -INFINITY,
         .asked = point->target > 0,
     };
     return 0;
@@ -476,6 +476,22 @@ static bool appraisal_is_blurred(const struct appraisal *a)
              !(a->c.blur <= certificate_exact * fabs(a->c.primal))));
 }
 
+/* K times what is kept of beta, from K beta or by itself, whichever takes fewer
+ * columns of K. */
+static int kept_product(const struct appraisal *a, const double *kept,
+                        size_t dropped, double *u, struct klr_error *err)
+{
+    if (2 * dropped > a->n)
+        return support_product(a->problem, kept, a->precision, u, err);
+    double *left = a->own[1];
+    for (size_t i = 0; i < a->n; i++)
+        left[i] = a->beta[i] - kept[i];
+    int code = support_product(a->problem, left, a->precision, u, err);
+    for (size_t i = 0; i < a->n && !code; i++)
+        u[i] = a->u[i] - u[i];
+    return code;
+}
+
 /* Leave out of a sparse model the examples at the lower end of the box, which
  * Newton steps come near: Consolo, section 3. A primal point may lie beyond
  * that end, far from 0; such examples stay. rho and P are those of what is
@@ -486,20 +502,24 @@ static int point_drop(struct appraisal *a, struct solution *solution,
 {
     const double near = 1.001, much = 0.1;
     struct losses all = appraisal_losses(a);
-    double *beta = a->own[1], *u = a->own[2];
+    double *kept = a->own[3], *u = a->own[2];
+    size_t dropped = 0;
     for (size_t i = 0; i < a->n; i++) {
         bool ends = fabs(a->beta[i]) <= near * a->loss.box;
-        beta[i] = ends ? 0 : a->beta[i];
+        dropped += ends;
+        kept[i] = ends ? 0 : a->beta[i];
     }
-    int code = support_product(a->problem, beta, a->precision, u, err);
+    if (dropped == 0 || !a->u)
+        return 0;
+    int code = kept_product(a, kept, dropped, u, err);
     if (code || appraisal_is_cut(a))
         return code;
     double rho = appraisal_rho(a, u, a->rho);
-    double primal = primal_value(&all, beta, u, rho);
+    double primal = primal_value(&all, kept, u, rho);
     if (!(primal - a->c.primal <= much * fabs(a->c.primal)) ||
         primal > a->constant)
         return 0;
-    memcpy(solution->beta, beta, a->n * sizeof *beta);
+    memcpy(solution->beta, kept, a->n * sizeof *kept);
     solution->rho = rho;
     solution->primal = primal;
     return 0;

@@ -282,12 +282,6 @@ static void subspace_start(struct subspace *s, double c)
     s->progress.iterations = 0;
 }
 
-/* A box gives losses tails that fall below 0. */
-static double subspace_least(const struct subspace *s)
-{
-    return s->loss.box == 0 ? 0 : -INFINITY;
-}
-
 /* beta = R^-1 w on the points, and rho, of column c. */
 static void finish_column(struct subspace *s, size_t c, enum klr_status status,
                           struct solution *solution)
@@ -317,7 +311,7 @@ static void subspace_finish(struct subspace *s, enum klr_status status,
                                       .gap = s->gap * size,
                                       .target = problem->params->eps * size,
                                       .constant = INFINITY,
-                                      .least = subspace_least(s),
+                                      .least = least_dual(&s->loss),
                                       .asked = true};
     for (size_t c = 0; c < s->columns; c++) {
         finish_column(s, c, status, &solution[c][t]);

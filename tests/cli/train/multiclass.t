@@ -62,7 +62,8 @@ sub decisions
 
 # ---- One against the rest ----
 
-for my $model (['klr'], ['svm', '-e', '1e-6'], ['sklr', '--link', 'sigma']) {
+for my $model (['klr'], ['svm', '-e', '1e-6'], ['sklr', '--link', 'sigma',
+    '-e', '1e-9']) {
     my @s = ('-s', @$model);
     trained(@s, '--multiclass', 'ova', '-w2', '3', "$dir/data", "$dir/m");
     my $f = decisions();

@@ -136,6 +136,43 @@ static void test_own_point(struct newton *nt)
     ok(isinf(newton_excess(nt)), "one alpha is beyond its C");
 }
 
+/* With a box, written out, which cuts about half of g off. Beyond an
+ * end, but for rounding, beta is no point of the dual. */
+static void test_own_point_in_box(struct newton *nt)
+{
+    const double *y = nt->problem->y;
+    struct loss before = nt->loss;
+    double expected = 0;
+    size_t cut = 0;
+    nt->loss = (struct loss){KLR_MODEL_SKLR, 0.7, 2};
+    nt->bias = false;
+    nt->rho[0] = 0;
+    for (size_t i = 0; i < MOST; i++) {
+        double alpha = i % 3 ? 2.1 + 5.8 * uniform() : 2, c = nt->cost[i];
+        nt->u[i] = 10 * (uniform() - 0.5);
+        nt->beta[i] = y[i] * alpha;
+        double margin = y[i] * nt->u[i], d = alpha / c;
+        double best = c / (1 + exp(margin - 0.7));
+        double end = best < 2 ? 2 : best > c - 2 ? c - 2 : best, at = end / c;
+        cut += end != best;
+        expected += c * (d * log(d) + (1 - d) * log(1 - d)) -
+                    c * (at * log(at) + (1 - at) * log(1 - at)) +
+                    (alpha - end) * (margin - 0.7);
+    }
+    nt->functions->gradient(nt);
+    double excess = newton_excess(nt);
+    ok(cut > MOST / 4 && fabs(excess - expected) < 1e-9 * expected,
+       "P - D is %g, %g with %zu at the ends of a box", expected, excess, cut);
+    nt->beta[0] = y[0] * 2 * (1 - 1e-12);
+    ok(isfinite(newton_excess(nt)), "rounding does not count");
+    nt->beta[0] = y[0] * 1.99;
+    ok(isinf(newton_excess(nt)), "one alpha is below its box");
+    nt->beta[0] = y[0] * 8.01;
+    ok(isinf(newton_excess(nt)), "it is above");
+    nt->loss = before;
+    nt->bias = true;
+}
+
 /* The weights of long steps are those of parabolas that touch the losses and
  * are nowhere below them, for examples on the wrong side of the margin. */
 static void test_majorise(struct newton *nt)
@@ -562,6 +599,7 @@ static void test_inside(const struct sample *s)
         printf("Bail out! %s\n", err.message);
     newton_set(&nt, to.cost, &from, &to);
     test_own_point(&nt);
+    test_own_point_in_box(&nt);
     test_majorise(&nt);
     test_plan(&nt);
     test_return(&nt);

@@ -31,8 +31,8 @@ struct fixture {
     int index[FEATURES * N];
 };
 
-/* Two classes that overlap, at C = 1. */
-static void fixture_make(struct fixture *f, double gamma, bool bias)
+/* Two classes that overlap, at C = 1; a sparse model if there is a box. */
+static void fixture_make(struct fixture *f, double gamma, double box, bool bias)
 {
     struct klr_error err;
     const struct klr_kernel kernel = {.type = KLR_RBF, .gamma = gamma};
@@ -53,6 +53,8 @@ static void fixture_make(struct fixture *f, double gamma, bool bias)
     f->params.regularizer = KLR_REGULARIZER_KERNEL;
     f->params.eps = 1e-6;
     f->params.no_bias = !bias;
+    f->params.model = box > 0 ? KLR_MODEL_SKLR : KLR_MODEL_KLR;
+    f->params.box = box;
     clock_start(&f->clock, 1);
     if (operator_create(&f->op, &kernel, &x, NULL, NULL, 0, &err))
         printf("Bail out! %s\n", err.message);
@@ -146,22 +148,26 @@ static void test_small(struct fixture *f, bool bias)
 }
 
 /* A smooth kernel: a product or two lead from beta = 0 to a gap that doubles
- * confirm, by a dual point that is one. */
-static void test_points(struct fixture *f, bool bias)
+ * confirm, by a dual point that is one. A box cuts `cut` examples off. */
+static void test_points(struct fixture *f, double box, size_t cut, bool bias)
 {
     struct newton *nt = &f->nt;
-    fixture_make(f, 0.1, bias);
+    fixture_make(f, 0.1, box, bias);
     fixture_begin(f);
     ok(nt->direction.foresees, "few features, many examples: worth it");
     bool reached = newton_foresee(nt) || nt->beta_is_dual;
     long long products = nt->progress.iterations;
     struct losses all = problem_losses(&f->problem, &nt->loss, nt->cost);
     double sum = 0, outside = 0;
+    size_t ends = 0;
     for (size_t i = 0; i < N; i++) {
-        double alpha = f->y[i] * nt->beta[i];
+        double alpha = f->y[i] * nt->beta[i], left = nt->cost[i] - alpha;
+        double least = (1 - 1e-9) * box;
         sum += nt->beta[i];
-        outside += !(alpha > 0 && alpha < nt->cost[i]);
+        outside += !(alpha > 0 && left > 0 && alpha >= least && left >= least);
+        ends += alpha <= 1.001 * box || left <= 1.001 * box;
     }
+    ok(ends >= cut && (box > 0 || ends == 0), "%zu at an end", ends);
     operator_apply(&f->op, f->problem.set, f->problem.set, nt->beta, 1,
                    KLR_DOUBLE, f->product);
     double rho = bias ? best_rho(&all, f->product, 0) : 0;
@@ -183,7 +189,7 @@ static void test_points(struct fixture *f, bool bias)
  * that, beta stays, and it is not asked again. */
 static void test_distrust(struct fixture *f)
 {
-    fixture_make(f, 3, true);
+    fixture_make(f, 3, 0, true);
     fixture_begin(f);
     double before = f->nt.primal;
     bool asked = f->nt.direction.foresees, reached = newton_foresee(&f->nt);
@@ -199,7 +205,7 @@ static void test_distrust(struct fixture *f)
 /* A product that takes no longer than sweeps over L is not to be saved. */
 static void test_cheap(struct fixture *f)
 {
-    fixture_make(f, 0.1, true);
+    fixture_make(f, 0.1, 0, true);
     f->problem.whole = false;
     fixture_begin(f);
     ok(!f->nt.direction.foresees && !newton_foresee(&f->nt) &&
@@ -215,7 +221,7 @@ static void test_stopped(struct fixture *f)
     static double beta[N];
     struct solution solution = {.beta = beta};
     struct klr_error err;
-    fixture_make(f, 0.1, true);
+    fixture_make(f, 0.1, 0, true);
     fixture_begin(f);
     double zero = f->nt.primal;
     newton_free(&f->nt);
@@ -236,8 +242,10 @@ static void test_stopped(struct fixture *f)
 int main(void)
 {
     static struct fixture f;
-    test_points(&f, true);
-    test_points(&f, false);
+    test_points(&f, 0, 0, true);
+    test_points(&f, 0, 0, false);
+    test_points(&f, 0.2, N / 10, true);
+    test_points(&f, 0.2, N / 10, false);
     test_distrust(&f);
     test_cheap(&f);
     test_stopped(&f);

@@ -139,6 +139,19 @@ static double newton_along(struct newton *nt, double t)
     return newton_value(nt, nt->x, nt->kx, nt->rho_x);
 }
 
+/* To t on that line. At t = 1 examples that the box cuts off are at its ends,
+ * to the last bit. */
+static void newton_move(struct newton *nt, double t)
+{
+    const struct direction *d = &nt->direction;
+    bool ends = t == 1 && nt->loss.box > 0;
+    for (size_t i = 0; i < nt->size; i++) {
+        nt->beta[i] =
+            ends ? nt->g[i] + d->v[i] : nt->beta[i] + t * (d->v[i] - nt->e[i]);
+        nt->u[i] += t * (d->kv[i] - nt->q[i]);
+    }
+}
+
 /* On the line from beta to the Newton point, of t = 1, 1/2, 1/4 ... the first
  * with a smaller P than before and not a larger one than the next; false if
  * there is none. Where P falls by a third of what its slope promises, the
@@ -167,10 +180,7 @@ static bool newton_line_search(struct newton *nt)
     nt->plan.length = best;
     if (best == 0)
         return false;
-    for (size_t i = 0; i < nt->size; i++) {
-        nt->beta[i] += best * (d->v[i] - nt->e[i]);
-        nt->u[i] += best * (d->kv[i] - nt->q[i]);
-    }
+    newton_move(nt, best);
     return true;
 }
 

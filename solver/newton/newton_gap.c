@@ -132,8 +132,8 @@ static bool newton_blurred(const struct newton *nt,
               (nt->problem->whole && ldexp(g, -23) > error * size))));
 }
 
-/* alpha_i may leave its box by this part of it, which rounding leaves of beta. */
-static const double newton_slack = 1e-9;
+/* alpha_i may leave its box by this part of C_i, as beta is rounded. */
+static const double newton_slack = 5e-16;
 
 /* P(beta, rho) - D(|beta|), infinite where beta is no point of the dual: the
  * sum of loss, conjugate and alpha z, which is C_i times the divergence of
@@ -146,7 +146,7 @@ static double newton_excess(const struct newton *nt)
     for (size_t i = 0; i < nt->n; i++) {
         double y = nt->problem->y[i], cost = nt->cost[i];
         double alpha = y * nt->beta[i], left = cost - alpha;
-        double least = (1 - newton_slack) * loss_least(loss, cost);
+        double least = loss_least(loss, cost) - newton_slack * cost;
         double g = fabs(nt->g[i]); /* W_i = g_i (C_i - g_i) / C_i */
         double left_g = nt->s[i] * nt->s[i] / g * cost;
         bool cut = loss->box > 0 && left_g == 0;

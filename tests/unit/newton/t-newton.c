@@ -163,11 +163,11 @@ static void test_own_point_in_box(struct newton *nt)
     double excess = newton_excess(nt);
     ok(cut > MOST / 4 && fabs(excess - expected) < 1e-9 * expected,
        "P - D is %g, %g with %zu at the ends of a box", expected, excess, cut);
-    nt->beta[0] = y[0] * 2 * (1 - 1e-12);
+    nt->beta[0] = y[0] * 2 * (1 - 1e-15);
     ok(isfinite(newton_excess(nt)), "rounding does not count");
-    nt->beta[0] = y[0] * 1.99;
+    nt->beta[0] = y[0] * 2 * (1 - 1e-11);
     ok(isinf(newton_excess(nt)), "one alpha is below its box");
-    nt->beta[0] = y[0] * 8.01;
+    nt->beta[0] = y[0] * 8 * (1 + 1e-11);
     ok(isinf(newton_excess(nt)), "it is above");
     nt->loss = before;
     nt->bias = true;

@@ -162,7 +162,7 @@ static void test_points(struct fixture *f, double box, size_t cut, bool bias)
     size_t ends = 0;
     for (size_t i = 0; i < N; i++) {
         double alpha = f->y[i] * nt->beta[i], left = nt->cost[i] - alpha;
-        double least = (1 - 1e-9) * box;
+        double least = box - 1e-15 * nt->cost[i];
         sum += nt->beta[i];
         outside += !(alpha > 0 && left > 0 && alpha >= least && left >= least);
         ends += alpha <= 1.001 * box || left <= 1.001 * box;

@@ -7,7 +7,9 @@
 # relative duality gap is at most 1e-6. Exits with 1 if a bar is missed.
 #
 #   KLR_DATA=FOLDER bench/passes.pl [--evaluate none|some|all] [--threads N]
-#       [--gamma 1/d,0.5] [--cost 0.1,1] [SET]...
+#       [--gamma 1/d,0.5] [--cost 0.1,1] [--lambda SHARE] [SET]...
+#
+# --lambda: sklr in the place of klr, with lambda so many times C.
 #
 # A pass is n^2 entries of K produced or multiplied, the columns of the
 # preconditioner included; flops are those of the preconditioner over 2 n^2.
@@ -27,7 +29,7 @@ $| = 1;
 
 my %option = (evaluate => 'some', threads => 1, gamma => '1/d,0.5,2',
     cost => '0.1,1,10,100,1000');
-GetOptions(\%option, qw(evaluate=s threads=i gamma=s cost=s))
+GetOptions(\%option, qw(evaluate=s threads=i gamma=s cost=s lambda=f))
     && $option{evaluate} =~ /^(?:none|some|all)$/
     or die "the head of $0 says how to call it\n";
 die "KLR_DATA is not set: it names the folder of the data sets\n"
@@ -36,12 +38,16 @@ my @sets = @ARGV ? @ARGV
     : qw(banana spambase magic twonorm ringnorm waveform_bin image splice usps
     coil2000);
 my $dir = scratch();
+my $share = $option{lambda};
+my @model = defined $share ? (qw(-s sklr --link none -l), "${share}c")
+    : qw(-s klr);
 
 # The relative gap of the saved model, NaN where none could be found.
 sub judged_gap
 {
     my ($data, $cost) = @_;
-    my $run = run([ tool('evaluate'), 'klr', $data, "$dir/model", $cost ]);
+    my $run = run([ tool('evaluate'), $model[1], $data, "$dir/model", $cost,
+        defined $share ? ($share * $cost, 1e-5) : () ]);
     return 'NaN' if $run->{exit};
     return JSON::PP::decode_json($run->{out})->{model_gap} // 'NaN';
 }
@@ -49,7 +55,7 @@ sub judged_gap
 sub cell
 {
     my ($set, $gamma, $cost) = @_;
-    my $run = run([ 'klr-train', '-q', '--json', qw(-s klr -a newton -j),
+    my $run = run([ qw(klr-train -q --json -a newton), @model, '-j',
         $option{threads}, '-c', $cost, $gamma eq '1/d' ? () : (-g => $gamma),
         "$dir/$set", "$dir/model" ]);
     die "klr-train on $set: $run->{err}" if $run->{exit};

@@ -35,8 +35,9 @@
 
 enum {
     COEF_VECTORS = 15,
-    COEF_KEPT = 2,   /* points: the best one, and the misled one */
-    COEF_FACTOR = 10 /* from C to C of the path */
+    COEF_KEPT = 2,    /* points: the best one, and the misled one */
+    COEF_FACTOR = 10, /* from C to C of the path */
+    COEF_LOST = 2     /* C in a row that are lost: the next is the last */
 };
 
 /* ---- the path ---- */
@@ -67,11 +68,22 @@ static double coef_first_cost(struct coef *c, double cost)
     return cost;
 }
 
+/* How far float entries put decision values off, about: each errs by 2^-24 of
+ * itself, independently of the others. Where K is huge they may fit the labels
+ * by these errors alone. */
+static double coef_blur(const struct coef *c)
+{
+    double size = c->square / (double)c->n; /* of an entry, squared */
+    return ldexp(sqrt(size * dot(c->n, c->beta, c->beta)), -24);
+}
+
 static void coef_set_cost(struct coef *c, double cost)
 {
+    const double most = 0.01;
     c->value = cost;
     c->bound = (double)NAN;
-    c->precision = KLR_FLOAT;
+    c->blurred = c->blurred || coef_blur(c) > most;
+    c->precision = c->blurred ? KLR_DOUBLE : KLR_FLOAT;
     c->products = 0;
     c->best.at = (struct coef_at){.objective = 1, .gap = INFINITY};
     coef_set_loss(c);
@@ -86,20 +98,25 @@ static bool coef_is_misled(const struct coef *c, enum klr_status status)
 }
 
 /* From `cost` through larger ones to C = `to`; a stop on the way leaves what
- * was reached, as a point of the problem at that C. */
+ * was reached, as a point of the problem at that C. Where steps end with all of
+ * the gap left, K has lost its digits, and larger C ask for more of them. */
 static enum klr_status coef_approach(struct coef *c, double cost, double to)
 {
     enum klr_status status = coef_clock(c);
+    int lost = 0;
     c->progress.target = fmax(c->eps, 0.1);
     c->narrows = false;
     coef_set_width(c, 1);
-    for (; cost < 0.99 * to && status == KLR_CONVERGED; cost *= COEF_FACTOR) {
+    for (; cost < 0.99 * to && status == KLR_CONVERGED && lost < COEF_LOST;
+         cost *= COEF_FACTOR) {
         coef_set_cost(c, cost);
         status = coef_descend(c);
         if (coef_is_misled(c, status)) {
             c->at.exact = false; /* at this C */
             return status;
         }
+        bool all = status == KLR_PRECISION_LIMIT && coef_gap(c) >= 1;
+        lost = all ? lost + 1 : 0;
         status = coef_clock(c);
     }
     c->narrows = coef_has_hinge(c);
@@ -161,6 +178,7 @@ static enum klr_status coef_approach_plainly(struct coef *c, double cost,
     deflation_drop(&c->columns.m);
     memset(c->point, 0, COEF_POINT * c->n * sizeof *c->point);
     c->at.rho = 0;
+    c->blurred = false;
     enum klr_status status = coef_approach(c, cost, to);
     if (status != KLR_CONVERGED && c->misled.at.exact &&
         coef_objective_at(&c->at) > coef_objective_at(&c->misled.at))

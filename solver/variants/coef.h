@@ -102,6 +102,7 @@ struct coef {
     int patience; /* directions without a smaller gap, where M = I */
     double value; /* C of this step of the path */
     enum klr_precision precision; /* of entries in steps */
+    bool blurred;                 /* floats will not do on this path */
     bool narrows;                 /* the width of an svm: at the C asked for */
     struct loss loss;
     struct deflation deflation;  /* the preconditioner M, by directions, */

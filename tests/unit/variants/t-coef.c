@@ -289,6 +289,34 @@ static void test_rise(void)
     ok(worst < 0.4, "no digits: at most %.1g for each unit of C", worst);
 }
 
+/* Cubic polynomials of these, some 1e20. Floats would fit any labels by their
+ * errors alone, along a path that says nothing of the kernel; doubles take few
+ * products to where no digit is left, and the model is one of the kernel. */
+static void test_blur(enum klr_model_type model)
+{
+    enum { FEW = 120 };
+    static struct sample s;
+    double beta[MOST], worst = 0;
+    long long most = 0;
+    sample_make(&s, FEW);
+    for (size_t i = 0; i < FEW * FEATURES; i++)
+        s.value[i] += 1000;
+    for (double cost = 1e-2; cost < 1e5; cost *= 100) {
+        struct klr_params params = coef_params(KLR_SOLVER_NEWTON, cost);
+        params.model = model;
+        params.kernel = KLR_POLYNOMIAL;
+        params.degree = 3;
+        params.coef0 = 1;
+        struct solution solution = coef_solution(&s, &params, beta);
+        worst = larger_of(worst, solution.primal / (cost * FEW));
+        most = solution.iterations > most ? solution.iterations : most;
+    }
+    ok(worst < 0.65, "%s, cubic: at most %.2g for each unit of C",
+       klr_model_names[model], worst);
+    ok(most < 25000, "%s, cubic: at most %lld products", klr_model_names[model],
+       most);
+}
+
 /* A gap that nothing reaches, and a limit that ends what is then tried without
  * the preconditioner: the better point stays. */
 static void test_kept(const struct sample *s, enum klr_solver_type solver,
@@ -376,6 +404,8 @@ int main(void)
     test_weights(&sample);
     test_bits(&sample);
     test_rise();
+    test_blur(KLR_MODEL_KLR);
+    test_blur(KLR_MODEL_SVM);
     test_path(&sample);
     return done_testing();
 }

@@ -204,8 +204,7 @@ static bool newton_correct(struct newton *nt)
 /* Take beta for the dual point if it is feasible: D takes no product then,
  * unless u is to be of finer entries than those of steps. False if beta is
  * infeasible or has gained little on the last step, which may be the fault of
- * floats: g tells more then. With `must` an infeasible beta gives the least D.
- */
+ * floats: g tells more then. With `must` an infeasible beta gives D = 0. */
 static bool newton_own_point(struct newton *nt, bool must)
 {
     double excess = newton_excess(nt);
@@ -276,25 +275,26 @@ static bool newton_unseen(struct newton *nt)
  * mostly has a larger D than g. With new costs it is tried only if it had the
  * smaller P at the costs before, or comes from a subset that spoke for all:
  * then g would tell nothing new. Far from the optimum, where beta is no dual
- * point, the gap is a guess, a tenth of what the last step gained, or 1. */
+ * point, the gap is a guess, a tenth of what the last step gained; not with a
+ * box, where D = 0 is no bound. */
 static bool newton_look(struct newton *nt, bool first)
 {
     enum klr_precision steps = nt->direction.precision;
+    bool zero = nt->columns == 1 && nt->loss.box == 0;
     bool far = !first && newton_is_far(nt);
     nt->functions->gradient(nt);
     nt->coarsest_reliable =
         nt->coarsest_reliable > steps ? nt->coarsest_reliable : steps;
     if (nt->columns > 1 || (first && !nt->beta_is_dual) ||
-        !newton_own_point(nt, first || far)) {
+        !newton_own_point(nt, zero && (first || far))) {
         if (!newton_look_further(nt))
             return newton_unseen(nt);
         nt->beta_is_dual =
             nt->beta_is_dual || (first && nt->primal < nt->primal_g);
     }
-    double gap = newton_gap(nt);
-    if (far && nt->columns == 1 && !(nt->dual > least_dual(&nt->loss)))
-        gap = 0.1 * nt->fall / fabs(nt->primal);
-    nt->progress.violation = isinf(gap) ? 1 : gap;
-    nt->bound = isinf(nt->dual) ? nt->bound : nt->dual;
+    nt->progress.violation = newton_gap(nt);
+    if (zero && far && !(nt->dual > 0))
+        nt->progress.violation = 0.1 * nt->fall / fabs(nt->primal);
+    nt->bound = nt->dual;
     return true;
 }

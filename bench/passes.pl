@@ -10,7 +10,8 @@
 #       [--gamma 1/d,0.5] [--cost 0.1,1] [--lambda SHARE] [SET]...
 #
 # --lambda: sklr in the place of klr, with lambda so many times C; its models
-# keep the examples at the lower end of the box, as its dual does.
+# keep the examples at the lower end of the box, as its dual does. No bar is set
+# for its passes.
 #
 # A pass is n^2 entries of K produced or multiplied, the columns of the
 # preconditioner included; flops are those of the preconditioner over 2 n^2.
@@ -127,10 +128,12 @@ print "\n";
 summary('C <= 100', @moderate) if @moderate;
 summary('all', @cells);
 my @passes = map { $_->{passes} } @cells;
-bar('median of passes', quantile(0.5, @passes), 20);
-bar('most passes, C <= 100', quantile(1, map { $_->{passes} } @moderate), 60)
-    if @moderate;
-bar('most passes', quantile(1, @passes), 100);
+if (!defined $share) {
+    bar('median of passes', quantile(0.5, @passes), 20);
+    bar('most passes, C <= 100', quantile(1, map { $_->{passes} } @moderate),
+        60) if @moderate;
+    bar('most passes', quantile(1, @passes), 100);
+}
 bar('largest gap reported', quantile(1, map { $_->{gap} // 'inf' } @cells),
     1e-6);
 my @judged = map { $_->{judged} // () } @cells;

@@ -284,7 +284,7 @@ static void test_huge(enum klr_model_type model, double loss)
         s.value[i] += 1000;
     for (double cost = 1e-3; cost < 1e5; cost *= 3) {
         struct klr_params params = coef_params(KLR_SOLVER_NEWTON, cost);
-        params.model = model;
+        params.model = (int)model;
         params.kernel = KLR_POLYNOMIAL;
         params.degree = 3;
         params.coef0 = 1;

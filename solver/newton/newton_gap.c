@@ -135,32 +135,35 @@ static bool newton_blurred(const struct newton *nt,
 /* alpha_i may leave its box by this part of C_i, as beta is rounded. */
 static const double newton_slack = 5e-16;
 
-/* P(beta, rho) - D(|beta|), infinite where beta is no point of the dual: the
- * sum of loss, conjugate and alpha z, which is C_i times the divergence of
- * alpha_i / C_i from that of g, free of K and of cancellation; where the box
- * cuts g_i off, W_i = 0, more than that. */
+/* Loss, conjugate and alpha z of example i: C_i times the divergence of alpha_i
+ * / C_i from that of g; where the box cuts g_i off, W_i = 0, more than that. */
+static double newton_excess_of(const struct newton *nt, size_t i, double alpha)
+{
+    double cost = nt->cost[i], left = cost - alpha;
+    double g = fabs(nt->g[i]); /* W_i = g_i (C_i - g_i) / C_i */
+    double left_g = nt->s[i] * nt->s[i] / g * cost;
+    if (left_g > 0)
+        return alpha * log(alpha / g) + left * log(left / left_g);
+    if (nt->loss.box == 0)
+        return INFINITY;
+    double margin = nt->problem->y[i] * (nt->u[i] - nt->rho[0]);
+    struct loss_at at = loss_at(&nt->loss, margin, cost);
+    struct dual_at dual = dual_at(&nt->loss, alpha, cost);
+    return excess_at(&nt->loss, &dual, &at);
+}
+
+/* P(beta, rho) - D(|beta|), infinite where beta is no point of the dual: a sum
+ * free of K and of cancellation. */
 static double newton_excess(const struct newton *nt)
 {
-    const struct loss *loss = &nt->loss;
     double excess = 0, sum = 0, size = 0;
     for (size_t i = 0; i < nt->n; i++) {
-        double y = nt->problem->y[i], cost = nt->cost[i];
-        double alpha = y * nt->beta[i], left = cost - alpha;
-        double least = loss_least(loss, cost) - newton_slack * cost;
-        double g = fabs(nt->g[i]); /* W_i = g_i (C_i - g_i) / C_i */
-        double left_g = nt->s[i] * nt->s[i] / g * cost;
-        bool cut = loss->box > 0 && left_g == 0;
-        if (!(alpha > 0 && left > 0 && (left_g > 0 || cut)) || alpha < least ||
-            left < least)
+        double alpha = nt->problem->y[i] * nt->beta[i];
+        double cost = nt->cost[i], left = cost - alpha;
+        double least = loss_least(&nt->loss, cost) - newton_slack * cost;
+        if (!(alpha > 0 && left > 0) || alpha < least || left < least)
             return INFINITY;
-        if (cut) {
-            struct loss_at at =
-                loss_at(loss, y * (nt->u[i] - nt->rho[0]), cost);
-            struct dual_at dual = dual_at(loss, alpha, cost);
-            excess += excess_at(loss, &dual, &at);
-        } else {
-            excess += alpha * log(alpha / g) + left * log(left / left_g);
-        }
+        excess += newton_excess_of(nt, i, alpha);
         sum += nt->beta[i];
         size += alpha;
     }

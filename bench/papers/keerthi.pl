@@ -29,7 +29,7 @@
 # - Adult between 1605 and 22696: a6a (11220), a8a (22696) and the first rows of
 #   a6a in the place of a3a (3185) and a5a (6414).
 #
-# Tables 3 and 4 are means of ten divisions or draws, of which the paper has one.
+# Tables 3 and 4 are means of ten divisions or draws; the paper has one.
 #
 # Reduced to be affordable: fits of L-BFGS end after 20 s.
 use strict;

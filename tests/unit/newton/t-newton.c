@@ -173,6 +173,27 @@ static void test_own_point_in_box(struct newton *nt)
     nt->bias = true;
 }
 
+/* A whole step ends where the box does, to the last bit, from wherever it
+ * began. */
+static void test_ends(struct newton *nt)
+{
+    struct direction *d = &nt->direction;
+    struct loss before = nt->loss;
+    size_t off = 0;
+    nt->loss.box = 1e-5;
+    for (size_t i = 0; i < MOST; i++) {
+        nt->beta[i] = nt->problem->y[i] * 10 * uniform();
+        nt->g[i] = nt->problem->y[i] * 1e-5;
+        nt->e[i] = nt->beta[i] - nt->g[i];
+        d->v[i] = d->kv[i] = nt->q[i] = 0;
+    }
+    newton_move(nt, 1);
+    for (size_t i = 0; i < MOST; i++)
+        off += nt->beta[i] != nt->g[i];
+    ok(off == 0, "%zu examples are off the end of the box", off);
+    nt->loss = before;
+}
+
 /* The weights of long steps are those of parabolas that touch the losses and
  * are nowhere below them, for examples on the wrong side of the margin. */
 static void test_majorise(struct newton *nt)
@@ -611,6 +632,7 @@ static void test_inside(const struct sample *s)
     test_left(&nt);
     params.max_iter = 1;
     test_stopped(&nt);
+    test_ends(&nt);
     test_ended(&nt, &params, false);
     test_ended(&nt, &params, true);
     newton_free(&nt);

@@ -77,14 +77,17 @@ sub kernel
 }
 
 # What is not as reported, of a model called converged: names, or nothing. No
-# objective is below 0 where there is no box, and so no dual bound counts.
+# objective is below 0 where there is no box, and so no dual bound counts. The
+# gap asked for is a part of each machine's own objective, which a box may make
+# negative.
 sub faults
 {
     my ($solver, $report, @judged) = @_;
-    my ($primal, $dual, $zero, @faults) = (0, 0, 0);
+    my ($primal, $size, $dual, $zero, @faults) = (0, 0, 0, 0);
     my $told = !$solver->{no_dual} && defined $report->{dual};
     for my $pair (@judged) {
         $primal += $pair->{primal} // 'inf';
+        $size += abs($pair->{primal} // 'inf');
         $told &&= defined $pair->{dual};
         my $lower = $pair->{dual} // 0;
         $dual += $lower > 0 || $solver->{kind} eq 'sklr' ? $lower : 0;
@@ -92,7 +95,7 @@ sub faults
     }
     my $costs = $zero / ($solver->{kind} eq 'svm' ? 1 : log 2);
     my $asked = $solver->{costs} ? $solver->{costs} * $costs
-        : ($solver->{asked} // 9**9**9) * abs $primal;
+        : ($solver->{asked} // 9**9**9) * $size;
     my $near = 1e-6 * abs $primal;
     push @faults, 'objective'
         unless abs($primal - $report->{objective}) <= $near;

@@ -1021,9 +1021,10 @@ struct klr_params klr_params_point(const struct klr_params *params,
  * is in, and for a metric without a value.
  *
  * Within eps a result depends on the points before it. By folds several points
- * are validated to a larger eps, where eps is left to the solver. The best of
- * them is validated once more, as if it were the only one; a fifth of the time
- * limit is kept for that.
+ * are validated to a larger eps, where eps is left to the solver, and with many
+ * examples links of KLR_CALIBRATION_CV are fitted to one part alone. The best
+ * of them is validated once more, as if it were the only one; a fifth of the
+ * time limit is kept for that.
  *
  * With params->journal the gammas that it recalls are not validated again, and
  * each of the others is kept as soon as all its points are solved. With

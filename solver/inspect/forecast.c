@@ -43,14 +43,17 @@ struct forecast_work {
 };
 
 static int forecast_count(const struct klr_problem *problem,
-                          const struct klr_params *params,
+                          const struct klr_params *settled,
                           struct forecast_work *work, struct klr_error *err)
 {
+    struct klr_params own = *settled, *params = &own;
     struct fold_plan plan = {params->folds ? (size_t)params->folds : 1, 1,
                              (uint64_t)params->seed, params->fold};
     struct partition partition;
     int code =
         partition_create(&partition, problem, params->positive, plan, err);
+    if (!code && klr_params_points(params) > 1)
+        calibration_compare(params, &partition);
     if (!code) {
         size_t k = partition.k;
         struct training training = {.params = params,

@@ -29,6 +29,19 @@ static size_t calibration_solves(const struct klr_params *params)
     return params->calibration == KLR_CALIBRATION_CV ? parts : 1;
 }
 
+/* A fit of two parameters to m examples adds about 1 / m to the mean log loss,
+ * much the same at all points. */
+static void calibration_compare(struct klr_params *params,
+                                const struct partition *partition)
+{
+    const double enough = 1000; /* examples of a pair of classes in a part */
+    double folds = (double)partition->folds, k = (double)partition->k;
+    double kept = (double)partition->examples * (1 - 1 / folds);
+    if (calibration_solves(params) > 1 &&
+        2 / k * kept / CALIBRATION_PARTS >= enough)
+        params->calibration = KLR_CALIBRATION_HOLDOUT;
+}
+
 /* ---- Weights of classes ---- */
 
 /* Training and fits see each class as often as its weight says. That adds

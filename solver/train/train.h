@@ -316,6 +316,10 @@ static int link_form(const struct klr_params *params);
 static size_t calibration_parts(const struct klr_params *params);
 /* How many of them are decided by machines trained without them. */
 static size_t calibration_solves(const struct klr_params *params);
+/* Where points of a validation are compared, links of many examples are fitted
+ * to one part of them, in place of all in turn. */
+static void calibration_compare(struct klr_params *params,
+                                const struct partition *partition);
 /* group_solve without a fold, and the links. */
 static int group_train(struct machine_group *group, struct training *training,
                        size_t fold, struct klr_error *err);

@@ -5,8 +5,9 @@
  *
  * Within eps, a point depends on the path to it, and what a point needs to be
  * chosen is less than what it needs to be the answer. The best of several is
- * therefore validated once more, as if it were the only one. What it was chosen
- * by stays beside the values of the others.
+ * therefore validated once more, as if it were the only one: at a smaller eps,
+ * with links that are fitted to all examples. What it was chosen by stays
+ * beside the values of the others.
  *
  * A point that the clock cut in any of its folds is not solved: it has no
  * values, and is not chosen. Neither has one that overflows or that rounding
@@ -54,7 +55,7 @@ static bool has_values(const struct klr_validation *out)
     return t < out->count;
 }
 
-/* Validate several points, of which none is the answer yet, at a larger eps. */
+/* Validate several points, of which none is the answer yet. */
 static int grid_choose(const struct klr_problem *problem,
                        const struct partition *partition,
                        const struct klr_params *settled, double eps,
@@ -73,6 +74,7 @@ static int grid_choose(const struct klr_problem *problem,
                         .report = out->report};
     params.eps = fmax(eps, params.eps);
     params.time_limit *= share;
+    calibration_compare(&params, partition);
     int code = grid_run(&grid, pool, err);
     *stopped = grid.team.stopped;
     if (!code && grid.refused && !grid_only(&grid) && !has_values(out)) {

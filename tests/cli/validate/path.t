@@ -8,7 +8,7 @@ use strict;
 use warnings;
 use lib 'tests/cli/lib';
 use KLR;
-use Judge qw(uniform mixed mixed_verdict evaluate);
+use Judge qw(uniform clusters mixed mixed_verdict evaluate);
 use JSON::PP;
 use Test::More;
 
@@ -367,6 +367,27 @@ my @long = split " ", "klr-train -a smo -c 1e-3,1e6 -g 0.01 -e 1e-9";
     my @warnings = grep {/warning/} split /^/, $run->{err};
     is("@warnings", "klr-train: warning: training was interrupted: no "
         . "results\n", 'it says so once');
+}
+
+# ---- Links of points that are compared ----
+
+# Of many examples they are fitted to a fifth, as with --calibrate holdout; those
+# of the answer, and all of fewer examples, to each fifth in turn.
+for my $case ([6300, 'holdout'], [6200, 'cv']) {
+    my ($n, $how) = @$case;
+    put("$dir/links", clusters(seed => 8, labels => [1, 2], n => $n, d => 2));
+    my $options = '-q --basis 10 --basis-bound none --link platt -v 5';
+    my ($given, $asked) = map { printed_json(
+        train("$options --json -c 1,10 $_ links m")) }
+        ('', "--calibrate $how");
+    my @losses = map { join ' ', map { $_->{log_loss} } @{ $_->{values} } }
+        $given, $asked;
+    is($losses[0], $losses[1], "$n examples: compared with links by $how");
+    my $alone = printed_json(train("$options --json -c $given->{best_c} links"));
+    is($given->{log_loss}, $alone->{log_loss}, "$n examples: the answer by cv");
+    isnt($losses[0], join(' ', map { printed_json(train(
+        "$options --json -c 1,10 --calibrate holdout links m")
+        )->{values}[$_]{log_loss} } 0, 1), 'else by all') if $how eq 'cv';
 }
 
 # Of a grid that is cut the finished points are printed, and no other is chosen.

@@ -301,12 +301,12 @@ const struct klr_option klr_train_options[] = {
      .also = "tol tolerance stop",
      .help = "when to stop; newton, cg: relative duality gap (default 1e-6; "
              "newton with the regularizer kernel, where -v compares: 1e-3); "
-             "exact: the same (default 1e-12); smo: violation of the "
-             "optimality conditions, klr: in log-odds (default 0.001); trirls: "
-             "relative change of the deviance (default 2.5); greedy: relative "
-             "fall of the objective (default 0.001); threshold: difference of "
-             "the slopes of loss and regularizer, relative to the latter "
-             "(default 0.001)"},
+             "exact: the same (default 1e-12; where -v compares: 1e-6); smo: "
+             "violation of the optimality conditions, klr: in log-odds "
+             "(default 0.001); trirls: relative change of the deviance "
+             "(default 2.5); greedy: relative fall of the objective (default "
+             "0.001); threshold: difference of the slopes of loss and "
+             "regularizer, relative to the latter (default 0.001)"},
     {.type = KLR_REAL,
      .name = "gap",
      .argument = "GAP",

@@ -221,6 +221,14 @@ for my $case (['heart', ''], ['heart', '-s svm'], ['classes2', '-t 0'],
         '>', 1, 'a coarser table is another');
     unlike($coarse, qr/^Best \Q$open_best\E/m, 'whose best is another');
 }
+{
+    my ($open, $coarse, $fine) =
+        map { printed_json(train("--json -v 3 -q -s kfd -c 1,100 $_ heart m")) }
+        '', '-e 1e-6', '-e 1e-12';
+    is_deeply($open->{values}, $coarse->{values}, 'kfd: the table at 1e-6');
+    isnt($coarse->{log_loss}, $fine->{log_loss}, 'another than at 1e-12');
+    is($open->{log_loss}, $fine->{log_loss}, 'kfd: the best at 1e-12');
+}
 
 # ---- The metric that chooses ----
 

@@ -35,6 +35,7 @@
 
 enum {
     COEF_VECTORS = 15,
+    COEF_ROOM = 480,  /* directions of the preconditioner */
     COEF_KEPT = 2,    /* points: the best one, and the misled one */
     COEF_FACTOR = 10, /* from C to C of the path */
     COEF_LOST = 2     /* C in a row that are lost: the next is the last */
@@ -225,7 +226,7 @@ static double coef_bytes(size_t n)
 {
     return (double)n * (COEF_VECTORS + COEF_KEPT * COEF_POINT) *
                sizeof(double) +
-           deflation_bytes(n) + coef_columns_bytes(n);
+           deflation_bytes(n, COEF_ROOM) + coef_columns_bytes(n);
 }
 
 static int coef_solve(const struct binary_problem *problem,
@@ -247,7 +248,8 @@ static int coef_solve(const struct binary_problem *problem,
     c.point = c.beta; /* where u, g and kg are next to it */
     c.res = c.last;   /* of one direction each */
     if (!code)
-        code = deflation_create(&c.deflation, problem, &c.arena, err);
+        code =
+            deflation_create(&c.deflation, problem, COEF_ROOM, &c.arena, err);
     if (!code)
         code = coef_columns_create(&c.columns, problem, &c.arena, err);
     if (!code && (!KLR_TAKE(&c.arena, c.best.point, COEF_POINT, n, err) ||

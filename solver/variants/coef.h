@@ -27,11 +27,11 @@ struct deflation {
     const struct klr_dense *dense;
 };
 
-/* It is the arena's. */
+/* With room for so many columns at most. It is the arena's. */
 static int deflation_create(struct deflation *m,
-                            const struct binary_problem *problem,
+                            const struct binary_problem *problem, size_t most,
                             struct klr_arena *arena, struct klr_error *err);
-static double deflation_bytes(size_t n);
+static double deflation_bytes(size_t n, size_t most);
 /* M for the weights W (n). False: the pool's watch ended it, and M = I. */
 static bool deflation_weigh(struct deflation *m, const double *weight);
 /* out (n) = M^-1 x. */

@@ -12,12 +12,16 @@
  */
 #include "solver/variants/coef.h"
 
-enum { COLUMNS_AT_ONCE = 16 };
+enum {
+    COLUMNS_MOST = 1536, /* of K, on the margin */
+    COLUMNS_AT_ONCE = 16
+};
 
 static double coef_columns_bytes(size_t n)
 {
-    return deflation_bytes(n) + (double)n * (sizeof(bool) + sizeof(size_t) +
-                                             COLUMNS_AT_ONCE * sizeof(double));
+    return deflation_bytes(n, COLUMNS_MOST) +
+           (double)n * (sizeof(bool) + sizeof(size_t) +
+                        COLUMNS_AT_ONCE * sizeof(double));
 }
 
 static int coef_columns_create(struct coef_columns *columns,
@@ -25,7 +29,7 @@ static int coef_columns_create(struct coef_columns *columns,
                                struct klr_arena *arena, struct klr_error *err)
 {
     size_t n = problem->n;
-    int code = deflation_create(&columns->m, problem, arena, err);
+    int code = deflation_create(&columns->m, problem, COLUMNS_MOST, arena, err);
     if (!code && (!KLR_TAKE_ZERO(arena, columns->has, n, 1, err) ||
                   !KLR_TAKE(arena, columns->m.place, n, 1, err) ||
                   !KLR_TAKE(arena, columns->row, COLUMNS_AT_ONCE, n, err)))

@@ -19,7 +19,6 @@
 #include "solver/variants/coef.h"
 
 enum {
-    DEFLATION_MOST = 480,      /* columns */
     DEFLATION_GROUPS = 16,     /* partial sums of Q'x, at most, */
     DEFLATION_GROUP = 1 << 15, /* of so many entries, at least */
     DEFLATION_CHUNK = 64       /* rows of S Z at once */
@@ -30,27 +29,27 @@ static const double deflation_megabytes = 64; /* of Q and Z */
  * K, whose weight may be large, if its entries' rounding is as much. */
 static const double deflation_least = 1e-4, deflation_least_column = 1e-6;
 
-static size_t deflation_room(size_t n)
+static size_t deflation_room(size_t n, size_t most)
 {
     double bytes = deflation_megabytes * 1048576;
     double columns = bytes / (2 * sizeof(float) * (double)n);
-    size_t most = (size_t)fmin(columns, DEFLATION_MOST) / KLR_BAND;
+    size_t bands = (size_t)fmin(columns, (double)most) / KLR_BAND;
     size_t all = (n + KLR_BAND - 1) / KLR_BAND;
-    return (most < all ? most : all) * KLR_BAND;
+    return (bands < all ? bands : all) * KLR_BAND;
 }
 
-static double deflation_bytes(size_t n)
+static double deflation_bytes(size_t n, size_t most)
 {
-    double room = (double)deflation_room(n);
+    double room = (double)deflation_room(n, most);
     return 2 * sizeof(float) * (double)n * room +
            sizeof(double) * ((double)n + (room + DEFLATION_GROUPS + 3) * room);
 }
 
 static int deflation_create(struct deflation *m,
-                            const struct binary_problem *problem,
+                            const struct binary_problem *problem, size_t most,
                             struct klr_arena *arena, struct klr_error *err)
 {
-    size_t n = problem->n, room = deflation_room(n);
+    size_t n = problem->n, room = deflation_room(n, most);
     *m = (struct deflation){.n = n,
                             .room = room,
                             .bias = !problem->params->no_bias,

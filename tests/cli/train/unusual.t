@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Parameters that few ask for: gamma below 0 where products may have either
-# sign, an sklr without a box, and, in models of svm-train, gamma 0.
+# sign, an sklr without a box, an svm with beta'beta that has nearly all examples
+# on its margin, and, in models of svm-train, gamma 0.
 use strict;
 use warnings;
 use lib 'tests/cli/lib';
@@ -89,6 +90,27 @@ for my $case (
     my $run = run([ 'klr-train', split(' ', $options), "$dir/data" ]);
     is("$run->{exit} $run->{err}", "2 klr-train: option -g: $message\n",
         $options);
+}
+
+# ---- beta'beta ----
+
+# Labels by chance, of examples far apart: steps that know the columns of fewer
+# examples than are on the margin take more than 100,000 products.
+{
+    my $random = uniform(31);
+    put("$dir/noise", join '', map {
+        join(' ', $random->() < 0.5 ? 1 : -1,
+            map { sprintf '%d:%.4f', $_, 2 * $random->() - 1 } 1 .. 10) . "\n"
+    } 1 .. 700);
+    my $run = run([ split ' ', 'klr-train -q --json -s svm --regularizer coef '
+                . '-c 10 -g 1 --max-iter 5000 noise model' ], cwd => $dir);
+    my $json = printed_json($run);
+    is($json->{status}, 'converged', "beta'beta of noise: converges");
+    cmp_ok($json->{gap}, '<=', 1e-6, 'to the gap asked for');
+    my $margin = grep { abs(abs($_) - 1) < 1e-4 }
+        map { (split)[1] } split /\n/,
+        told('klr-predict -q --decision noise model');
+    cmp_ok($margin, '>', 480, 'with nearly all examples on the margin');
 }
 
 # ---- No box: Consolo, (18) ----

@@ -42,11 +42,11 @@ struct forecast_work {
     double problems, examples, squares;
 };
 
+/* params become those with which several points are compared. */
 static int forecast_count(const struct klr_problem *problem,
-                          const struct klr_params *settled,
-                          struct forecast_work *work, struct klr_error *err)
+                          struct klr_params *params, struct forecast_work *work,
+                          struct klr_error *err)
 {
-    struct klr_params own = *settled, *params = &own;
     struct fold_plan plan = {params->folds ? (size_t)params->folds : 1, 1,
                              (uint64_t)params->seed, params->fold};
     struct partition partition;
@@ -83,7 +83,7 @@ int klr_train_forecast(const struct klr_problem *problem,
                        const struct klr_params *given, struct klr_forecast *out,
                        struct klr_error *err)
 {
-    const struct klr_params settled = params_settle(given), *params = &settled;
+    struct klr_params settled = params_settle(given), *params = &settled;
     struct forecast_work work = {0};
     struct klr_pool *pool = NULL;
     double ns = 0, n = (double)problem->n;

@@ -59,6 +59,12 @@ static void test_proportions(struct klr_params params)
     params.gamma = klr_reals_of(1);
     params.gamma.value[params.gamma.count++] = 2;
     ok(near(forecast(N, &params).all, 16.2 * one.all), "two gammas");
+    params.link = KLR_LINK_PLATT;
+    ok(near(forecast(N, &params).all, 1.64 * 16.2 * one.all),
+       "compared by links of a fifth");
+    params.gamma.count = 1;
+    ok(near(forecast(N, &params).all, 4.2 * 8.1 * one.all),
+       "which one gamma has of all");
 }
 
 static void test_others(const struct klr_params *given)

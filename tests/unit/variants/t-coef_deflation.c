@@ -80,7 +80,8 @@ static void made_create(struct made *made, size_t n, size_t directions,
     made->op.pool = pool;
     made->problem = (struct binary_problem){
         .op = &made->op, .n = n, .params = &made->params};
-    if (deflation_create(&made->m, &made->problem, 480, &made->arena, &err))
+    if (deflation_create(&made->m, &made->problem, COEF_ROOM, &made->arena,
+                         &err))
         printf("Bail out! %s\n", err.message);
     state = 7;
     memset(x, 0, sizeof x);

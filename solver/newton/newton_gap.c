@@ -109,6 +109,11 @@ static void newton_judge(struct newton *nt)
     nt->dual = -0.5 * dot(nt->size, nt->g, nt->kg) - nt->conjugate;
 }
 
+static double entry_variance(enum klr_precision precision)
+{
+    return precision == KLR_FIXED16 ? ldexp(1. / 12, -32) : ldexp(1, -46);
+}
+
 /* Float entries err by some 2^-23 sqrt(K_ii K_jj), 16-bit entries by 2^-16 /
  * sqrt 12, independently of each other, hence (K g)_i by h_i with h_i^2 = 2^-46
  * K_ii sum_j g_j^2 K_jj. Near the optimum the first-order terms of P and of D
@@ -119,8 +124,7 @@ static void newton_judge(struct newton *nt)
 static bool newton_blurred(const struct newton *nt,
                            enum klr_precision precision, double gap)
 {
-    const double variance =
-        precision == KLR_FIXED16 ? ldexp(1. / 12, -32) : ldexp(1, -46);
+    const double variance = entry_variance(precision);
     const double error = nt->is_start ? 1e-5 : fmin(nt->eps, certificate_exact);
     double g = newton_scale(nt, nt->g), s = newton_scale(nt, nt->s);
     double size = fabs(nt->primal);
@@ -130,6 +134,23 @@ static bool newton_blurred(const struct newton *nt,
             (gap <= nt->eps &&
              (precision == KLR_FIXED16 ||
               (nt->problem->whole && ldexp(g, -23) > error * size))));
+}
+
+/* True if the gap of beta is reached with g, but may be lost again where g is
+ * formed of finer entries, as the certificate of a model does: g_i moves by W_i
+ * h_i then, and the gap by half of sum (W_i h_i)^2 K_ii. */
+static bool newton_wavers(struct newton *nt, enum klr_precision precision)
+{
+    double target = nt->progress.target, moved = 0;
+    if (target > nt->eps || newton_answer_is_dual(nt) ||
+        fabs(newton_gap(nt)) > target)
+        return false;
+    for (size_t i = 0; i < nt->size; i++)
+        moved += pow(
+            nt->s[i] * nt->s[i] * nt->direction.diagonal[i / nt->columns], 2);
+    moved *= entry_variance(precision) * newton_scale(nt, nt->g);
+    return precision != KLR_DOUBLE &&
+           !(0.5 * moved <= 0.1 * target * fabs(nt->primal));
 }
 
 /* alpha_i may leave its box by this part of C_i, as beta is rounded. */
@@ -251,7 +272,8 @@ static bool newton_look_further(struct newton *nt)
             return false;
         double gap = newton_gap(nt);
         if (*p == KLR_DOUBLE ||
-            !(gap < -nt->progress.target || newton_blurred(nt, *p, gap)))
+            !(gap < -nt->progress.target || newton_blurred(nt, *p, gap) ||
+              newton_wavers(nt, *p)))
             return true;
     }
 }

@@ -431,4 +431,13 @@ for my $signal (['INT', 130, '--json'], ['TERM', 143]) {
     cmp_ok($costs[-1]{iterations}, '<=', 110, 'takes few products');
 }
 
+# Floats that tell the gap of beta do not tell the one that a certificate forms
+# of double entries: points of a large C are solved, too.
+for my $options ('-v 3 -g 0.01', '-v 4 -g 0.003,0.01,0.3 -s sklr -l 0.1c') {
+    my $run = train("-q --json $options -c 0.03,1,30,1e3,3e4,1e6 $dir/heart");
+    unlike($run->{err}, qr/rounding/, "$options: enough digits");
+    my %status = map { $_->{status} => 1 } @{ printed_json($run)->{values} };
+    is(join(' ', keys %status), 'converged', "$options: all are solved");
+}
+
 done_testing();

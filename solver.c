@@ -83,6 +83,7 @@
 #include "solver/smo/smo_step.c"    /* a pair moves along its line */
 #include "solver/smo/smo_gap.c"     /* objectives, and what is handed on */
 #include "solver/smo/smo.c"         /* the method */
+#include "solver/smo/smo_improve.c" /* from a point that is given */
 #include "solver/smo/smo_keerthi.c" /* its outer loop, to first order */
 
 /* ---- truncated Newton ---- */
@@ -93,6 +94,7 @@
 #include "solver/newton/newton_from_subset.c" /* or a subset */
 #include "solver/newton/newton_gap.c"         /* objectives and gap */
 #include "solver/newton/newton_foresee.c"     /* what L foresees */
+#include "solver/newton/newton_by_pairs.c"    /* where pairs do better */
 #include "solver/newton/newton.c"  /* the method, for the logistic loss */
 #include "solver/newton/softmax.c" /* and for that of all classes at once */
 

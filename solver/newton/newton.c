@@ -303,8 +303,9 @@ static void newton_plan(struct newton *nt, int step)
 }
 
 /* Take Newton steps at the present costs from an evaluated point, until the
- * relative gap reaches the target. If no step lowers P, or K seems indefinite,
- * coarse products have misled: finer ones follow. */
+ * relative gap reaches the target; where pairs do better they have a turn. If
+ * no step lowers P, or K seems indefinite, coarse products have misled: finer
+ * ones follow. */
 static enum klr_status newton_descend(struct newton *nt)
 {
     struct direction *d = &nt->direction;
@@ -323,6 +324,10 @@ static enum klr_status newton_descend(struct newton *nt)
             return KLR_CONVERGED;
         if (step > NEWTON_STEPS)
             return newton_end(nt, KLR_ITERATION_LIMIT);
+        if (pairs_are_due(nt, step)) {
+            newton_by_pairs(nt);
+            continue;
+        }
         newton_plan(nt, step);
         enum klr_status status =
             direction_solve(d, nt->s, nt->e, nt->q, nt->dual_is_evaluated);

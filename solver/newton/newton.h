@@ -12,6 +12,8 @@
 static solve_fn newton_solve;
 /* The bytes that newton_solve allocates for n examples, K aside. */
 static double newton_bytes(size_t n);
+/* As that of an sklr, which may have a turn of SMO. */
+static double newton_sparse_bytes(size_t n);
 /* As newton_solve and newton_bytes, for a softmax of several columns. */
 static solve_all_fn softmax_solve;
 static double softmax_bytes(size_t n, size_t columns);

@@ -179,6 +179,13 @@ static void span_start(struct newton *nt);
 static void span_descend(struct newton *nt, const struct known *point,
                          size_t count, double enough);
 
+/* ---- pairs: see newton_by_pairs.c ---- */
+
+/* True if this step at the present costs is one for SMO. */
+static bool pairs_are_due(const struct newton *nt, int step);
+/* From the dual point to a point of SMO, near the optimum. */
+static void newton_by_pairs(struct newton *nt);
+
 /* ---- points that the preconditioner foresees: see newton_foresee.c ---- */
 
 /* Goes on from the present point as long as a product with K at least halves

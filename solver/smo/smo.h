@@ -9,6 +9,21 @@
 
 /* KLR_E_USAGE where the box of an sklr is empty. */
 static solve_fn smo_solve;
+/* A point of the dual, |beta_i| within its box, sum beta = 0 with a bias. */
+struct smo_point {
+    struct loss loss;
+    const double *cost; /* (n) C_i */
+    double *beta, *u;   /* (n) u = K beta, of double entries */
+    double gap;         /* the relative one to reach */
+    long long steps;    /* taken: the output */
+};
+
+/* Steps from the point, until it has its gap, the clock ends that, or they have
+ * become many. KLR_E_MEMORY: the point is as it was. */
+static int smo_improve(const struct binary_problem *problem,
+                       struct smo_point *point, struct klr_error *err);
+/* The bytes that this allocates for n examples. */
+static double smo_improve_bytes(size_t n);
 /* A bound of the gap at C where nothing violates by more than the tolerance. */
 static double smo_bound(const struct binary_problem *problem, double c);
 

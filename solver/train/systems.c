@@ -44,7 +44,7 @@ static const struct system systems[] = {
      .eps = 2.5, .solve = trirls_solve, .bytes = trirls_bytes},
     {SYSTEM(SKLR, NEWTON, KERNEL), .needs_psd = true, .bias = BIAS_EITHER,
      .gap = GAP_IS_EPS, .eps = 1e-6, .grid_eps = 1e-3, .fixed16 = 0.25,
-     .solve = newton_solve, .bytes = newton_bytes},
+     .solve = newton_solve, .bytes = newton_sparse_bytes},
     {SYSTEM(SKLR, NEWTON, KERNEL), .on_basis = true, .needs_psd = true,
      .leave_out = LEAVE_OUT_SOLVER, .bias = BIAS_EITHER, .gap = GAP_IS_EPS,
      .eps = 1e-6, .grid_eps = 1e-3, .solve = subspace_solve,

@@ -113,6 +113,36 @@ static void test_solvers(size_t n)
     ok(found == estimate, "cg, %zu: %.0f, %.0f", n, found, estimate);
 }
 
+/* The cache of rows aside, which grows as rows come. */
+static void test_pairs(size_t n)
+{
+    struct klr_params params = sample_params(0.5, 100);
+    struct klr_kernel kernel = params_kernel(&params, FEATURES);
+    struct klr_features x = problem_features(&s.problem);
+    struct klr_operator op = {0};
+    struct klr_range all;
+    struct clock clock;
+    struct klr_error err;
+    double weight[MOST], cost[MOST], beta[MOST], u[MOST] = {0};
+    params.model = KLR_MODEL_SKLR;
+    struct binary_problem problem =
+        sample_binary(&s, &params, &op, &all, weight, &clock);
+    for (size_t i = 0; i < n; i++) {
+        cost[i] = 100;
+        beta[i] = s.label[i] > 0 ? 20 : -10;
+    }
+    struct smo_point point = {loss_of(&params, 100), cost, beta, u,
+                              .gap = 1e-3};
+    if (operator_create(&op, &kernel, &x, NULL, NULL, 0, &err))
+        printf("Bail out! %s\n", err.message);
+    allocated_bytes = 0;
+    int code = smo_improve(&problem, &point, &err);
+    double estimate = smo_improve_bytes(n) - improve_cache_mb(n) * 1048576;
+    ok(!code && is_near((double)allocated_bytes, estimate, 64),
+       "pairs, %zu: %zu, %.0f", n, allocated_bytes, estimate);
+    operator_free(&op);
+}
+
 /* ---- parts of them ---- */
 
 static void test_parts(size_t n)
@@ -153,6 +183,7 @@ int main(void)
     (void)evaluate;
     for (size_t n = 60; n <= MOST; n += 90) {
         test_solvers(n);
+        test_pairs(n);
         test_parts(n);
     }
     return done_testing();

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * SMO from a point that another solver has come to.
+ */
+#include "solver/smo/smo_parts.h"
+
+/* A cache of so many MB holds K in double, or a part of it, beside what it
+ * leaves to rows of the columns in work. */
+static double improve_cache_mb(size_t n)
+{
+    const double most = 44;
+    double rows = (double)n * (double)n * sizeof(double);
+    double tables = 64 * (double)n;
+    return fmin((rows + tables) * 4 / 3 / 1048576 + 1, most);
+}
+
+static double smo_improve_bytes(size_t n)
+{
+    double example = 2 * (sizeof(struct smo_example) + 2 * sizeof(double) + 1) +
+                     sizeof(double) + 1;
+    return improve_cache_mb(n) * 1048576 + (double)n * example;
+}
+
+static void improve_begin(struct smo *smo, const struct smo_point *point)
+{
+    smo->loss = point->loss;
+    smo->eps = smo_tolerance(smo->problem->params);
+    smo->most = INFINITY;
+    smo->least = -INFINITY;
+    smo_advance_begin(smo);
+    for (size_t k = 0; k < smo->n; k++) {
+        struct smo_example *e = &smo->example[k];
+        e->cost = point->cost[k];
+        e->alpha = fmin(fmax(e->y * point->beta[k], smo_lower(smo, e)),
+                        smo_upper(smo, e));
+        smo->s[k] = -point->u[k];
+    }
+    smo_begin(smo);
+}
+
+static void improve_end(const struct smo *smo, struct smo_point *point)
+{
+    point->steps = smo->progress.iterations;
+    for (size_t k = 0; k < smo->n; k++) {
+        const struct smo_example *e = &smo->example[k];
+        point->beta[e->local] = e->y * e->alpha;
+        point->u[e->local] = smo_product(smo, k);
+    }
+}
+
+static int smo_improve(const struct binary_problem *problem,
+                       struct smo_point *point, struct klr_error *err)
+{
+    const long long most = 1000; /* steps an example */
+    struct klr_params params = *problem->params;
+    struct binary_problem own = *problem;
+    struct smo smo, spare;
+    enum klr_status status = KLR_CONVERGED;
+    params.eps = 1e-3;
+    params.gap = point->gap;
+    params.max_iter = most * (long long)problem->n;
+    params.cache_mb = improve_cache_mb(problem->n);
+    own.params = &params;
+    int code = smo_create(&smo, &spare, &own, err);
+    if (!code)
+        code = smo_set_precision(&smo, KLR_DOUBLE, err);
+    if (!code) {
+        improve_begin(&smo, point);
+        code = smo_descend(&smo, &status, err);
+    }
+    if (!code)
+        improve_end(&smo, point);
+    smo_free(&smo);
+    return code;
+}

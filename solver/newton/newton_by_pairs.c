@@ -14,21 +14,55 @@
 
 enum {
     PAIRS_AFTER = 2,   /* steps at one C */
-    PAIRS_MOST = 4096, /* examples: rows of a quarter of them are at hand */
+    PAIRS_MOST = 4096, /* examples */
+    PAIRS_ROWS = 64,   /* of K at hand, at least */
 };
 
 /* From this lambda on. */
 static const double pairs_shift = 30;
 
+/* Bytes for rows of K: all of them, if they fit into what is left of the memory
+ * beside -m. A quarter is for rows of the columns in work. */
+static double pairs_cache(size_t n)
+{
+    double row = (double)n * sizeof(double), tables = 64 * (double)n;
+    double all = ((double)n * row + tables) * 4 / 3 + 0x1p20;
+    double left =
+        params_beside - newton_bytes(n) - point_bytes(n) - smo_improve_bytes(n);
+    return fmax(fmin(all, left), PAIRS_ROWS * row + tables);
+}
+
 static double newton_sparse_bytes(size_t n)
 {
-    return newton_bytes(n) + (n <= PAIRS_MOST ? smo_improve_bytes(n) : 0);
+    double pairs = smo_improve_bytes(n) + pairs_cache(n);
+    return newton_bytes(n) + (n <= PAIRS_MOST ? pairs : 0);
 }
 
 static bool pairs_are_due(const struct newton *nt, int step)
 {
     return step == PAIRS_AFTER + 1 && nt->columns == 1 && nt->loss.box > 0 &&
            nt->loss.shift >= pairs_shift && nt->n <= PAIRS_MOST;
+}
+
+/* x = g, of a sum that is 0 to the last digits, which SMO keeps: rho is no more
+ * exact than u, and a large W_i makes much of that. The example that is
+ * farthest from the ends of its box takes it. */
+static void pairs_begin(struct newton *nt)
+{
+    double sum = 0, most = -INFINITY;
+    size_t inner = 0;
+    for (size_t i = 0; i < nt->n; i++) {
+        double alpha = fabs(nt->g[i]);
+        double room = fmin(alpha, nt->cost[i] - alpha);
+        if (room > most) {
+            most = room;
+            inner = i;
+        }
+        sum += nt->g[i];
+        nt->x[i] = nt->g[i];
+    }
+    if (nt->bias)
+        nt->x[inner] -= sum;
 }
 
 /* The point becomes that of SMO. Where the clock ends that before the first of
@@ -41,10 +75,11 @@ static void newton_by_pairs(struct newton *nt)
                               .cost = nt->cost,
                               .beta = nt->x,
                               .u = nt->kx,
-                              .gap = fmin(0.5 * nt->progress.target, near)};
-    if (!newton_product(nt, nt->g, KLR_DOUBLE, nt->kx))
+                              .gap = fmin(0.5 * nt->progress.target, near),
+                              .cache = pairs_cache(nt->n)};
+    pairs_begin(nt);
+    if (!newton_product(nt, nt->x, KLR_DOUBLE, nt->kx))
         return;
-    memcpy(nt->x, nt->g, bytes);
     if (smo_improve(nt->problem, &point, NULL))
         return;
     memcpy(nt->beta, nt->x, bytes);

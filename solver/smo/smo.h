@@ -15,6 +15,7 @@ struct smo_point {
     const double *cost; /* (n) C_i */
     double *beta, *u;   /* (n) u = K beta, of double entries */
     double gap;         /* the relative one to reach */
+    double cache;       /* bytes for rows of K, which come in double */
     long long steps;    /* taken: the output */
 };
 
@@ -22,7 +23,7 @@ struct smo_point {
  * become many. KLR_E_MEMORY: the point is as it was. */
 static int smo_improve(const struct binary_problem *problem,
                        struct smo_point *point, struct klr_error *err);
-/* The bytes that this allocates for n examples. */
+/* The bytes that this allocates for n examples, the cache aside. */
 static double smo_improve_bytes(size_t n);
 /* A bound of the gap at C where nothing violates by more than the tolerance. */
 static double smo_bound(const struct binary_problem *problem, double c);

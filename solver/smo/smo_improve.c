@@ -4,21 +4,10 @@
  */
 #include "solver/smo/smo_parts.h"
 
-/* A cache of so many MB holds K in double, or a part of it, beside what it
- * leaves to rows of the columns in work. */
-static double improve_cache_mb(size_t n)
-{
-    const double most = 44;
-    double rows = (double)n * (double)n * sizeof(double);
-    double tables = 64 * (double)n;
-    return fmin((rows + tables) * 4 / 3 / 1048576 + 1, most);
-}
-
 static double smo_improve_bytes(size_t n)
 {
-    double example = 2 * (sizeof(struct smo_example) + 2 * sizeof(double) + 1) +
-                     sizeof(double) + 1;
-    return improve_cache_mb(n) * 1048576 + (double)n * example;
+    double arrays = sizeof(struct smo_example) + 2 * sizeof(double) + 1;
+    return (double)n * (2 * arrays + sizeof(double) + 1);
 }
 
 static void improve_begin(struct smo *smo, const struct smo_point *point)
@@ -59,7 +48,7 @@ static int smo_improve(const struct binary_problem *problem,
     params.eps = 1e-3;
     params.gap = point->gap;
     params.max_iter = most * (long long)problem->n;
-    params.cache_mb = improve_cache_mb(problem->n);
+    params.cache_mb = point->cache / 1048576;
     own.params = &params;
     int code = smo_create(&smo, &spare, &own, err);
     if (!code)

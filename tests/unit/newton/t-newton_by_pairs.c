@@ -110,7 +110,8 @@ static void improve(const struct klr_params *params, double gap,
                                   .cost = m->cost,
                                   .beta = m->beta,
                                   .u = m->u,
-                                  .gap = gap};
+                                  .gap = gap,
+                                  .cache = 0x1p20};
     m->start = gap_of(&binary, m);
     if (smo_improve(&binary, &m->point, &err))
         printf("Bail out! %s\n", err.message);
@@ -165,10 +166,28 @@ static void test_when(void)
     ok(!pairs_are_due(&nt, step), "nor with a small lambda");
 }
 
+/* A dual point whose sum is not 0 to the last digits, which the first of the
+ * examples, at the ends of their boxes, have no room for. */
+static void test_begin(void)
+{
+    double g[] = {1e-5, -1e-5, 600, -1000, 400 + 3e-6}, x[5], cost[5];
+    struct newton nt = {.n = 5, .bias = true, .g = g, .x = x, .cost = cost};
+    for (size_t i = 0; i < 5; i++)
+        cost[i] = 1000;
+    pairs_begin(&nt);
+    double sum = x[0] + x[1] + x[2] + x[3] + x[4];
+    ok(fabs(sum) <= 1e-12, "where SMO begins alpha have the sum %g", sum);
+    ok(x[0] == g[0] && x[1] == g[1] && x[3] == g[3], "ends of boxes stay");
+    nt.bias = false;
+    pairs_begin(&nt);
+    ok(memcmp(x, g, sizeof g) == 0, "without a bias all of them do");
+}
+
 int main(void)
 {
     sample_make(&s, 180);
     test_solutions();
+    test_begin();
     test_improvement();
     test_when();
     return done_testing();

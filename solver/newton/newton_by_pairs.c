@@ -40,8 +40,9 @@ static double newton_sparse_bytes(size_t n)
 
 static bool pairs_are_due(const struct newton *nt, int step)
 {
-    return step == PAIRS_AFTER + 1 && nt->columns == 1 && nt->loss.box > 0 &&
-           nt->loss.shift >= pairs_shift && nt->n <= PAIRS_MOST;
+    return step == PAIRS_AFTER + 1 && !nt->pairs_fail && nt->columns == 1 &&
+           nt->loss.box > 0 && nt->loss.shift >= pairs_shift &&
+           nt->n <= PAIRS_MOST;
 }
 
 /* x = g, of a sum that is 0 to the last digits, which SMO keeps: rho is no more
@@ -65,8 +66,8 @@ static void pairs_begin(struct newton *nt)
         nt->x[inner] -= sum;
 }
 
-/* The point becomes that of SMO. Where the clock ends that before the first of
- * its steps, or memory does, the point stays. */
+/* The point becomes that of SMO. Where the clock or memory ends that, or pairs
+ * become too many, it stays; they would at a larger C, too. */
 static void newton_by_pairs(struct newton *nt)
 {
     const size_t bytes = nt->size * sizeof *nt->beta;
@@ -80,7 +81,8 @@ static void newton_by_pairs(struct newton *nt)
     pairs_begin(nt);
     if (!newton_product(nt, nt->x, KLR_DOUBLE, nt->kx))
         return;
-    if (smo_improve(nt->problem, &point, NULL))
+    nt->pairs_fail = smo_improve(nt->problem, &point, NULL) || !point.reached;
+    if (nt->pairs_fail)
         return;
     memcpy(nt->beta, nt->x, bytes);
     memcpy(nt->u, nt->kx, bytes);

@@ -101,6 +101,7 @@ struct newton {
     double conjugate;       /* the part of -D without K */
     bool dual_is_evaluated; /* q, kg and P(g) are known */
     bool beta_is_dual;      /* at a new C, g tells less than beta */
+    bool pairs_fail;        /* SMO has not come to an end: see pairs below */
     bool unproven;          /* beta is a subset's, and time ended before u */
     double fall;            /* of P in the last step */
     struct newton_point best; /* where P was smallest at these costs */

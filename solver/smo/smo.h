@@ -16,11 +16,12 @@ struct smo_point {
     double *beta, *u;   /* (n) u = K beta, of double entries */
     double gap;         /* the relative one to reach */
     double cache;       /* bytes for rows of K, which come in double */
-    long long steps;    /* taken: the output */
+    long long steps;    /* taken, if it is reached: the output */
+    bool reached;       /* else the clock, or their number, ended them */
 };
 
-/* Steps from the point, until it has its gap, the clock ends that, or they have
- * become many. KLR_E_MEMORY: the point is as it was. */
+/* Steps from the point, until it has its gap. Where that is not reached, or
+ * with KLR_E_MEMORY, the point is as it was. */
 static int smo_improve(const struct binary_problem *problem,
                        struct smo_point *point, struct klr_error *err);
 /* The bytes that this allocates for n examples, the cache aside. */

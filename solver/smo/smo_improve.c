@@ -40,7 +40,7 @@ static void improve_end(const struct smo *smo, struct smo_point *point)
 static int smo_improve(const struct binary_problem *problem,
                        struct smo_point *point, struct klr_error *err)
 {
-    const long long most = 1000; /* steps an example */
+    const long long most = 100; /* steps an example */
     struct klr_params params = *problem->params;
     struct binary_problem own = *problem;
     struct smo smo, spare;
@@ -57,7 +57,9 @@ static int smo_improve(const struct binary_problem *problem,
         improve_begin(&smo, point);
         code = smo_descend(&smo, &status, err);
     }
-    if (!code)
+    point->reached =
+        !code && status == KLR_CONVERGED && !clock_stopped(problem->clock);
+    if (point->reached)
         improve_end(&smo, point);
     smo_free(&smo);
     return code;

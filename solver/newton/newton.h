@@ -12,7 +12,7 @@
 static solve_fn newton_solve;
 /* The bytes that newton_solve allocates for n examples, K aside. */
 static double newton_bytes(size_t n);
-/* As that of an sklr, which may have a turn of SMO. */
+/* An sklr takes more, as SMO may have a turn. */
 static double newton_sparse_bytes(size_t n);
 /* As newton_solve and newton_bytes, for a softmax of several columns. */
 static solve_all_fn softmax_solve;

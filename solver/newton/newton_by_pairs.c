@@ -22,14 +22,13 @@ enum {
 static const double pairs_shift = 30;
 
 /* Bytes for rows of K: all of them, if they fit into what is left of the memory
- * beside -m. A quarter is for rows of the columns in work. */
+ * beside -m. */
 static double pairs_cache(size_t n)
 {
-    double row = (double)n * sizeof(double), tables = 64 * (double)n;
-    double all = ((double)n * row + tables) * 4 / 3 + 0x1p20;
     double left =
         params_beside - newton_bytes(n) - point_bytes(n) - smo_improve_bytes(n);
-    return fmax(fmin(all, left), PAIRS_ROWS * row + tables);
+    return fmax(fmin(smo_rows_bytes(n, n), left),
+                smo_rows_bytes(n, PAIRS_ROWS));
 }
 
 static double newton_sparse_bytes(size_t n)
@@ -38,11 +37,12 @@ static double newton_sparse_bytes(size_t n)
     return newton_bytes(n) + (n <= PAIRS_MOST ? pairs : 0);
 }
 
+/* Not in a subset's start: newton_sparse_bytes counts those of all examples. */
 static bool pairs_are_due(const struct newton *nt, int step)
 {
-    return step == PAIRS_AFTER + 1 && !nt->pairs_fail && nt->columns == 1 &&
-           nt->loss.box > 0 && nt->loss.shift >= pairs_shift &&
-           nt->n <= PAIRS_MOST;
+    return step == PAIRS_AFTER + 1 && !nt->pairs_fail && !nt->is_start &&
+           nt->columns == 1 && nt->loss.box > 0 &&
+           nt->loss.shift >= pairs_shift && nt->n <= PAIRS_MOST;
 }
 
 /* x = g, of a sum that is 0 to the last digits, which SMO keeps: rho is no more
@@ -67,7 +67,7 @@ static void pairs_begin(struct newton *nt)
 }
 
 /* The point becomes that of SMO. Where the clock or memory ends that, or pairs
- * become too many, it stays; they would at a larger C, too. */
+ * become too many, it stays, and SMO has no turn at the next C. */
 static void newton_by_pairs(struct newton *nt)
 {
     const size_t bytes = nt->size * sizeof *nt->beta;

@@ -136,9 +136,9 @@ static bool newton_blurred(const struct newton *nt,
               (nt->problem->whole && ldexp(g, -23) > error * size))));
 }
 
-/* True if the gap of beta is reached with g, but may be lost again where g is
- * formed of finer entries, as the certificate of a model does: g_i moves by W_i
- * h_i then, and the gap by half of sum (W_i h_i)^2 K_ii. */
+/* True if beta has reached its gap with g, but may lose it where double entries
+ * take the place of these, as in the certificate of a model: g_i moves by W_i
+ * h_i then, and the gap by 1/2 sum (W_i h_i)^2 K_ii. */
 static bool newton_wavers(struct newton *nt, enum klr_precision precision)
 {
     double target = nt->progress.target, moved = 0;
@@ -149,8 +149,7 @@ static bool newton_wavers(struct newton *nt, enum klr_precision precision)
         moved += pow(
             nt->s[i] * nt->s[i] * nt->direction.diagonal[i / nt->columns], 2);
     moved *= entry_variance(precision) * newton_scale(nt, nt->g);
-    return precision != KLR_DOUBLE &&
-           !(0.5 * moved <= 0.1 * target * fabs(nt->primal));
+    return !(0.5 * moved <= 0.1 * target * fabs(nt->primal));
 }
 
 /* alpha_i may leave its box by this part of C_i, as beta is rounded. */

@@ -138,6 +138,15 @@ static void smo_advance_begin(struct smo *smo)
                                         .violation = INFINITY};
 }
 
+/* Nothing is known of violations. */
+static void smo_restart(struct smo *smo)
+{
+    smo->eps = smo_tolerance(smo->problem->params);
+    smo->most = INFINITY;
+    smo->least = -INFINITY;
+    smo_advance_begin(smo);
+}
+
 /* Set the cost of each example, and what follows from it; alpha is about to
  * become `ratio` times as large. *kept tells if cached rows and products stay
  * good. */
@@ -146,7 +155,6 @@ static int smo_set_cost(struct smo *smo, double c, double ratio, bool *kept,
 {
     const struct binary_problem *problem = smo->problem;
     smo->loss = loss_of(problem->params, c);
-    smo->eps = smo_tolerance(problem->params);
     int code = problem_check_box(problem, &smo->loss, c, err);
     for (size_t k = 0; k < smo->n; k++)
         smo->example[k].cost = c * problem->weight[k];
@@ -154,9 +162,7 @@ static int smo_set_cost(struct smo *smo, double c, double ratio, bool *kept,
     *kept = smo->cache && precision == smo->precision;
     smo->steps += smo->progress.iterations;
     smo->progress.iterations = 0;
-    smo_advance_begin(smo);
-    smo->most = INFINITY;
-    smo->least = -INFINITY;
+    smo_restart(smo);
     return code || *kept ? code : smo_set_precision(smo, precision, err);
 }
 

@@ -9,6 +9,7 @@
 
 /* KLR_E_USAGE where the box of an sklr is empty. */
 static solve_fn smo_solve;
+
 /* A point of the dual, |beta_i| within its box, sum beta = 0 with a bias. */
 struct smo_point {
     struct loss loss;
@@ -26,6 +27,9 @@ static int smo_improve(const struct binary_problem *problem,
                        struct smo_point *point, struct klr_error *err);
 /* The bytes that this allocates for n examples, the cache aside. */
 static double smo_improve_bytes(size_t n);
+/* The bytes of a cache that has so many of their rows. */
+static double smo_rows_bytes(size_t n, size_t rows);
+
 /* A bound of the gap at C where nothing violates by more than the tolerance. */
 static double smo_bound(const struct binary_problem *problem, double c);
 

@@ -10,13 +10,18 @@ static double smo_improve_bytes(size_t n)
     return (double)n * (2 * arrays + sizeof(double) + 1);
 }
 
+/* A quarter of a cache is for rows of the columns in work. */
+static double smo_rows_bytes(size_t n, size_t rows)
+{
+    double tables = 64,
+           whole = (double)n * ((double)rows * sizeof(double) + tables);
+    return whole * 4 / 3;
+}
+
 static void improve_begin(struct smo *smo, const struct smo_point *point)
 {
     smo->loss = point->loss;
-    smo->eps = smo_tolerance(smo->problem->params);
-    smo->most = INFINITY;
-    smo->least = -INFINITY;
-    smo_advance_begin(smo);
+    smo_restart(smo);
     for (size_t k = 0; k < smo->n; k++) {
         struct smo_example *e = &smo->example[k];
         e->cost = point->cost[k];
@@ -40,7 +45,7 @@ static void improve_end(const struct smo *smo, struct smo_point *point)
 static int smo_improve(const struct binary_problem *problem,
                        struct smo_point *point, struct klr_error *err)
 {
-    const long long most = 100; /* steps an example */
+    const long long most = 250; /* steps an example */
     struct klr_params params = *problem->params;
     struct binary_problem own = *problem;
     struct smo smo, spare;

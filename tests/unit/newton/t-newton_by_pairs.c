@@ -162,6 +162,9 @@ static void test_when(void)
     nt.n++;
     ok(!pairs_are_due(&nt, step), "not with many examples");
     nt.n--;
+    nt.is_start = true;
+    ok(!pairs_are_due(&nt, step), "nor for a start");
+    nt.is_start = false;
     nt.loss.shift *= 0.99;
     ok(!pairs_are_due(&nt, step), "nor with a small lambda");
 }

@@ -171,19 +171,35 @@ static int descriptor_writable(int number)
     return (flags & O_ACCMODE) == O_RDONLY ? EBADF : 0;
 }
 
+/* The number of the mount that `path` leads to; -1: the system does not tell. */
+static int mount_of(const char *path)
+{
+    int number = -1;
+#ifdef O_PATH
+    char text[128];
+    int fd = open(path, O_PATH | O_CLOEXEC);
+    snprintf(text, sizeof text, "/proc/self/fdinfo/%d", fd);
+    FILE *info = fd >= 0 ? fopen(text, "re") : NULL;
+    while (number < 0 && info && fgets(text, sizeof text, info))
+        if (sscanf(text, "mnt_id: %d", &number) != 1)
+            number = -1;
+    if (info)
+        fclose(info);
+    if (fd >= 0)
+        close(fd);
+#else
+    (void)path;
+#endif
+    return number;
+}
+
 /* A file that is mounted by itself, as containers have them: no other one can
  * be renamed over it. */
 static bool is_mounted(const char *target)
 {
-#ifdef STATX_BASIC_STATS
-    enum { MOUNT_ROOT = 0x2000 }; /* STATX_ATTR_..., which some headers lack */
-    struct statx status;
-    return !statx(AT_FDCWD, target, 0, 0, &status) &&
-           (status.stx_attributes & MOUNT_ROOT);
-#else
-    (void)target;
-    return false;
-#endif
+    char folder[PATH_MAX];
+    folder_name(target, folder);
+    return mount_of(target) != mount_of(folder);
 }
 
 /* 0 or the errno that says why `path` cannot be written. */

@@ -13,11 +13,11 @@ use Judge;
 
 our @EXPORT = qw(allocations_fail);
 
-my $library = tool('failalloc.so');
+my $library = preload('failalloc.so');
 my $dir = scratch();
 
 # A preload library and a sanitizer's own allocator do not go together.
-plan skip_all => "no $library" unless -e $library;
+plan skip_all => 'no failalloc.so' unless $library;
 
 put("$dir/two", clusters(seed => 6, labels => [ 1, -1 ], n => 30, d => 3));
 put("$dir/more", clusters(seed => 9, labels => [ 1, -1 ], n => 400, d => 2));
@@ -169,7 +169,7 @@ sub attempt
     my $run = run([ $path, @$command[ 1 .. $#$command ] ],
         cwd => $folder,
         env => {
-            LD_PRELOAD => $library =~ m{^/} ? $library : "$cwd/$library",
+            LD_PRELOAD => $library,
             FAILALLOC_REPORT => "$dir/report",
             KLR_THREADS => 2, %fail
         });

@@ -12,8 +12,8 @@ use JSON::PP ();
 use POSIX ();
 use Test::More ();
 
-our @EXPORT = qw(bin tool sanitized hasty start wait_until wait_for finish run
-    printed_json scratch put get of_any_origin peer data median);
+our @EXPORT = qw(bin tool sanitized preload hasty start wait_until wait_for
+    finish run printed_json scratch put get of_any_origin peer data median);
 
 my @folders; # File::Temp objects: the folders go when the test ends
 my %running; # commands by process
@@ -48,12 +48,26 @@ sub tool
 # Whether the programs under test are built with a sanitizer.
 sub sanitized { return bin('') =~ m{build/(sanitize|asan|ubsan|threads)\b} }
 
+# A library of tests/preload as LD_PRELOAD may have it: the loader divides its
+# list at spaces, and so is given a link. undef: it is not built.
+sub preload
+{
+    my ($name) = @_;
+    my $library = File::Spec->rel2abs(tool($name));
+    return undef if !-e $library;
+    my $link = scratch() . "/$name";
+    symlink $library, $link or die "$link: $!\n";
+    return $link;
+}
+
 # The environment in which the clock of a program runs ten times as fast. A
 # sanitizer has to be loaded first, and goes by the clock as it is.
+my $haste;
+
 sub hasty
 {
-    my $library = File::Spec->rel2abs(tool('haste.so'));
-    return -e $library && !sanitized() ? { LD_PRELOAD => $library } : {};
+    $haste //= preload('haste.so') if !sanitized();
+    return $haste ? { LD_PRELOAD => $haste } : {};
 }
 
 # A new folder. Its name has the process in it: tests seed rand, and names that

@@ -254,8 +254,8 @@ predict("1||klr-predict: bad:3:3: feature '1:x': not a number\n",
     'bad input', 'bad', 'klr', 'new');
 predict("1|5\n-1\n|klr-predict: bad:3:3: feature '1:x': not a number\n",
     'a pipe gets the rows before it', '-b', 0, 'bad', 'klr');
-$run = run([ 'sh', '-c',
-        'exec ' . abs_path(bin('klr-predict')) . ' -b 0 bad klr 2>&1' ],
+my $program = abs_path(bin('klr-predict'));
+$run = run([ 'sh', '-c', 'exec "$0" -b 0 bad klr 2>&1', $program ],
     cwd => $dir);
 is($run->{out},
     "5\n-1\nklr-predict: bad:3:3: feature '1:x': not a number\n",
@@ -372,8 +372,7 @@ my @x = map { [ map { (split /:/)[1] // 0 } split ] } split /\n/, $many;
 $apart = max map { abs($f[$_] - ($x[$_][1] - 2 * $x[$_][2] - 0.25)) } 0 .. $#x;
 ok(@f == 20000 && $apart < 1e-12, "20000 rows: decision values within $apart");
 my $slow = run([ 'sh', '-c',
-        'dd if=many bs=997 2>dd | '
-        . abs_path(bin('klr-predict')) . ' --decision - klr' ],
+        'dd if=many bs=997 2>dd | "$0" --decision - klr', $program ],
     cwd => $dir);
 is($slow->{out}, $run->{out}, 'the same through a pipe in pieces');
 
@@ -405,8 +404,7 @@ $apart = max map {
 } map { 199 * $_ } 0 .. 100;
 ok(@f == 20000 && $apart < 1e-5, "500 vectors: decision values within $apart");
 $slow = run([ 'sh', '-c',
-        'dd if=many bs=97 2>dd | '
-        . abs_path(bin('klr-predict')) . ' --decision -j 3 - rbf' ],
+        'dd if=many bs=97 2>dd | "$0" --decision -j 3 - rbf', $program ],
     cwd => $dir);
 ok(length $run->{out} && $slow->{out} eq $run->{out},
     'the same bits through a pipe in pieces, by three threads');

@@ -7,6 +7,7 @@
 use strict;
 use warnings;
 use lib 'tests/cli/lib';
+use Cwd qw(abs_path);
 use KLR;
 use Test::More;
 
@@ -143,9 +144,8 @@ for my $zero ('0', '-0', '-0.0') {
     my $run = run(['klr-train', '-', 'm'], cwd => $dir, stdin => $plain);
     is($run->{exit}, 0, 'stdin: exit status');
     is(get("$dir/m"), get("$dir/expected"), 'stdin: the same model');
-    my $program = bin('klr-train');
-    $program = POSIX::getcwd() . "/$program" if $program !~ m{^/};
-    $run = run(['sh', '-c', "cat f | $program - p"], cwd => $dir);
+    $run = run([ 'sh', '-c', 'cat f | "$0" - p', abs_path(bin('klr-train')) ],
+        cwd => $dir);
     is($run->{exit}, 0, 'a pipe: exit status');
     is(get("$dir/p"), get("$dir/expected"), 'a pipe: the same model');
     put("$dir/-f", $plain);

@@ -16,6 +16,11 @@
 -msse2 -mfpmath=sse, else -fexcess-precision=fast"
 #endif
 
+/* NaN and infinity are answers, too, and sums keep their order. */
+#if defined __FAST_MATH__ || __FINITE_MATH_ONLY__
+#error "CFLAGS are to be without -ffast-math and -Ofast"
+#endif
+
 /* Each one includes those before it. */
 enum klr_cpu {
     KLR_CPU_PORTABLE,

@@ -38,6 +38,17 @@ is("$installed->{exit}$installed->{err}", '0', 'make install-lib');
 my @headers = grep {/\.h$/} files();
 cmp_ok(scalar @headers, '>', 5, 'headers are installed');
 
+# Flags by which isnan() is always false.
+for my $compiler (@compilers) {
+    for my $flags ('-ffast-math', '-Ofast', '-O2 -ffinite-math-only') {
+        my $run = run([ $compiler, split(' ', $flags),
+                qw(-std=c11 -D_GNU_SOURCE -I. -E -o /dev/null kernel.c) ]);
+        like($run->{err}, qr/error: .*without -ffast-math/,
+            "$compiler $flags: refused");
+        isnt($run->{exit}, 0, 'by its exit status');
+    }
+}
+
 # ---- What it shows ----
 
 my @shown = map { /\S+$/ ? $& : () } split /\n/, run([ qw(nm -D

@@ -13,13 +13,16 @@
 #include "solver/smo/smo.h"
 
 enum {
-    PAIRS_AFTER = 2,   /* steps at one C */
-    PAIRS_MOST = 4096, /* examples */
-    PAIRS_ROWS = 64,   /* of K at hand, at least */
+    PAIRS_AFTER = 2, /* steps at one C */
+    PAIRS_AFTER_OF_MANY = 8,
+    PAIRS_FEW = 4096, /* examples */
+    PAIRS_EACH = 250, /* pairs an example, at most */
+    PAIRS_EACH_OF_MANY = 40,
+    PAIRS_ROWS = 64, /* of K at hand, at least */
 };
 
-/* From this lambda on. */
-static const double pairs_shift = 30;
+/* From this lambda on; of many examples, where the gap is still above this. */
+static const double pairs_shift = 30, pairs_gap = 0.01;
 
 /* Bytes for rows of K: all of them, if they fit into what is left of the memory
  * beside -m. */
@@ -33,16 +36,20 @@ static double pairs_cache(size_t n)
 
 static double newton_sparse_bytes(size_t n)
 {
-    double pairs = smo_improve_bytes(n) + pairs_cache(n);
-    return newton_bytes(n) + (n <= PAIRS_MOST ? pairs : 0);
+    return newton_bytes(n) + smo_improve_bytes(n) + pairs_cache(n);
 }
 
-/* Not in a subset's start: newton_sparse_bytes counts those of all examples. */
+/* Once at one C. Not in a subset's start: newton_sparse_bytes counts those of
+ * all examples. The more of them, the more rows of K are computed again, and
+ * steps of the Newton method mostly come to their end. */
 static bool pairs_are_due(const struct newton *nt, int step)
 {
-    return step == PAIRS_AFTER + 1 && !nt->pairs_fail && !nt->is_start &&
-           nt->columns == 1 && nt->loss.box > 0 &&
-           nt->loss.shift >= pairs_shift && nt->n <= PAIRS_MOST;
+    bool few = nt->n <= PAIRS_FEW;
+    return nt->loss.shift >= pairs_shift && nt->loss.box > 0 &&
+           !nt->plan.paired && !nt->pairs_fail && !nt->is_start &&
+           nt->columns == 1 &&
+           step > (few ? PAIRS_AFTER : PAIRS_AFTER_OF_MANY) &&
+           (few || nt->progress.violation > pairs_gap);
 }
 
 /* x = g, of a sum that is 0 to the last digits, which SMO keeps: rho is no more
@@ -72,12 +79,16 @@ static void newton_by_pairs(struct newton *nt)
 {
     const size_t bytes = nt->size * sizeof *nt->beta;
     const double near = 1e-3; /* on the way along a path */
-    struct smo_point point = {.loss = nt->loss,
-                              .cost = nt->cost,
-                              .beta = nt->x,
-                              .u = nt->kx,
-                              .gap = fmin(0.5 * nt->progress.target, near),
-                              .cache = pairs_cache(nt->n)};
+    const long long n = (long long)nt->n;
+    struct smo_point point = {
+        .loss = nt->loss,
+        .cost = nt->cost,
+        .beta = nt->x,
+        .u = nt->kx,
+        .gap = fmin(0.5 * nt->progress.target, near),
+        .most = n * (n <= PAIRS_FEW ? PAIRS_EACH : PAIRS_EACH_OF_MANY),
+        .cache = pairs_cache(nt->n)};
+    nt->plan.paired = true;
     pairs_begin(nt);
     if (!newton_product(nt, nt->x, KLR_DOUBLE, nt->kx))
         return;
@@ -87,7 +98,7 @@ static void newton_by_pairs(struct newton *nt)
     memcpy(nt->beta, nt->x, bytes);
     memcpy(nt->u, nt->kx, bytes);
     newton_evaluate(nt);
-    nt->progress.iterations += point.steps / (long long)nt->n + 1;
+    nt->progress.iterations += point.steps / n + 1;
     nt->precision = nt->coarsest_reliable = KLR_DOUBLE;
     nt->fall = 0;
 }

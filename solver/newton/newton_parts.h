@@ -39,6 +39,7 @@ struct newton_plan {
     double accuracy;  /* of steps, unless one will be the last */
     bool majorised;   /* the last step was made with s of parabolas */
     bool from_subset; /* beta is a subset's, which spoke for all */
+    bool paired;      /* SMO has had its turn: see pairs below */
     int settled;      /* steps since the gap was reached: for g */
 };
 

@@ -16,6 +16,7 @@ struct smo_point {
     const double *cost; /* (n) C_i */
     double *beta, *u;   /* (n) u = K beta, of double entries */
     double gap;         /* the relative one to reach */
+    long long most;     /* steps that it may take */
     double cache;       /* bytes for rows of K, which come in double */
     long long steps;    /* taken, if it is reached: the output */
     bool reached;       /* else the clock, or their number, ended them */

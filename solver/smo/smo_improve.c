@@ -45,14 +45,13 @@ static void improve_end(const struct smo *smo, struct smo_point *point)
 static int smo_improve(const struct binary_problem *problem,
                        struct smo_point *point, struct klr_error *err)
 {
-    const long long most = 250; /* steps an example */
     struct klr_params params = *problem->params;
     struct binary_problem own = *problem;
     struct smo smo, spare;
     enum klr_status status = KLR_CONVERGED;
     params.eps = 1e-3;
     params.gap = point->gap;
-    params.max_iter = most * (long long)problem->n;
+    params.max_iter = point->most;
     params.cache_mb = point->cache / 1048576;
     own.params = &params;
     int code = smo_create(&smo, &spare, &own, err);

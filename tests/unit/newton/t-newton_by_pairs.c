@@ -111,6 +111,7 @@ static void improve(const struct klr_params *params, double gap,
                                   .beta = m->beta,
                                   .u = m->u,
                                   .gap = gap,
+                                  .most = PAIRS_EACH * MOST,
                                   .cache = 0x1p20};
     m->start = gap_of(&binary, m);
     if (smo_improve(&binary, &m->point, &err))
@@ -152,19 +153,25 @@ static void test_improvement(void)
 
 static void test_when(void)
 {
-    struct newton nt = {.n = PAIRS_MOST, .columns = 1};
-    const int step = PAIRS_AFTER + 1;
+    struct newton nt = {.n = PAIRS_FEW, .columns = 1};
+    const int step = PAIRS_AFTER + 1, late = PAIRS_AFTER_OF_MANY + 1;
     nt.loss = (struct loss){
         .model = KLR_MODEL_SKLR, .shift = pairs_shift, .box = 1e-6};
     ok(pairs_are_due(&nt, step), "a large lambda");
-    ok(!pairs_are_due(&nt, step - 1) && !pairs_are_due(&nt, step + 1),
-       "once, not at first");
-    nt.n++;
-    ok(!pairs_are_due(&nt, step), "not with many examples");
-    nt.n--;
+    ok(!pairs_are_due(&nt, step - 1), "not at first");
+    nt.plan.paired = true;
+    ok(!pairs_are_due(&nt, step + 1), "nor twice");
+    nt.plan.paired = false;
     nt.is_start = true;
     ok(!pairs_are_due(&nt, step), "nor for a start");
     nt.is_start = false;
+    nt.n++;
+    nt.progress.violation = 2 * pairs_gap;
+    ok(!pairs_are_due(&nt, late - 1), "of many examples later");
+    ok(pairs_are_due(&nt, late) && pairs_are_due(&nt, late + 5), "not never");
+    nt.progress.violation = 0.5 * pairs_gap;
+    ok(!pairs_are_due(&nt, late), "and with a small gap not at all");
+    nt.n--;
     nt.loss.shift *= 0.99;
     ok(!pairs_are_due(&nt, step), "nor with a small lambda");
 }

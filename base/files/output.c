@@ -199,7 +199,8 @@ static bool is_mounted(const char *target)
 {
     char folder[PATH_MAX];
     folder_name(target, folder);
-    return mount_of(target) != mount_of(folder);
+    int own = mount_of(target), around = mount_of(folder);
+    return own >= 0 && around >= 0 && own != around;
 }
 
 /* 0 or the errno that says why `path` cannot be written. */

@@ -372,5 +372,7 @@ static int subset_start(struct newton *nt, const struct place *to, bool *served,
     if (!*served)
         subset_leave(nt);
     subset_free(&subset);
+    if (newton_bytes(subset.problem.n) > 0.25 * params_beside)
+        klr_give_back(); /* what follows is allocated already */
     return code;
 }

@@ -6,7 +6,7 @@ use strict;
 use warnings;
 use lib 'tests/cli/lib';
 use KLR;
-use Judge qw(mixed mixed_verdict);
+use Judge qw(clusters mixed mixed_verdict);
 use JSON::PP;
 use POSIX qw(mkfifo);
 use Test::More;
@@ -267,6 +267,22 @@ for my $limit (['--max-iter 4', 'iteration', 'iterations'],
         cmp_ok($dropped->{gap}, '<=', 1e-6, "$options: not ruined");
         is($dropped->{objective}, $kept->{objective}, "$options: all stay");
     }
+}
+
+# At a large lambda pairs take the place of steps, which take twice as many
+# passes here; of many examples, too. Memory and threads have no part in it.
+{
+    put("$dir/many",
+        clusters(seed => 4, labels => [ 1, -1 ], n => 4500, d => 2));
+    my @model;
+    for my $way ('-m 10 -j 1', '-m 200 -j 2') {
+        my $json = printed_json(train('--json -q -s sklr --link sigma -g 1'
+                . " -c 1e4 -l 1000 $way many l"));
+        is($json->{status}, 'converged', "pairs, $way: converged");
+        cmp_ok($json->{passes}, '<=', 20, 'passes');
+        push @model, get("$dir/l");
+    }
+    ok($model[0] eq $model[1], 'the same model');
 }
 
 # The losses of a box have tails that fall below 0, and so may P: what steps led

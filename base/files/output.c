@@ -171,7 +171,7 @@ static int descriptor_writable(int number)
     return (flags & O_ACCMODE) == O_RDONLY ? EBADF : 0;
 }
 
-/* The number of the mount that `path` leads to; -1: the system does not tell. */
+/* The number of the mount that `path` leads to; -1: the system does not say. */
 static int mount_of(const char *path)
 {
     int number = -1;

@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/machine/system.h"
 #include "base/memory.h"
 #include "base/numbers.h"
 #include "base/text.h"
@@ -171,35 +172,13 @@ static int descriptor_writable(int number)
     return (flags & O_ACCMODE) == O_RDONLY ? EBADF : 0;
 }
 
-/* The number of the mount that `path` leads to; -1: the system does not say. */
-static int mount_of(const char *path)
-{
-    int number = -1;
-#ifdef O_PATH
-    char text[128];
-    int fd = open(path, O_PATH | O_CLOEXEC);
-    snprintf(text, sizeof text, "/proc/self/fdinfo/%d", fd);
-    FILE *info = fd >= 0 ? fopen(text, "re") : NULL;
-    while (number < 0 && info && fgets(text, sizeof text, info))
-        if (sscanf(text, "mnt_id: %d", &number) != 1)
-            number = -1;
-    if (info)
-        fclose(info);
-    if (fd >= 0)
-        close(fd);
-#else
-    (void)path;
-#endif
-    return number;
-}
-
 /* A file that is mounted by itself, as containers have them: no other one can
  * be renamed over it. */
 static bool is_mounted(const char *target)
 {
     char folder[PATH_MAX];
     folder_name(target, folder);
-    int own = mount_of(target), around = mount_of(folder);
+    int own = klr_mount_of(target), around = klr_mount_of(folder);
     return own >= 0 && around >= 0 && own != around;
 }
 

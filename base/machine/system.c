@@ -189,6 +189,26 @@ size_t klr_processors(void)
     return least < SIZE_MAX && least > 0 ? least : 1;
 }
 
+int klr_mount_of(const char *path)
+{
+    int number = -1;
+#ifdef O_PATH
+    char name[64], text[TEXT];
+    int file = open(path, O_PATH | O_CLOEXEC);
+    if (file < 0)
+        return -1;
+    snprintf(name, sizeof name, "/proc/self/fdinfo/%d", file);
+    system_read(name, text);
+    close(file);
+    const char *line = strstr(text, "mnt_id:");
+    if (!line || sscanf(line, "mnt_id: %d", &number) != 1)
+        return -1;
+#else
+    (void)path;
+#endif
+    return number;
+}
+
 double klr_seconds(void)
 {
     struct timespec now;

@@ -39,13 +39,15 @@ ifdef WERROR
 WARNINGS += -Werror
 endif
 
-# What the sources need whatever CFLAGS is. No contraction: a number must not
-# depend on how the compiler fused its operations. Files beyond 2 GB where long
-# has 32 bits. Code that may lie anywhere: one object serves the programs and the
-# library, whose functions call each other directly all the same.
+# What the sources need whatever CFLAGS is, and so after it. Operations neither
+# fused nor in another order: a number must not depend on what the compiler made
+# of them. Files beyond 2 GB where long has 32 bits. Code that may lie anywhere:
+# one object serves the programs and the library, whose functions call each
+# other directly all the same.
 LANGUAGE = -std=c11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -I. \
-	-ffp-contract=off -pthread -fPIC -fno-semantic-interposition
-COMPILE  = $(CC) $(LANGUAGE) $(WARNINGS) $(CFLAGS) $(CPPFLAGS)
+	-ffp-contract=off -fno-unsafe-math-optimizations -pthread -fPIC \
+	-fno-semantic-interposition
+COMPILE  = $(CC) $(WARNINGS) $(CFLAGS) $(LANGUAGE) $(CPPFLAGS)
 
 ASAN  = -O1 -g1 -fsanitize=address -fno-omit-frame-pointer
 UBSAN = -O1 -g1 -fsanitize=undefined,float-cast-overflow \

@@ -17,8 +17,9 @@
 #endif
 
 /* NaN and infinity are answers, too, and sums keep their order. */
-#if defined __FAST_MATH__ || __FINITE_MATH_ONLY__
-#error "CFLAGS are to be without -ffast-math and -Ofast"
+#if defined __FAST_MATH__ || __FINITE_MATH_ONLY__ ||                           \
+    defined __ASSOCIATIVE_MATH__ || defined __RECIPROCAL_MATH__
+#error "CFLAGS are to be without -ffast-math, its parts, and -Ofast"
 #endif
 
 /* Each one includes those before it. */

@@ -205,6 +205,12 @@ sub memory
     $most = held($data) + 50 + 64;
     bar($size <= $most, 'magic, a grid with -m 50: %.0f MB resident, at most '
         . '%.0f', $size, $most);
+    $data = generated('gaussians', 50_000, 5);
+    $size = peak(start([ qw(klr-train -q --time-limit 20 -g 0.2 -c 1000 -m 60),
+        $data, "$dir/begun" ]));
+    $most = held($data) + (-s "$dir/begun") / 1048576 + 60 + 64;
+    bar($size <= $most, '50,000 rows of 5 features, C = 1000, -m 60: %.0f MB'
+        . ' resident, at most %.0f', $size, $most);
     return;
 }
 
@@ -271,22 +277,21 @@ sub large
     return grids(qw(spambase a1a));
 }
 
-# Rows of 20 features of the kind that bench/points.py knows by that name.
+# Rows of the kind that bench/points.py knows by that name.
 sub generated
 {
-    my ($kind, $n) = @_;
-    my $run = run([ qw(python3 bench/points.py), $kind, $n, 20, 1 ]);
+    my ($kind, $n, $features) = @_;
+    my $run = run([ qw(python3 bench/points.py), $kind, $n, $features, 1 ]);
     die "points.py: $run->{err}" if $run->{exit};
-    put("$dir/$kind", $run->{out});
-    return "$dir/$kind";
+    return put("$dir/$kind$features", $run->{out});
 }
 
 # Runs of some length, their models and options, and how many times faster two
 # threads shall be than one.
 sub divided
 {
-    my $ring = generated('ring', 100_000);
-    my $many = generated('gaussians', 1_000_000);
+    my $ring = generated('ring', 100_000, 20);
+    my $many = generated('gaussians', 1_000_000, 20);
     my @rows;
     for my $row (tuned()) {
         my ($set, $gamma, $cost) = @$row;

@@ -40,8 +40,8 @@ static double newton_sparse_bytes(size_t n)
 }
 
 /* Once at one C. Not in a subset's start: newton_sparse_bytes counts those of
- * all examples. The more of them, the more rows of K are computed again, and
- * steps of the Newton method mostly come to their end. */
+ * all examples. With many examples most rows of K are computed again, and eight
+ * steps of Newton's method mostly bring the gap near its target. */
 static bool pairs_are_due(const struct newton *nt, int step)
 {
     bool few = nt->n <= PAIRS_FEW;

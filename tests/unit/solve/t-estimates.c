@@ -131,8 +131,13 @@ static void test_pairs(size_t n)
         cost[i] = 100;
         beta[i] = s.label[i] > 0 ? 20 : -10;
     }
-    struct smo_point point = {loss_of(&params, 100), cost,           beta, u,
-                              .gap = 1e-3,           .cache = 0x1p20};
+    struct smo_point point = {.loss = loss_of(&params, 100),
+                              .cost = cost,
+                              .beta = beta,
+                              .u = u,
+                              .gap = 1e-3,
+                              .most = 250 * MOST,
+                              .cache = 0x1p20};
     if (operator_create(&op, &kernel, &x, NULL, NULL, 0, &err))
         printf("Bail out! %s\n", err.message);
     allocated_bytes = 0;

@@ -19,7 +19,8 @@
  *
  * The box of sklr gives its loss slopes between -box and -(C - box): the loss
  * is max over alpha of alpha (l - z) - C G(alpha/C), reached by the logistic
- * alpha = C sigma(l - z) cut off at the box.
+ * alpha = C sigma(l - z) cut off at the box. m examples of one margin, each of
+ * cost C, are one of cost m C and of m times the box: an alpha each is best.
  */
 #include "solver/loss/loss.h"
 
@@ -29,6 +30,7 @@ static struct loss loss_of(const struct klr_params *params, double cost)
     if (loss.model == KLR_MODEL_SKLR) {
         loss.shift = klr_params_lambda(params, cost);
         loss.box = params->box;
+        loss.unit = params_have_weights(params) ? 0 : cost;
     }
     return loss;
 }
@@ -40,10 +42,20 @@ static double entropy(double alpha, double cost)
     return d > 0 && d < 1 ? cost * (d * log(d) + (1 - d) * log1p(-d)) : 0;
 }
 
+static double loss_examples(const struct loss *loss, double cost)
+{
+    return loss->unit > 0 ? cost / loss->unit : 1;
+}
+
+static double loss_box(const struct loss *loss, double cost)
+{
+    return loss->box == 0 ? 0 : loss->box * loss_examples(loss, cost);
+}
+
 static double loss_least(const struct loss *loss, double cost)
 {
-    double half = 0.5 * cost;
-    return loss->box < half ? loss->box : half;
+    double box = loss_box(loss, cost), half = 0.5 * cost;
+    return box < half ? box : half;
 }
 
 static double least_dual(const struct loss *loss)

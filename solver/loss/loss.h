@@ -13,11 +13,16 @@
 struct loss {
     enum klr_model_type model;
     double shift; /* lambda */
-    double box;   /* box <= alpha_i <= C_i - box */
+    double box;   /* box <= alpha_i <= C_i - box, of one example */
+    double unit;  /* C_i of one example: one that stands for several has that
+                     many times it; 0: each is one, whatever its C_i */
 };
 
 /* At the value `cost` of C. */
 static struct loss loss_of(const struct klr_params *params, double cost);
+/* How many examples one of C_i = cost stands for; their boxes together. */
+static double loss_examples(const struct loss *loss, double cost);
+static double loss_box(const struct loss *loss, double cost);
 /* The lower end of alpha: the box, which a solver refuses where it is not less
  * than C_i / 2. An example of C_i = 0, which is left out, has alpha = 0. */
 static double loss_least(const struct loss *loss, double cost);

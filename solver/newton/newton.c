@@ -380,6 +380,7 @@ static void newton_set(struct newton *nt, double cost, const struct place *from,
     nt->loss.shift =
         from->loss.shift + share * (to->loss.shift - from->loss.shift);
     nt->loss.box = from->loss.box + share * (to->loss.box - from->loss.box);
+    nt->loss.unit = to->loss.unit > 0 ? cost : 0;
     double scale = (1 + nt->loss.shift) / (1 + old);
     nt->bound = (double)NAN;
     for (size_t i = 0; i < nt->n; i++)

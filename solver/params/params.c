@@ -56,6 +56,11 @@ static bool params_on_basis(const struct klr_params *params)
     return params->basis != 0 || (has && params->n_points > 0);
 }
 
+static bool params_have_weights(const struct klr_params *params)
+{
+    return params->n_weights > 0 || params->example_weight || params->balance;
+}
+
 static size_t params_budget(const struct klr_params *params)
 {
     double bytes = params->cache_mb * 1048576.0;

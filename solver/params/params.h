@@ -14,6 +14,8 @@ static const double params_model_costs[KLR_MODEL_LHALF + 1];
 
 /* True where few points, chosen or given, are to have coefficients of klr. */
 static bool params_on_basis(const struct klr_params *params);
+/* True if C_i may be other than C, by classes or by examples. */
+static bool params_have_weights(const struct klr_params *params);
 /* Bytes that solvers may use for K; beside them a program takes so many for
  * what is not K, vectors and preconditioners, whatever -m says. */
 static size_t params_budget(const struct klr_params *params);

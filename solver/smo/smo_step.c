@@ -13,21 +13,22 @@ static const double smo_near_most = 1e-5; /* ... from 0 */
 
 /* The distance that alpha keeps from an end of its range, with numbers of
  * `size` there. */
-static double smo_kept(const struct smo *smo, double size)
+static double smo_kept(const struct smo *smo, const struct smo_example *e,
+                       double size)
 {
     return smo->loss.model == KLR_MODEL_SVM
                ? 0
-               : fmax(smo->loss.box, smo_margin * size);
+               : fmax(loss_box(&smo->loss, e->cost), smo_margin * size);
 }
 
 static double smo_lower(const struct smo *smo, const struct smo_example *e)
 {
-    return smo_kept(smo, fmin(e->cost, 1));
+    return smo_kept(smo, e, fmin(e->cost, 1));
 }
 
 static double smo_upper(const struct smo *smo, const struct smo_example *e)
 {
-    return e->cost - smo_kept(smo, e->cost);
+    return e->cost - smo_kept(smo, e, e->cost);
 }
 
 static double smo_room(const struct smo *smo, const struct smo_example *e,

@@ -20,13 +20,13 @@ static int problem_check_box(const struct binary_problem *problem,
     if (loss->box == 0)
         return 0;
     for (size_t i = 0; i < problem->n; i++) {
-        double cost = c * problem->weight[i];
-        if (!(loss->box < cost / 2))
+        double cost = c * problem->weight[i], box = loss_box(loss, cost);
+        if (!(box < cost / 2))
             return klr_fail(err, KLR_E_USAGE,
                             "option --box: %g is not less than half of C = %g",
-                            loss->box, cost);
-        lower[problem->y[i] > 0] += loss->box;
-        upper[problem->y[i] > 0] += cost - loss->box;
+                            loss->box, cost / loss_examples(loss, cost));
+        lower[problem->y[i] > 0] += box;
+        upper[problem->y[i] > 0] += cost - box;
     }
     if (!problem->params->no_bias &&
         (lower[0] > upper[1] || lower[1] > upper[0]))

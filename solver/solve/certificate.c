@@ -505,7 +505,7 @@ static int point_drop(struct appraisal *a, struct solution *solution,
     double *kept = a->own[3], *u = a->own[2];
     size_t dropped = 0;
     for (size_t i = 0; i < a->n; i++) {
-        bool ends = fabs(a->beta[i]) <= near * a->loss.box;
+        bool ends = fabs(a->beta[i]) <= near * loss_box(&a->loss, a->cost[i]);
         dropped += ends;
         kept[i] = ends ? 0 : a->beta[i];
     }

@@ -17,19 +17,19 @@
 static double bound_at(const struct binary_problem *problem, double c,
                        const double *beta, double *rest, double *product)
 {
-    size_t n = problem->n, size[2] = {0, 0};
-    double bound = -INFINITY;
+    const struct loss loss = loss_of(problem->params, c);
+    size_t n = problem->n;
+    double bound = -INFINITY, size[2] = {0, 0};
     for (size_t j = 0; j < n; j++) {
-        size[problem->y[j] > 0]++;
-        rest[j] =
-            problem->y[j] * (c * problem->weight[j] - problem->params->box) -
-            beta[j];
+        double cost = c * problem->weight[j];
+        size[problem->y[j] > 0] += loss_examples(&loss, cost);
+        rest[j] = problem->y[j] * (cost - loss_box(&loss, cost)) - beta[j];
     }
     if (!operator_apply(problem->op, problem->set, problem->set, rest, 1,
                         KLR_DOUBLE, product))
         return (double)NAN;
     for (size_t i = 0; i < n; i++)
-        if (2 * size[problem->y[i] > 0] <= n)
+        if (2 * size[problem->y[i] > 0] <= size[0] + size[1])
             bound = fmax(bound, problem->y[i] * product[i]);
     return bound;
 }

@@ -11,8 +11,9 @@
  * sum_i |g_i|; their deviation tells its standard error.
  *
  * In a box t alpha may be below its lower end. Then the points are b + t (alpha
- * - b), where b has one value for each class, the box for the larger one, and
- * sum y b = 0. Sum_i y_i b_i k_i is no longer than sum_i b_i max K_ii^1/2.
+ * - b), where b has one value for each class, the box for the larger one, as
+ * many times as it stands for examples, and sum y b = 0. Sum_i y_i b_i k_i is no
+ * longer than sum_i b_i max K_ii^1/2.
  */
 #include "solver/subspace/subspace_parts.h"
 
@@ -30,7 +31,7 @@ struct bound {
     double *x;          /* (m, KLR_BAND) */
     double sum, square; /* of times y q, and of q squared */
     double drawn;       /* of times */
-    double base[2];     /* b of y = -1 and 1 */
+    double base[2];     /* b of y = -1 and 1, of one example */
     double length;      /* its sum in the space of the kernel, at most */
     bool shrinks;       /* b is feasible */
 };
@@ -136,8 +137,9 @@ static void bound_base(struct bound *b)
         double cost = s->all.cost[i];
         if (cost == 0)
             continue;
-        count[s->problem->y[i] > 0]++;
-        least = fmin(least, cost);
+        double examples = loss_examples(&s->loss, cost);
+        count[s->problem->y[i] > 0] += examples;
+        least = fmin(least, cost / examples);
     }
     double most = fmax(count[0], count[1]);
     for (size_t q = 0; q < 2; q++)

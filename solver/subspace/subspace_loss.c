@@ -227,7 +227,9 @@ static void conjugate_part(const void *context, size_t begin, size_t end,
     const struct subspace *s = place->s;
     for (size_t i = begin; i < end; i++) {
         double cost = s->all.cost[i];
-        double from = cost > 0 ? place->base[s->all.y[i] > 0] : 0;
+        double from = cost > 0 ? place->base[s->all.y[i] > 0] *
+                                     loss_examples(&s->loss, cost)
+                               : 0;
         double change = fabs(s->dual[i]) - from;
         double alpha = from + place->t * change;
         sum[0] += conjugate_value(&s->loss, alpha, cost);

@@ -127,8 +127,8 @@ struct subspace_functions {
      * dual|. */
     double (*excess)(const struct subspace *);
     /* Minus the part without K of D at alpha = base + t (that of dual - base),
-     * and, of D, its slope along t. base (2) is one value for each class, 0 of
-     * a softmax. */
+     * and, of D, its slope along t. base (2) is one value for each class, of
+     * one example, 0 of a softmax. */
     double (*conjugate)(const struct subspace *, const double *base, double t,
                         double *slope);
     /* The log loss of example i. */

@@ -182,6 +182,14 @@ static bool fixed16_serves(const struct klr_params *params, size_t n, size_t k)
            multiclass_of(params, k) != KLR_SOFTMAX;
 }
 
+static bool may_merge(const struct klr_params *params)
+{
+    enum system_merge merge = system_of(params, NULL)->merge;
+    return (merge == MERGE_ALWAYS ||
+            (merge == MERGE_UNWEIGHTED && !params_have_weights(params))) &&
+           !params->loo && params->kernel != KLR_PRECOMPUTED;
+}
+
 static int training_partition(struct partition *partition,
                               const struct klr_problem *problem,
                               const struct klr_params *params,
@@ -190,8 +198,7 @@ static int training_partition(struct partition *partition,
 {
     int code =
         partition_create(partition, problem, params->positive, plan, err);
-    if (!code && system_of(params, NULL)->merges && !params->loo &&
-        params->kernel != KLR_PRECOMPUTED)
+    if (!code && may_merge(params))
         code = partition_merge(partition, problem, pool, err);
     return code;
 }

@@ -15,6 +15,10 @@
 /* The meaning of --gap to a solver: none, a condition to stop, another -e. */
 enum system_gap { GAP_NONE, GAP_STOPS, GAP_IS_EPS };
 enum system_bias { BIAS_EITHER, BIAS_ALWAYS, BIAS_NEVER };
+/* Examples that repeat each other may be one, with the sum of their weights:
+ * never, always, or where these are 1 each, so that the sum tells how many they
+ * are. */
+enum system_merge { MERGE_NEVER, MERGE_ALWAYS, MERGE_UNWEIGHTED };
 /* The closed form of leave-one-out, of kernels that are positive semidefinite:
  * there is none; that of all kernels, see loo.c; or the solver's own. */
 enum system_leave_out { LEAVE_OUT_NONE, LEAVE_OUT_KERNELS, LEAVE_OUT_SOLVER };
@@ -26,8 +30,7 @@ struct system {
     bool needs_psd; /* takes positive semidefinite kernels only */
     enum system_bias bias;
     enum system_gap gap;
-    bool merges;    /* examples that repeat each other may be one, with the
-                        sum of their weights */
+    enum system_merge merge;
     bool on_basis;  /* in the span of few kernels */
     bool chooses;   /* points one by one, or takes those that are given */
     double fixed16; /* where products of 16-bit entries are of use, the largest

@@ -58,7 +58,8 @@ static void coef_set_loss(struct coef *c)
 {
     c->loss = loss_of(c->problem->params, c->value);
     if (coef_has_hinge(c))
-        c->loss = (struct loss){KLR_MODEL_SKLR, 1 / c->at.width, 0};
+        c->loss =
+            (struct loss){.model = KLR_MODEL_SKLR, .shift = 1 / c->at.width};
     for (size_t i = 0; i < c->n; i++)
         c->cost[i] = c->value / c->at.width * c->problem->weight[i];
 }

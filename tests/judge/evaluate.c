@@ -37,8 +37,8 @@
  * (22), (27); Lin & Lin (2003), (1), (2). Every support vector must be a
  * training row of its class; rows that are equal share their class and their
  * kernel values, so it does not matter which of them gets which coefficient.
- * One support vector of several such rows is all of them together, unless the
- * regularizer is of the coefficients: then it is one of them.
+ * Fewer support vectors than such rows are all of them together, unless the
+ * regularizer is of the coefficients: then they are as many of them.
  */
 #include "tests/judge/objectives.h"
 #include "tests/judge/other_objectives.h"
@@ -157,22 +157,34 @@ enum { NO_SV = -1 };
 /* The support vectors of rows. */
 struct match {
     long *sv_of; /* (n) the one that is row i, or NO_SV */
-    real *share; /* (n) the row's part of its coefficient */
+    real *share; /* (n) the row's part of its coefficients */
+    long *next;  /* (n_sv) another one of the same rows, or NO_SV */
 };
 
 static void match_free(struct match *match)
 {
     free(match->sv_of);
     free(match->share);
+    free(match->next);
 }
 
-/* Equal rows of a class share one support vector, if they may and have but
- * one. */
+/* The end of the items from `begin` on that are equal to `item`. */
+static size_t equal_end(const struct item *items, size_t n, size_t begin,
+                        const struct item *item)
+{
+    while (begin < n && item_compare(&items[begin], item) == 0)
+        begin++;
+    return begin;
+}
+
+/* Equal rows of a class share the sum of their support vectors, if they may and
+ * there are fewer of these. */
 static struct match match_rows(const struct data *data, const struct model *m,
                                bool may_share)
 {
     struct match match = {take(data->n, sizeof *match.sv_of),
-                          take(data->n, sizeof *match.share)};
+                          take(data->n, sizeof *match.share),
+                          take(m->n_sv, sizeof *match.next)};
 
     by_serial = m->kernel == PRECOMPUTED;
     struct item *rows = sorted(data), *svs = sorted(&m->sv);
@@ -180,25 +192,37 @@ static struct match match_rows(const struct data *data, const struct model *m,
 
     for (size_t r = 0; r < data->n; r++)
         match.sv_of[r] = NO_SV;
-    for (size_t s = 0; s < m->n_sv; s++) {
+    for (size_t s = 0, last; s < m->n_sv; s = last) {
         while (i < data->n && item_compare(&rows[i], &svs[s]) < 0)
             i++;
-        if (i == data->n || item_compare(&rows[i], &svs[s]) != 0)
+        last = equal_end(svs, m->n_sv, s, &svs[s]);
+        size_t end = equal_end(rows, data->n, i, &svs[s]);
+        if (end - i < last - s)
             fail("model", "a support vector is no training row of its class");
-        bool one =
-            may_share && (s == 0 || item_compare(&svs[s - 1], &svs[s]) != 0) &&
-            (s + 1 == m->n_sv || item_compare(&svs[s], &svs[s + 1]) != 0);
-        size_t end = i + 1;
-        while (one && end < data->n && item_compare(&rows[i], &rows[end]) == 0)
-            end++;
-        for (real share = 1 / (real)(end - i); i < end; i++) {
-            match.sv_of[rows[i].number] = (long)svs[s].number;
+        bool shared = may_share && end - i > last - s;
+        for (size_t t = s; t < last; t++)
+            match.next[svs[t].number] =
+                shared && t + 1 < last ? (long)svs[t + 1].number : NO_SV;
+        real share = shared ? 1 / (real)(end - i) : 1;
+        for (size_t t = s; i < end && (shared || t < last); i++, t++) {
+            match.sv_of[rows[i].number] = (long)svs[shared ? s : t].number;
             match.share[rows[i].number] = share;
         }
     }
     free(rows);
     free(svs);
     return match;
+}
+
+/* The coefficient of row i in a column of the model. */
+static real row_coef(const struct match *match, const struct model *m, size_t i,
+                     size_t column)
+{
+    real sum = 0;
+
+    for (long s = match->sv_of[i]; s != NO_SV; s = match->next[s])
+        sum += m->coef[(size_t)s * m->columns + column];
+    return match->sv_of[i] == NO_SV ? 0 : match->share[i] * sum;
 }
 
 /* ---- one pair of classes ---- */
@@ -235,10 +259,7 @@ static struct pair pair_new(const struct data *data, const struct model *m,
         p.x[p.n] = &data->x[i];
         p.y[p.n] = first ? 1 : -1;
         p.cost[p.n] = weighted_cost(cost, data->label[i], weights);
-        if (match->sv_of[i] != NO_SV)
-            p.beta[p.n] =
-                match->share[i] * m->coef[(size_t)match->sv_of[i] * m->columns +
-                                          (first ? b - 1 : a)];
+        p.beta[p.n] = row_coef(match, m, i, first ? b - 1 : a);
         p.beta_dual[p.n] = p.beta[p.n] != 0 ? p.beta[p.n] : p.y[p.n] * box;
         p.n++;
     }
@@ -378,9 +399,8 @@ static void judge_together(const struct data *data, const struct model *m,
         t.cost[i] = weighted_cost(cost, data->label[i], weights);
         while (m->label[t.class[i]] != data->label[i])
             t.class[i]++;
-        for (size_t c = 0; c < t.k && match.sv_of[i] != NO_SV; c++)
-            t.beta[i * t.k + c] =
-                match.share[i] * m->coef[(size_t)match.sv_of[i] * t.k + c];
+        for (size_t c = 0; c < t.k; c++)
+            t.beta[i * t.k + c] = row_coef(&match, m, i, c);
     }
     for (size_t i = 0; i < t.n; i++)
         for (size_t j = 0; j <= i; j++)

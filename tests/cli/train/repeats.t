@@ -6,6 +6,7 @@ use strict;
 use warnings;
 use lib 'tests/cli/lib';
 use Test::More;
+use Judge;
 use KLR;
 
 my $dir = scratch();
@@ -63,6 +64,7 @@ for my $name (keys %data) {
 # Of the rows that repeat each other the last ones.
 my %last = map { $data{two}[ $_ - 1 ] => $_ } 1 .. 400;
 put("$dir/last", join '', map {"$_\n"} sort { $a <=> $b } values %last);
+put("$dir/few_rows", join '', map {"$_\n"} 1 .. 10);
 put("$dir/weights", join '', map { 1 + $_ % 3 . "\n" } 1 .. 400);
 
 for my $case (
@@ -73,6 +75,12 @@ for my $case (
     [ two => qw(-s klr --basis 400 --basis-choice uniform) ],
     [ two => '-s', 'klr', '--points', "$dir/last" ],
     [ two => qw(-s svm -e 1e-7), '--weights', "$dir/weights" ],
+    [ two => qw(-s sklr --link sigma -c 10 -l 1 --lambda-bound) ],
+    [ two => qw(-s sklr --link sigma -c 10 -l 1 -a smo -e 1e-6) ],
+    [ two => qw(-s sklr --link sigma -c 1 --box 0.1 --no-bias -a smo1) ],
+    [ two => qw(-s sklr --link sigma -c 10 -l 3 --box 0.01), '--points',
+        "$dir/few_rows", qw(--basis-bound exact) ],
+    [ three => qw(-s sklr --link sigma -c 10 -l 1) ],
     [ three => qw(-s klr -w2 3) ], [ three => qw(-s klr --multiclass softmax) ],
     [ three => qw(-s klr --multiclass ova) ])
 {
@@ -95,12 +103,43 @@ for my $case (
     cmp_ok(abs($p - $q), '<=', 1e-5 * abs($q), "@options: one objective");
     cmp_ok(largest_difference(@answer), '<=', 5e-3,
         "@options: one set of answers");
+    if (grep {/bound/} @options) {
+        my ($b, $c) = map { $_->{lambda_bound} // $_->{basis}{full_gap} }
+            @report;
+        cmp_ok(abs($b - $c), '<=', 1e-5 * $c, "@options: one bound");
+    }
     cmp_ok($merged->{n_sv}, '<=', get("$dir/$name.count"),
         "@options: at most as many support vectors as different rows");
     is($merged->{n_different}, get("$dir/$name.count"),
         "@options: different rows are counted");
     cmp_ok($merged->{kernel_evals}, '<', $apart->{kernel_evals},
         "@options: less of K");
+}
+
+# The box of an sklr is that of each example: as the evaluator has it, which
+# gives each row its part. Where links are fitted, rows of different parts stay
+# apart.
+for my $options ([qw(-l 1)], [qw(-l 20 --box 0.5)], [qw(-l 50 --box 3)],
+    [qw(-l 20 --box 0.5 --link sigma)], [qw(-l 1 -a smo -e 1e-5)])
+{
+    my ($lambda, $box) = "@$options" =~ /-l (\S+)(?: --box (\S+))?/;
+    my @training = (qw(-s sklr -g 0.3 -c 100), @$options);
+    my $ours = trained("$dir/two", "$dir/model", @training) // next;
+    my ($judged) = evaluate('sklr', "$dir/two", "$dir/model", 100, $lambda,
+        $box // 1e-5);
+    cmp_ok($ours->{n_different}, '<', 400, "@training: rows are one");
+    cmp_ok($judged->{excess}, '<=', 1e-15, "@training: each in its box");
+    cmp_ok(abs($judged->{dual} - $ours->{dual}), '<=',
+        1e-8 * abs $judged->{dual}, "@training: the dual is that of all rows");
+    cmp_ok(abs($judged->{primal} - $ours->{objective}), '<=',
+        1e-8 * abs $judged->{primal}, "@training: so is the objective");
+}
+for my $weights ([ '--weights', "$dir/weights" ], [qw(-w2 3)], ['--balance'])
+{
+    my $train = run([ qw(klr-train -q --json -s sklr --link sigma), @$weights,
+            "$dir/two", "$dir/model" ]);
+    is(printed_json($train)->{n_different}, 400,
+        "sklr @$weights: a box does not follow from the cost");
 }
 
 # Of coefficients of one kernel the l1/2 regularizer is smallest where all but
@@ -120,7 +159,8 @@ for my $options ([qw(-c 3)], [qw(-c 30)], [qw(--no-bias)]) {
 
 # Folds are dealt before rows are merged: each fold has the same examples.
 for my $options ([ two => () ], [ three => () ],
-    [ two => '--weights', "$dir/weights" ])
+    [ two => '--weights', "$dir/weights" ],
+    [ two => qw(-s sklr --link sigma -c 10 -l 1) ])
 {
     my ($name, @options) = @$options;
     my @held = map {

@@ -144,7 +144,7 @@ static void test_own_point_in_box(struct newton *nt)
     struct loss before = nt->loss;
     double expected = 0;
     size_t cut = 0;
-    nt->loss = (struct loss){KLR_MODEL_SKLR, 0.7, 2};
+    nt->loss = (struct loss){.model = KLR_MODEL_SKLR, .shift = 0.7, .box = 2};
     nt->bias = false;
     nt->rho[0] = 0;
     for (size_t i = 0; i < MOST; i++) {

@@ -18,7 +18,8 @@ struct loss {
                      many times it; 0: each is one, whatever its C_i */
 };
 
-/* At the value `cost` of C. */
+/* At the value `cost` of C. Where the parameters have no weights, one in a
+ * sparse model's problem tells how many examples its example stands for. */
 static struct loss loss_of(const struct klr_params *params, double cost);
 /* How many examples one of C_i = cost stands for; their boxes together. */
 static double loss_examples(const struct loss *loss, double cost);

@@ -123,7 +123,7 @@ static void test_overflow(void)
 /* An example of C_i = 0 is not there, whatever the box. */
 static void test_left_out(void)
 {
-    const struct loss loss = {KLR_MODEL_SKLR, 2, 0.5};
+    const struct loss loss = {KLR_MODEL_SKLR, 2, 0.5, 0};
     const double y[] = {1, -1, 1}, u[] = {-3, 0.5, 40}, cost[3] = {0};
     double g[3], w[3], most = 0;
     struct losses all = {&loss, 3, y, cost, NULL};

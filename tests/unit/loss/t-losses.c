@@ -110,7 +110,7 @@ static void test_gap(const struct losses *all, double rho, double error)
 static void test_circle(void)
 {
     enum { SIDE = 40 };
-    const struct loss loss = {KLR_MODEL_KLR, 0, 0};
+    const struct loss loss = {.model = KLR_MODEL_KLR};
     struct losses all = {&loss, 2 * SIDE + 2, y, cost, NULL};
     for (size_t i = 0; i < all.n; i++) {
         bool steep = i >= 2 * SIDE;
@@ -124,11 +124,34 @@ static void test_circle(void)
     }
 }
 
+static bool is_three_times(double x, double one)
+{
+    return fabs(x - 3 * one) <= 1e-14 * fabs(x);
+}
+
+/* Examples of one margin and of one cost, each in its box. */
+static void test_several(void)
+{
+    const struct loss several = {KLR_MODEL_SKLR, 2, 0.1, 1};
+    struct loss one = several;
+    one.unit = 0;
+    for (double margin = -4; margin <= 8; margin += 1.5) {
+        double value = loss_value(&one, margin, 1),
+               alpha = loss_alpha(&one, margin, 1);
+        ok(is_three_times(loss_value(&several, margin, 3), value) &&
+               is_three_times(loss_alpha(&several, margin, 3), alpha) &&
+               is_three_times(conjugate_value(&several, 3 * alpha, 3),
+                              conjugate_value(&one, alpha, 1)),
+           "three examples are one at a margin of %g", margin);
+    }
+}
+
 int main(void)
 {
     struct klr_pool *pool;
-    const struct loss losses[] = {{KLR_MODEL_KLR, 0, 0},
-                                  {KLR_MODEL_SKLR, 0.7, 1e-3}};
+    const struct loss losses[] = {{KLR_MODEL_KLR, 0, 0, 0},
+                                  {KLR_MODEL_SKLR, 0.7, 1e-3, 0},
+                                  {KLR_MODEL_SKLR, 0.7, 1e-3, 0.5}};
     ok(!klr_pool_create(&pool, 3, NULL), "three threads");
     test_parts(NULL);
     test_parts(pool);
@@ -137,7 +160,7 @@ int main(void)
         cost[i] = 0.5 + uniform();
         u[i] = 4 * uniform() - 2 + y[i];
     }
-    for (int m = 0; m < 2; m++) {
+    for (size_t m = 0; m < sizeof losses / sizeof *losses; m++) {
         struct losses one = {&losses[m], N, y, cost, NULL}, all = one;
         all.pool = pool;
         ok(same_bits(&one, &all), "%s: the same bits with threads",
@@ -148,5 +171,6 @@ int main(void)
     }
     klr_pool_free(pool);
     test_circle();
+    test_several();
     return done_testing();
 }

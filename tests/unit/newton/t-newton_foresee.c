@@ -55,6 +55,7 @@ static void fixture_make(struct fixture *f, double gamma, double box, bool bias)
     f->params.no_bias = !bias;
     f->params.model = box > 0 ? KLR_MODEL_SKLR : KLR_MODEL_KLR;
     f->params.box = box;
+    f->params.example_weight = f->weight;
     clock_start(&f->clock, 1);
     if (operator_create(&f->op, &kernel, &x, NULL, NULL, 0, &err))
         printf("Bail out! %s\n", err.message);

@@ -456,8 +456,11 @@ static void solve_path(const struct sample *s, const struct klr_params *params,
     struct klr_pool *pool = NULL;
     struct clock clock;
     struct klr_error *err = &path->err;
+    struct klr_params own = *params;
+    if (path->weight > 0)
+        own.example_weight = weight;
     struct binary_problem binary =
-        sample_binary(s, params, &op, &all, weight, &clock);
+        sample_binary(s, &own, &op, &all, weight, &clock);
     for (size_t i = 0; i < s->problem.n && path->weight > 0; i++)
         weight[i] = s->label[i] > 0 ? path->weight : 1;
     for (size_t t = 0; t < COSTS; t++)

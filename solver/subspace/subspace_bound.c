@@ -11,9 +11,9 @@
  * sum_i |g_i|; their deviation tells its standard error.
  *
  * In a box t alpha may be below its lower end. Then the points are b + t (alpha
- * - b), where b has one value for each class, the box for the larger one, as
- * many times as it stands for examples, and sum y b = 0. Sum_i y_i b_i k_i is no
- * longer than sum_i b_i max K_ii^1/2.
+ * - b), where b of an example has one value for each class, the box for the
+ * larger one, and sum y b = 0. Sum_i y_i b_i k_i is no longer than sum_i b_i
+ * max K_ii^1/2.
  */
 #include "solver/subspace/subspace_parts.h"
 

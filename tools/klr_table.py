@@ -21,10 +21,13 @@ MOST_ROWS = 512  # of a block
 SEPARATORS = ",;\t|"
 BLANK = " "  # any number of them is between two cells
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+MEASURES = ("number", "amount", "time")  # and dates, of one of these orders:
 ORDERS = ("ymd", "dmy", "mdy")
 DATE = re.compile(r"(\d{1,4})([-/.])(\d{1,2})\2(\d{1,4})"
                   r"(?:[ T](\d{1,2}):(\d\d)(?::(\d\d(?:\.\d+)?))?"
                   r"(?:Z|([+-])(\d\d):?(\d\d))?)?", re.ASCII)
+CLOCK = re.compile(r"(\d{1,2}):(\d\d)(?::(\d\d(?:\.\d+)?))?"
+                   r"(?:\s?([AaPp])\.?[Mm]\.?)?", re.ASCII)
 FIRST_DAY = datetime.date(1970, 1, 1).toordinal()
 MONEY = "$\xa2\xa3\xa5\u0e3f\u20a0-\u20bf"  # $, cent, pound, yen ... euro ...
 # Letters, as in mg, kg/m2 or °C, but no ordinal.
@@ -241,9 +244,12 @@ def amount_of(cell, comma):
 
 
 def value_of(cell, kind, comma, unit):
-    """Of an amount in that unit, or a date of that order; None of others."""
+    """Of an amount in that unit, a date of that order, or a time of day; None
+    of others."""
     if kind in ORDERS:
         return days_of(cell, kind)
+    if kind == "time":
+        return hours_of(cell)
     value, own = amount_of(cell, comma) or (None, None)
     return value if own in (None, unit) else None
 
@@ -269,3 +275,20 @@ def days_of(cell, order):
     if sign:
         clock -= int(sign + "1") * (60 * int(hours) + int(minutes))
     return round(day - FIRST_DAY + clock / 1440, 6)
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def hours_of(cell):
+    """Hours since midnight of a time of day, 18:30 or 6:30 pm; None of
+    others."""
+    match = CLOCK.fullmatch(cell)
+    if not match:
+        return None
+    hour, minute, second, half = match.groups()
+    hours, first = int(hour), 0
+    if half:
+        hours, first = hours % 12 + 12 * (half in "Pp"), 1
+    if not first <= int(hour) < (13 if half else 24) or int(minute) > 59 \
+            or float(second or 0) >= 60:
+        return None
+    return round(hours + int(minute) / 60 + float(second or 0) / 3600, 6)

@@ -225,6 +225,42 @@ for my $case ([ '2%', 'number in $', '$1', '$2' ], [ '$1', 'number', "1'000", 1 
         "3: column 'a': '$stray' is no $what\n", '... by the map, too');
 }
 
+# Times of day, in hours.
+for my $case ([ '9.5', '09:30' ], [ '9.5', '9:30:00' ], [ '23.999722', '23:59:59' ],
+    [ '0.5', '12:30 am' ], [ '12.25', '12:15 PM' ], [ '18.1', '6:06p.m.' ],
+    [ '0.000139', '0:00:00.5' ])
+{
+    my ($value, $cell) = @$case;
+    is(examples("a,y\n$cell,1\n0:00,0\n", '-l', 'y'), "1 1:$value\n0\n",
+        "$cell is $value");
+}
+for my $cell ('24:00', '13:00 pm', '0:30 am', '9:60', '9:30:60', '9:5', '125:30') {
+    is(examples(join('', "a,y\n", map {"$_,1\n"} ('9:30') x 20, $cell), '-l',
+            'y'), "22: column 'a': '$cell' is no time, unlike 20 other cells: "
+            . "--missing, --category or --leave-out\n", "$cell is no time");
+}
+
+# Warnings of numbers that may only name something.
+sub suspicions
+{
+    my ($option, @cells) = @_;
+    my $table = join '', "a\ty\n", map { "$cells[$_]\t" . $_ % 2 . "\n" }
+        0 .. $#cells;
+    return csv($table, qw(-q -l y), @$option, '-')->{err};
+}
+my $grows = "klr-csv: stdin: column 'a' grows from row to row: --leave-out, if"
+    . " it only numbers the rows\n";
+is(suspicions([], 101 .. 110), $grows, 'numbers of the rows');
+is(suspicions([], map { 3 * $_ + 7 } 1 .. 2000), $grows, '... in steps');
+is(suspicions([], @$_), '', 'not of ' . join ' ', splice @$_, 0, 9)
+    for [ 101 .. 109 ], [ 1 .. 20, 20 ], [ map { $_ + 0.5 } 1 .. 20 ],
+    [ map {"\$$_"} 1 .. 20 ], [ 1 .. 600, 1 .. 600 ], [ reverse 1 .. 20 ];
+my $codes = "klr-csv: stdin: column 'a' has numbers like 0123: --category, if"
+    . " these are codes\n";
+is(suspicions([], ('0123', 7, 45) x 10), $codes, 'numbers with a 0 in front');
+is(suspicions([qw(--category a)], ('0123', 7, 45) x 10), '', 'a category');
+is(suspicions([], (0, 0.5, '0.25', '-0.1', '0e3') x 4), '', 'numbers near 0');
+
 # Warnings of a column that is taken for a category.
 sub doubts { return csv($_[0], '-l', 'y', '--rare', 2, @_[ 1 .. $#_ ], '-')->{err} }
 
@@ -339,7 +375,8 @@ for my $case ([ 'not a map of klr-csv', '{', '[]', '{"klr_csv": 1}',
     get($map) =~ s/"index": 1,?//r, get($map) =~ s/"mean": [\d.]+/"mean": "x"/r,
     get($map) =~ s/"features": \[.*?\]/"features": [1]/sr,
     get($map) =~ s/"features"/"other"/r, get($map) =~ s/"separator": "\K/,,/r,
-    get($map) =~ s/"index": /"index": 1e999, "other": /r ],
+    get($map) =~ s/"index": /"index": 1e999, "other": /r,
+    get($map) =~ s/"kind": "\w+"/"kind": "length"/r ],
     [ 'a map of version 2, but this program reads version 1',
         get($map) =~ s/"klr_csv": 1/"klr_csv": 2/r ])
 {

@@ -160,7 +160,8 @@ static int subspace_make_room(struct subspace *s, size_t most,
     if ((code = room_points(s, &s->member, most, err)) ||
         (code = room_points(s, &s->position, most, err)) ||
         (code = room_triangles(s, most, err)) ||
-        (code = room_vectors(s, most, err)))
+        (code = room_vectors(s, most, err)) ||
+        (code = share_room(s, most, err)))
         return code;
     s->most = most;
     code = point_sweep_create(&s->sweep, s->problem, s->position, most,
@@ -450,12 +451,6 @@ static int subspace_solve_all(const struct binary_problem *problems,
     }
     subspace_free(&s);
     return code;
-}
-
-static int subspace_solve(const struct binary_problem *problem,
-                          struct solution *solution, struct klr_error *err)
-{
-    return subspace_solve_all(problem, 1, &solution, err);
 }
 
 static int subspace_solve_softmax(const struct binary_problem *problems,

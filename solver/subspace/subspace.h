@@ -7,12 +7,10 @@
 
 #include "solver/solve/solve.h"
 
-/* Solve the problem on params->basis points that it chooses, or on those that
- * are given. primal and dual are those of the problem restricted to the span;
- * solution->basis tells by how much the objective may be above that of all
- * points. It fills in the shift. */
-static solve_fn subspace_solve;
-/* Likewise for machines that share their points: params->basis in all. */
+/* Solve problems that share their points: params->basis that they choose, or
+ * those that are given. primal and dual are those of the problem restricted to
+ * the span; solution->basis tells by how much the objective may be above that
+ * of all points. It fills in the shift. */
 static solve_all_fn subspace_solve_all;
 /* For the columns of a softmax, likewise. */
 static solve_all_fn subspace_solve_softmax;

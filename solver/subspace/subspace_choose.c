@@ -223,6 +223,8 @@ static int choose_size(struct subspace *s, double c, struct klr_error *err)
     s->m = 0;
     /* As if that size had been asked for. */
     memset(s->all.rho, 0, s->columns * sizeof *s->rho);
+    for (size_t q = 0; s->shared && q < s->machines; q++)
+        s->shared[q].rho = s->shared[q].sample_rho = 0;
     return code ? code : subspace_make_room(s, size, err);
 }
 

@@ -275,6 +275,8 @@ static int subspace_share(struct subspace *s,
                           const struct binary_problem *problems,
                           size_t machines, struct klr_error *err);
 static void share_free(struct subspace *s);
+/* Room for w of so many points; those that there are stay. */
+static int share_room(struct subspace *s, size_t most, struct klr_error *err);
 /* The bytes that it allocates. */
 static double share_bytes(size_t machines, size_t n, size_t most);
 /* Work on machine q, as it was kept; keep it as it is. */

@@ -30,6 +30,19 @@ static int subspace_share(struct subspace *s,
     return 0;
 }
 
+static int share_room(struct subspace *s, size_t most, struct klr_error *err)
+{
+    for (size_t q = 0; s->shared && q < s->machines; q++) {
+        double *w = klr_zalloc(most, sizeof *w, err);
+        if (!w)
+            return KLR_E_MEMORY;
+        memcpy(w, s->shared[q].w, s->m * sizeof *w);
+        klr_free(s->shared[q].w);
+        s->shared[q].w = w;
+    }
+    return 0;
+}
+
 static void share_free(struct subspace *s)
 {
     for (size_t q = 0; s->shared && q < s->machines; q++) {

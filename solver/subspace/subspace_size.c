@@ -18,6 +18,7 @@
  * enough; and half of them are, where their excess, gain + excess, is as well.
  * A bound near 0 is an end, too. No small model exists where the most that
  * there may be are not enough. Then so many points are grown from all examples.
+ * Losses, objectives and bounds of machines that share their points are summed.
  */
 #include "solver/subspace/subspace_parts.h"
 
@@ -38,12 +39,12 @@ struct sizing {
     struct subspace *s;
     size_t rows;         /* held out */
     size_t *row;         /* (rows) */
-    double *loss;        /* (rows) */
     size_t before;       /* points of half the size; 0: there is none */
+    double *loss;        /* (rows) */
     double *loss_before; /* (rows) */
-    double objective;    /* of half the size */
-    double gain, error;  /* gain and its standard error */
-    double rest, ratio;  /* rest; rest / fall */
+    double objective, objective_before;
+    double gain, error; /* gain and its standard error */
+    double rest, ratio; /* rest; rest / fall */
 };
 
 static void sizing_free(struct sizing *z)
@@ -88,8 +89,8 @@ static int sizing_create(struct sizing *z, struct subspace *s,
 
 /* ---- one size ---- */
 
-/* Solve. False: the clock ended it. */
-static bool size_solve(struct sizing *z, struct klr_error *err, int *code)
+/* Solve for the machine that is worked on. False: the clock ended it. */
+static bool size_solve_one(struct sizing *z, struct klr_error *err, int *code)
 {
     struct subspace *s = z->s;
     struct klr_basis_report bound = {.full_gap = NAN};
@@ -101,17 +102,32 @@ static bool size_solve(struct sizing *z, struct klr_error *err, int *code)
     if (clock_stopped(s->problem->clock) ||
         (*code = subspace_bound(s, false, &bound, err)))
         return false;
-    z->rest = bound.full_gap * fabs(s->objective);
+    z->objective += s->objective;
+    z->rest += bound.full_gap * fabs(s->objective);
     for (size_t k = 0; k < z->rows; k++)
-        z->loss[k] = s->functions->loss_of(s, z->row[k]);
+        z->loss[k] += s->functions->loss_of(s, z->row[k]);
     return !clock_stopped(s->problem->clock);
+}
+
+static bool size_solve(struct sizing *z, struct klr_error *err, int *code)
+{
+    z->objective = z->rest = 0;
+    memset(z->loss, 0, z->rows * sizeof *z->loss);
+    for (size_t q = 0; q < z->s->machines; q++) {
+        subspace_turn(z->s, q);
+        if (!size_solve_one(z, err, code))
+            return false;
+        subspace_keep(z->s, q);
+    }
+    return true;
 }
 
 /* Against half the size. */
 static void size_compare(struct sizing *z)
 {
     const struct subspace *s = z->s;
-    double total = 0, sum = 0, square = 0, fall = z->objective - s->objective;
+    double total = 0, sum = 0, square = 0;
+    double fall = z->objective_before - z->objective;
     z->gain = z->error = z->ratio = NAN;
     if (z->before == 0)
         return;
@@ -138,7 +154,7 @@ static bool size_suffices(struct sizing *z, bool half)
     double tolerance = s->problem->params->basis_tol;
     bool ends =
         excess + 2 * error < tolerance ||
-        (!half && z->rest < fmin(size_bound, tolerance) * fabs(s->objective));
+        (!half && z->rest < fmin(size_bound, tolerance) * fabs(z->objective));
     if (!half || ends) {
         s->excess = excess;
         s->excess_error = error;
@@ -151,7 +167,7 @@ static void size_keep(struct sizing *z)
 {
     double *loss = z->loss;
     z->before = z->s->m;
-    z->objective = z->s->objective;
+    z->objective_before = z->objective;
     z->loss = z->loss_before;
     z->loss_before = loss;
 }

@@ -403,11 +403,8 @@ static int system_finish(const struct training *training,
 static solve_all_fn *system_together(const struct training *training)
 {
     const struct system *system = training->system;
-    if (training->multiclass == KLR_SOFTMAX)
-        return system->softmax;
-    return system->solve && training->params->basis == KLR_BASIS_AUTO
-               ? NULL
-               : system->solve_all;
+    return training->multiclass == KLR_SOFTMAX ? system->softmax
+                                               : system->solve_all;
 }
 
 /* `count` binary problems on the same examples, for each C. */

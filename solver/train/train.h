@@ -38,8 +38,7 @@ struct system {
     enum system_leave_out leave_out;
     double eps;      /* where -e is not given */
     double grid_eps; /* the same for the points of a grid, or 0: as eps */
-    /* One of them: machine by machine, or those of a group together. With both,
-     * together, where no machine finds a size of its basis for itself. */
+    /* One of them: machine by machine, or those of a group together. */
     solve_fn *solve;
     solve_all_fn *solve_all;
     choose_fn *choose; /* of points that all pairs share; NULL: it is theirs */

@@ -298,7 +298,7 @@ for my $how (qw(ova ovo softmax)) {
         '... fewer than classes');
     my $own = train("$dir/three", 'a', '--multiclass', $how,
         qw(--basis auto));
-    is($own->{status}, '"converged"', '... auto: it finds a size, or each its own');
+    is($own->{status}, '"converged"', '... auto: it finds a size, or each pair its own');
 }
 
 # A softmax, which is one problem for all classes: the bound to all examples
@@ -316,13 +316,23 @@ my ($few_loss, $all_loss) = map {
         =~ /"log_loss": ([^,]+)/
 } 'f', 's';
 cmp_ok(abs($few_loss - $all_loss), '<', 0.01, '... log loss as of all');
-my $enough = train("$dir/four", 'a', @soft, qw(--basis auto));
-is($enough->{'basis.end'}, '"enough"', '... auto: a size that suffices');
-train("$dir/four", 'b', @soft, '--basis', $enough->{'basis.points'});
-is(get("$dir/b") =~ s/^options .*\n//mr, get("$dir/a") =~ s/^options .*\n//mr,
-    '... as --basis with that number');
-train("$dir/four", 'c', @soft, qw(--basis auto -j 3 -m 1));
-is(get("$dir/c"), get("$dir/a"), '... whatever threads and memory');
+for my $how (qw(softmax ova)) {
+    my @how = (qw(-g 1 -c 3 -q --multiclass), $how);
+    my $enough = train("$dir/four", 'a', @how, qw(--basis auto));
+    is($enough->{'basis.end'}, '"enough"', "$how by auto: a size that suffices");
+    is($enough->{n_sv}, $enough->{'basis.points'}, '... of points in all');
+    train("$dir/four", 'b', @how, '--basis', $enough->{'basis.points'});
+    is(get("$dir/b") =~ s/^options .*\n//mr,
+        get("$dir/a") =~ s/^options .*\n//mr, '... as --basis with that number');
+    train("$dir/four", 'c', @how, qw(--basis auto -j 3 -m 1));
+    is(get("$dir/c"), get("$dir/a"), '... whatever threads and memory');
+    train("$dir/four", 'd', @how);
+    my ($few, $all) = map {
+        run([ qw(klr-predict --json -q), "$dir/four", $_, 'p' ], cwd => $dir)
+            ->{out} =~ /"log_loss": ([^,]+)/
+    } 'a', 'd';
+    cmp_ok(abs($few - $all), '<', 0.003, '... log loss as of all');
+}
 my ($left, $again_left, $folds) = map {
     run([ 'klr-train', @soft, qw(--basis 60), @$_, "$dir/four", 'l' ],
         cwd => $dir)->{out} =~ /Log loss = (\S+)/

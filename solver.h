@@ -543,7 +543,8 @@ struct klr_basis_report {
     double full_gap_error; /* standard error of that; 0: it is exact */
     enum klr_basis_end end;
     double excess;       /* of KLR_BASIS_AUTO: log loss that all examples would
-                            gain, an estimate; NaN: not known */
+                            gain, an estimate, of machines that share points
+                            their sum; NaN: not known */
     double excess_error; /* its standard error */
 };
 

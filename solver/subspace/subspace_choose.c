@@ -212,20 +212,34 @@ static int choose_first(struct subspace *s, struct klr_error *err)
     return code ? code : subspace_span(s, 0, err);
 }
 
-/* The size of the basis, and room for it. */
+/* All machines at w = 0. */
+static void choose_begin(struct subspace *s, double c)
+{
+    for (size_t q = 0; q < s->machines; q++) {
+        subspace_turn(s, q);
+        subspace_start(s, c);
+        memcpy(s->sample.rho, s->all.rho, s->columns * sizeof *s->rho);
+        subspace_keep(s, q);
+    }
+}
+
+/* The size of the basis, and room for it; where time is over before that is
+ * known, the points and the w so far stay. */
 static int choose_size(struct subspace *s, double c, struct klr_error *err)
 {
     size_t size = s->most;
-    subspace_start(s, c);
+    choose_begin(s, c);
     int code = choose_first(s, err);
     if (!code)
         code = subspace_find_size(s, &size, err);
+    if (code || s->end == KLR_BASIS_CUT)
+        return code;
     s->m = 0;
     /* As if that size had been asked for. */
     memset(s->all.rho, 0, s->columns * sizeof *s->rho);
     for (size_t q = 0; s->shared && q < s->machines; q++)
         s->shared[q].rho = s->shared[q].sample_rho = 0;
-    return code ? code : subspace_make_room(s, size, err);
+    return subspace_make_room(s, size, err);
 }
 
 static int subspace_choose(struct subspace *s, double c, struct klr_error *err)
@@ -234,15 +248,11 @@ static int subspace_choose(struct subspace *s, double c, struct klr_error *err)
     int code = 0;
     if (params->basis == KLR_BASIS_AUTO)
         code = choose_size(s, c, err);
-    if (!code)
-        code = level_create(s, err);
+    if (code || s->end == KLR_BASIS_CUT)
+        return code;
+    code = level_create(s, err);
     s->sweep.times = s->level;
-    for (size_t q = 0; q < s->machines; q++) {
-        subspace_turn(s, q);
-        subspace_start(s, c);
-        memcpy(s->sample.rho, s->all.rho, s->columns * sizeof *s->rho);
-        subspace_keep(s, q);
-    }
+    choose_begin(s, c);
     if (!code)
         code = choose_first(s, err);
     if (!code && !s->problem->given && params->basis_choice == KLR_BASIS_GROW)

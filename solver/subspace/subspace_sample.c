@@ -562,6 +562,8 @@ static bool subspace_fit_sample(struct subspace *s, double eps)
     struct fit *fit = &s->sample;
     size_t length = subspace_length(s), products = 0;
     s->formed = false;
+    if (clock_stopped(s->problem->clock))
+        return false; /* B may not be whole */
     sample_costs(s);
     sample_values(s, s->w, fit->u);
     for (int step = 0; step < STEPS; step++) {

@@ -99,6 +99,7 @@ static bool size_solve_one(struct sizing *z, struct klr_error *err, int *code)
         return false;
     memcpy(s->all.rho, s->sample.rho, s->columns * sizeof *s->rho);
     subspace_newton(s, size_gap);
+    memcpy(s->sample.rho, s->all.rho, s->columns * sizeof *s->rho);
     if (clock_stopped(s->problem->clock) ||
         (*code = subspace_bound(s, false, &bound, err)))
         return false;
@@ -113,13 +114,13 @@ static bool size_solve(struct sizing *z, struct klr_error *err, int *code)
 {
     z->objective = z->rest = 0;
     memset(z->loss, 0, z->rows * sizeof *z->loss);
-    for (size_t q = 0; q < z->s->machines; q++) {
+    bool whole = true;
+    for (size_t q = 0; q < z->s->machines && whole; q++) {
         subspace_turn(z->s, q);
-        if (!size_solve_one(z, err, code))
-            return false;
+        whole = size_solve_one(z, err, code);
         subspace_keep(z->s, q);
     }
-    return true;
+    return whole;
 }
 
 /* Against half the size. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The size of a basis of machines that share it, against that of one machine:
- * for two that tell the same classes apart all sums are twice as large.
+ * for two that tell the same classes apart all sums are twice as large. Where
+ * the search ends early the model is that of the points so far.
  */
 #define SOLVER_FLOOR 6
 #include "solver.c"
@@ -9,11 +10,27 @@
 #include "tests/solve_inside.h"
 #include "tests/tap.h"
 
-static struct klr_basis_report solve_shared(const struct sample *s,
-                                            const struct klr_params *params,
-                                            size_t machines)
+/* Ends a run at one of its checks, each of which becomes a report. */
+struct stop {
+    struct clock *clock;
+    int left;
+};
+
+static int stop_later(const struct klr_progress *progress, void *context)
+{
+    struct stop *stop = context;
+    stop->clock->next_report = 0;
+    (void)progress;
+    return stop->left-- == 0;
+}
+
+/* The first machine's, after so many checks (-1: all of them). */
+static struct solution solve_shared(const struct sample *s,
+                                    const struct klr_params *given,
+                                    size_t machines, int checks)
 {
     static double beta[2][MOST], label[MOST], weight[MOST];
+    struct klr_params own = *given, *params = &own;
     struct klr_kernel kernel = params_kernel(params, FEATURES);
     struct klr_features x = problem_features(&s->problem);
     struct klr_operator op = {0};
@@ -23,6 +40,9 @@ static struct klr_basis_report solve_shared(const struct sample *s,
     struct solution found[2] = {{.beta = beta[0]}, {.beta = beta[1]}};
     struct solution *solution[] = {&found[0], &found[1]};
     struct binary_problem problem[2];
+    struct stop stop = {&clock, checks};
+    own.progress = checks < 0 ? NULL : stop_later;
+    own.context = &stop;
     problem[0] = problem[1] =
         sample_binary(s, params, &op, &all, weight, &clock);
     for (size_t i = 0; i < s->problem.n; i++)
@@ -32,7 +52,7 @@ static struct klr_basis_report solve_shared(const struct sample *s,
         subspace_solve_all(problem, machines, solution, &err))
         printf("Bail out! %s\n", err.message);
     operator_free(&op);
-    return found[0].basis;
+    return found[0];
 }
 
 static bool is_twice(double x, double one)
@@ -40,7 +60,7 @@ static bool is_twice(double x, double one)
     return fabs(x - 2 * one) <= 0.2 * one;
 }
 
-static void test_twice(const struct sample *s, double gamma, double cost)
+static struct klr_params auto_params(double gamma, double cost)
 {
     struct klr_params params;
     klr_params_init(&params);
@@ -49,8 +69,14 @@ static void test_twice(const struct sample *s, double gamma, double cost)
     params.basis = KLR_BASIS_AUTO;
     params.basis_tol = 1e-4;
     params.eps = 1e-6;
-    struct klr_basis_report one = solve_shared(s, &params, 1);
-    struct klr_basis_report two = solve_shared(s, &params, 2);
+    return params;
+}
+
+static void test_twice(const struct sample *s, double gamma, double cost)
+{
+    struct klr_params params = auto_params(gamma, cost);
+    struct klr_basis_report one = solve_shared(s, &params, 1, -1).basis;
+    struct klr_basis_report two = solve_shared(s, &params, 2, -1).basis;
     ok(one.points == two.points && one.end == two.end,
        "gamma %g: %zu points of two machines, %zu of one", gamma, two.points,
        one.points);
@@ -60,6 +86,46 @@ static void test_twice(const struct sample *s, double gamma, double cost)
        two.excess, two.excess_error, one.excess, one.excess_error);
 }
 
+/* The mean log loss of all examples. */
+static double sample_loss(const struct sample *s,
+                          const struct klr_params *params,
+                          const struct solution *solution)
+{
+    struct klr_kernel kernel = params_kernel(params, FEATURES);
+    size_t n = s->problem.n;
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        double f = -solution->rho;
+        for (size_t j = 0; j < n; j++)
+            f += solution->beta[j] * kernel_of(&kernel, s->value + i * FEATURES,
+                                               s->value + j * FEATURES);
+        sum += softplus(-s->label[i] * f);
+    }
+    return sum / (double)n;
+}
+
+/* Wherever it ends the answers are better than shares of the classes, but for
+ * what examples that are held out say of these. */
+static void test_cut(const struct sample *s, size_t machines)
+{
+    struct klr_params params = auto_params(2, 1);
+    double worst = 0, first = 0, last = 0;
+    size_t cut = 0;
+    for (int checks = 0;; checks++) {
+        struct solution found = solve_shared(s, &params, machines, checks);
+        if (found.status != KLR_INTERRUPTED)
+            break;
+        last = sample_loss(s, &params, &found);
+        first = checks == 0 ? last : first;
+        worst = fmax(worst, last);
+        cut += found.basis.end == KLR_BASIS_CUT;
+    }
+    ok(cut > 4 && worst < first + 0.01 && last < 0.9 * first,
+       "%zu machines, cut off at %zu places: losses %.3f at once, %.3f at last,"
+       " %.3f at most",
+       machines, cut, first, last, worst);
+}
+
 int main(void)
 {
     static struct sample s;
@@ -67,5 +133,7 @@ int main(void)
     test_twice(&s, 0.045, 1);
     test_twice(&s, 8.7, 1);
     test_twice(&s, 5, 10);
+    test_cut(&s, 1);
+    test_cut(&s, 2);
     return done_testing();
 }

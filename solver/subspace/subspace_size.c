@@ -110,6 +110,7 @@ static bool size_solve_one(struct sizing *z, struct klr_error *err, int *code)
     return !clock_stopped(s->problem->clock);
 }
 
+/* Likewise for all of them. */
 static bool size_solve(struct sizing *z, struct klr_error *err, int *code)
 {
     z->objective = z->rest = 0;

@@ -254,7 +254,10 @@ is(suspicions([], 101 .. 110), $grows, 'numbers of the rows');
 is(suspicions([], map { 3 * $_ + 7 } 1 .. 2000), $grows, '... in steps');
 is(suspicions([], @$_), '', 'not of ' . join ' ', splice @$_, 0, 9)
     for [ 101 .. 109 ], [ 1 .. 20, 20 ], [ map { $_ + 0.5 } 1 .. 20 ],
-    [ map {"\$$_"} 1 .. 20 ], [ 1 .. 600, 1 .. 600 ], [ reverse 1 .. 20 ];
+    [ map {"\$$_"} 1 .. 20 ], [ 1 .. 600, 1 .. 600 ],
+    [ reverse(1 .. 600), reverse 1 .. 600 ], [ 1 .. 20, reverse 1 .. 19 ];
+is(suspicions([], reverse 1 .. 2000), $grows =~ s/grows/falls/r,
+    'numbers of the rows, the last first');
 my $codes = "klr-csv: stdin: column 'a' has numbers like 0123: --category, if"
     . " these are codes\n";
 is(suspicions([], ('0123', 7, 45) x 10), $codes, 'numbers with a 0 in front');

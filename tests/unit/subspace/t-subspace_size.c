@@ -126,6 +126,36 @@ static void test_cut(const struct sample *s, size_t machines)
        machines, cut, first, last, worst);
 }
 
+/* A sample whose values have not been formed in time changes nothing. */
+static void test_unformed(const struct sample *s)
+{
+    static double weight[MOST];
+    struct klr_params params = auto_params(2, 1);
+    struct klr_kernel kernel = params_kernel(&params, FEATURES);
+    struct klr_features x = problem_features(&s->problem);
+    struct klr_operator op = {0};
+    struct klr_range all;
+    struct clock clock;
+    struct klr_error err = {0};
+    struct subspace sub;
+    struct binary_problem problem =
+        sample_binary(s, &params, &op, &all, weight, &clock);
+    params.basis = 20;
+    if (operator_create(&op, &kernel, &x, NULL, NULL, 0, &err) ||
+        subspace_begin(&sub, &problem, 1, 1, &err) ||
+        subspace_draw(&sub, s->problem.n, &err))
+        printf("Bail out! %s\n", err.message);
+    double rho = *sub.sample.rho, first = sub.w[0];
+    for (size_t i = 0; i < sub.sample.n * panels_bands(sub.m) * KLR_BAND; i++)
+        sub.b[i] = 1000;
+    clock.status = KLR_TIME_LIMIT;
+    bool whole = subspace_fit_sample(&sub, sample_gap);
+    ok(!whole && *sub.sample.rho == rho && sub.w[0] == first,
+       "values that are not formed: rho %g stays, %g", rho, *sub.sample.rho);
+    subspace_free(&sub);
+    operator_free(&op);
+}
+
 int main(void)
 {
     static struct sample s;
@@ -133,6 +163,7 @@ int main(void)
     test_twice(&s, 0.045, 1);
     test_twice(&s, 8.7, 1);
     test_twice(&s, 5, 10);
+    test_unformed(&s);
     test_cut(&s, 1);
     test_cut(&s, 2);
     return done_testing();

@@ -115,10 +115,13 @@ static void test_cut(const struct sample *s, size_t machines)
         struct solution found = solve_shared(s, &params, machines, checks);
         if (found.status != KLR_INTERRUPTED)
             break;
-        last = sample_loss(s, &params, &found);
-        first = checks == 0 ? last : first;
-        worst = fmax(worst, last);
-        cut += found.basis.end == KLR_BASIS_CUT;
+        double loss = sample_loss(s, &params, &found);
+        first = checks == 0 ? loss : first;
+        worst = fmax(worst, loss);
+        if (found.basis.end == KLR_BASIS_CUT) {
+            last = loss;
+            cut++;
+        }
     }
     ok(cut > 4 && worst < first + 0.01 && last < 0.9 * first,
        "%zu machines, cut off at %zu places: losses %.3f at once, %.3f at last,"

@@ -81,13 +81,14 @@ static void apart_tile(const struct tile *t, bool in_float, bool binary,
     const struct gram_tiles *tiles = in_float ? b->narrow.tiles : b->tiles;
     struct klr_points part = *b;
     struct tile now = *t;
-    part.size = t->apart;
-    part.narrow.size = t->apart;
+    now.right_size = t->apart;
     for (size_t c = 0; c < count; c++)
         if (in_float)
-            part.narrow.size[c] = b->narrow.size[position[c]];
+            ((float *)t->apart)[c] =
+                ((const float *)t->right_size)[position[c]];
         else
-            part.size[c] = b->size[position[c]];
+            ((double *)t->apart)[c] =
+                ((const double *)t->right_size)[position[c]];
     apart_features(b, in_float, binary, position, count,
                    (char *)t->apart + APART_SIZES, &part);
     now.b = &part;

@@ -24,6 +24,8 @@
  * x - z would have to follow their roundings. Centres with random last digits
  * make these independent: four deviations of the sum of (x_k - z_k) times them,
  * each at most M, are no more than 2 D^1/2 4 2^1/2 M, instead of 4 D^1/2 N.
+ * For fixed16, distances by products serve beside sums of differences where
+ * their bound is a quarter of a unit.
  * Where all features are multiples of 2^grid, few and small enough, as binary
  * ones are, nothing is rounded at all.
  */
@@ -32,6 +34,8 @@
 #define FLOAT_ROUNDING 0x1p-24
 /* Error of an entry, in units of kernel.h's clause, without that of exp. */
 #define FLOAT_ALLOWED 8e-7
+/* The same of distances that are rounded to fixed16: a quarter of its unit. */
+#define ROUGH_ALLOWED (0.25 / FIXED16_UNITS)
 /* Rows that may stand out are one of so many: pairs of them are computed in
  * doubles, which takes a hundred times as long and more. */
 enum { OUTLIERS = 32 };
@@ -402,23 +406,38 @@ static void outlier_task(void *context, size_t index, size_t thread)
             atomic_fetch_add(&f->outliers, 1);
 }
 
+static struct row_error worst_of_rows(struct fitting *f)
+{
+    struct row_error worst = {0, 0};
+    size_t turns = points_turns(f->points);
+    klr_pool_run(f->points->pool, turns, worst_task, f);
+    for (size_t t = 0; t < turns; t++) {
+        worst.mean = larger(worst.mean, f->worst[t].mean);
+        worst.product = larger(worst.product, f->worst[t].product);
+    }
+    return worst;
+}
+
 /* Sets what of `narrow` tells which rows stand out. False if these are many, or
  * a row is not for floats at all. */
 static bool rows_fit(struct fitting *f)
 {
     struct klr_points *points = f->points;
-    struct row_error worst = {0, 0};
-    size_t turns = points_turns(points);
-    klr_pool_run(points->pool, turns, worst_task, f);
-    for (size_t t = 0; t < turns; t++) {
-        worst.mean = larger(worst.mean, f->worst[t].mean);
-        worst.product = larger(worst.product, f->worst[t].product);
-    }
-    points->narrow.worst = worst;
+    points->narrow.worst = worst_of_rows(f);
     f->outliers = 0;
     if (!all_fit(&points->narrow))
-        klr_pool_run(points->pool, turns, outlier_task, f);
+        klr_pool_run(points->pool, points_turns(points), outlier_task, f);
     return f->outliers <= points->n / OUTLIERS;
+}
+
+/* True if distances by products are accurate enough for fixed16. */
+static bool rough_serves(struct fitting *f)
+{
+    struct narrow *narrow = &f->points->narrow;
+    narrow->term = PRODUCT;
+    struct row_error worst = worst_of_rows(f);
+    narrow->term = SQUARE;
+    return pair_error(narrow, worst, worst) <= ROUGH_ALLOWED;
 }
 
 /* True if floats serve for points that stand on the right. */
@@ -458,6 +477,7 @@ static int narrow_choose(struct klr_points *points, bool *serve,
         dither_centres(points);
         *serve = rows_fit(&f);
     }
+    narrow->roughly = *serve && narrow->term == SQUARE && rough_serves(&f);
     klr_free(f.worst);
     return 0;
 }
@@ -476,8 +496,14 @@ static void narrow_put(struct klr_points *points, size_t p, size_t thread)
              p % FLOAT_PANEL;
     else
         to += points->start[p];
-    for (size_t k = 0; k < row.count; k++)
-        to[(k + k / run) * step] = (float)narrow_feature(narrow, row, k);
+    double size = 0;
+    for (size_t k = 0; k < row.count; k++) {
+        float value = (float)narrow_feature(narrow, row, k);
+        to[(k + k / run) * step] = value;
+        size += (double)value * (double)value;
+    }
+    if (narrow->rough)
+        narrow->rough[p] = (float)size;
 }
 
 /* Sizes in the same arithmetic as products, so that distances of equal rows
@@ -510,6 +536,9 @@ static int narrow_allocate(struct klr_points *points, struct klr_error *err)
     narrow->fit = klr_zalloc(points->n, sizeof *narrow->fit, err);
     narrow->size = klr_zalloc(n + SPAN, sizeof(float), err);
     if (!narrow->fit || !narrow->size)
+        return KLR_E_MEMORY;
+    if (narrow->roughly &&
+        !(narrow->rough = klr_zalloc(n + SPAN, sizeof(float), err)))
         return KLR_E_MEMORY;
     if (points->form == SPARSE && !points->value)
         return 0;
@@ -597,7 +626,8 @@ static int narrow_create_like(struct klr_points *points,
     narrow->fit = NULL;
     narrow->outlier = NULL;
     narrow->outliers = 0;
-    narrow->size = narrow->panel = narrow->value = NULL;
+    narrow->size = narrow->rough = narrow->panel = narrow->value = NULL;
+    narrow->roughly = false;
     int code = narrow_store(points, false, err);
     narrow->centre = NULL; /* the base's */
     return code;
@@ -609,6 +639,7 @@ static void narrow_free(struct narrow *narrow)
     klr_free(narrow->fit);
     klr_free(narrow->outlier);
     klr_free(narrow->size);
+    klr_free(narrow->rough);
     klr_free(narrow->panel);
     klr_free(narrow->value);
     *narrow = (struct narrow){0};

@@ -9,7 +9,7 @@
 /* Doubles that are rounded to floats, at once. */
 enum { ROUND_ROWS = 16, ROUND_COLS = 64 };
 
-/* out[at .. at + width) = values, as float or double. */
+/* out[at .. at + width) = values, in that precision. */
 static void store_values(const double *values, size_t width,
                          enum klr_precision precision, void *out, size_t at)
 {
@@ -17,9 +17,11 @@ static void store_values(const double *values, size_t width,
         memcpy((double *)out + at, values, width * sizeof(double));
         return;
     }
-    float *to = (float *)out + at;
     for (size_t c = 0; c < width; c++)
-        to[c] = (float)values[c];
+        if (precision == KLR_FLOAT)
+            ((float *)out)[at + c] = (float)values[c];
+        else
+            ((uint16_t *)out)[at + c] = to_fixed16((float)values[c]);
 }
 
 static void gram_matrix(const struct klr_points *a, const size_t *row,
@@ -51,7 +53,7 @@ static enum way row_way(const struct klr_points *a, size_t i,
                         const struct klr_points *b,
                         enum klr_precision precision)
 {
-    if (precision == KLR_FLOAT && b->narrow.tiles && a->narrow.fit[i] != UNFIT)
+    if (precision != KLR_DOUBLE && b->narrow.tiles && a->narrow.fit[i] != UNFIT)
         return IN_FLOAT;
     return sums_are_careful(a, i, b) ? CAREFULLY : IN_DOUBLE;
 }
@@ -184,7 +186,7 @@ struct tile_columns {
     struct tile *t;
     enum way way;
     bool binary;
-    bool rounds; /* doubles to floats */
+    bool rounds; /* doubles to something else */
     enum klr_precision precision;
     void *const *out;
     size_t at;                    /* in rows of out */
@@ -233,7 +235,7 @@ static void tile_columns(struct tile *t, enum way way, bool binary,
                              .way = way,
                              .binary = binary,
                              .rounds =
-                                 precision == KLR_FLOAT && way != IN_FLOAT,
+                                 precision != KLR_DOUBLE && way != IN_FLOAT,
                              .precision = precision,
                              .out = out};
     bool apart = way != CAREFULLY && apart_pays(t, binary, cols);
@@ -249,6 +251,20 @@ static void tile_columns(struct tile *t, enum way way, bool binary,
     }
     if (c.count > 0)
         columns_compute(&c, 0, c.count);
+}
+
+/* The terms that are summed, and the sizes that go with them. */
+static void tile_terms(struct tile *t, enum way way)
+{
+    const struct narrow *a = &t->a->narrow, *b = &t->b->narrow;
+    bool rough = t->fixed16 && b->rough;
+    t->term = rough ? PRODUCT : way == IN_FLOAT ? b->term : t->b->term;
+    t->left_size = t->a->size;
+    t->right_size = t->b->size;
+    if (way == IN_FLOAT) {
+        t->left_size = rough ? a->rough : a->size;
+        t->right_size = rough ? b->rough : b->size;
+    }
 }
 
 /* `count` rows of a that are computed in one way, at most tile_rows. */
@@ -275,7 +291,9 @@ static void gram_tile(const struct klr_points *a, const size_t *row,
                      .columns = (double *)(void *)behind,
                      .apart = (char *)workspace + apart_begin(b),
                      .left = tile_left(b, way, count),
-                     .lookup = tile_lookup(a, row, count, b, way)};
+                     .lookup = tile_lookup(a, row, count, b, way),
+                     .fixed16 = precision == KLR_FIXED16 && way == IN_FLOAT};
+    tile_terms(&t, way);
     lines_place_map(&t, behind);
     if (binary)
         t.left = count == 1 ? 1 : LOOKUP_ROWS;
@@ -289,26 +307,28 @@ static void gram_tile(const struct klr_points *a, const size_t *row,
         lean_clear(&rows, count);
 }
 
-/* The entries in doubles of a row that stands out, in place of floats. */
+/* The entries by doubles of a row that stands out, in place of those by floats.
+ */
 static void gram_mend(const struct klr_points *a, size_t row,
                       const struct klr_points *b, struct klr_set cols,
-                      float *out, void *workspace)
+                      enum klr_precision precision, char *out, void *workspace)
 {
     const struct outlier *left = narrow_outlier(a, row);
     const struct outlier *right = b->narrow.outlier;
     const struct outlier *end = right + b->narrow.outliers;
+    const size_t element = klr_precision_bytes(precision);
     enum way way = row_way(a, row, b, KLR_DOUBLE);
     for (size_t q = 0; q < cols.count; q++) {
         struct klr_range range = cols.range[q];
         for (; right < end && right->position < range.end; right++) {
             struct klr_range one = {right->position, right->position + 1};
-            void *to = out + (one.begin - range.begin);
+            void *to = out + (one.begin - range.begin) * element;
             if (one.begin >= range.begin &&
                 outliers_meet(&b->narrow, left, right))
                 gram_tile(a, &row, 1, b, way, (struct klr_set){&one, 1, 1},
-                          KLR_FLOAT, &to, workspace);
+                          precision, &to, workspace);
         }
-        out += range.end - range.begin;
+        out += (range.end - range.begin) * element;
     }
 }
 
@@ -318,7 +338,7 @@ static size_t rows_together(const struct klr_points *a, const size_t *row,
                             enum way way, enum klr_precision precision)
 {
     size_t count = 1, most = tile_rows(b, way);
-    if (precision == KLR_FLOAT && way != IN_FLOAT && most > ROUND_ROWS)
+    if (precision != KLR_DOUBLE && way != IN_FLOAT && most > ROUND_ROWS)
         most = ROUND_ROWS;
     while (count < left && count < most &&
            row_way(a, row[count], b, precision) == way &&
@@ -363,7 +383,7 @@ void klr_gram_rows_to(const struct klr_points *a, const size_t *row,
         gram_tile(a, row + r, now, b, way, cols, precision, out + r, workspace);
         for (size_t i = r; i < r + now && way == IN_FLOAT; i++)
             if (a->narrow.fit[row[i]] == OUTLYING)
-                gram_mend(a, row[i], b, cols, out[i], workspace);
+                gram_mend(a, row[i], b, cols, precision, out[i], workspace);
     }
     if (b->growth)
         gram_grow(a, row, count, b, cols, precision, out);

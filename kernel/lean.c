@@ -61,7 +61,7 @@ static void lean_rows(struct tile *t, struct lean_rows *rows, double *work)
         rows->row[r] = r;
     }
     rows->points.panel = panel;
-    rows->points.size = size;
+    t->left_size = size;
     t->a = &rows->points;
     t->row = rows->row;
 }
@@ -87,7 +87,7 @@ static void lean_tile(const struct tile *t)
             first + LEAN_COLUMNS < t->end ? first + LEAN_COLUMNS : t->end;
         for (size_t p = begin; p < end; p++)
             lean_put(b, p, part.panel, p - first);
-        part.size = b->size + first;
+        now.right_size = b->size + first;
         now.begin = begin - first;
         now.end = end - first;
         now.at = t->at + (begin - t->begin);

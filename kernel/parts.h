@@ -36,6 +36,8 @@
 
 #define LOG2_E 0x1.71547652b82fep+0
 
+#define CONVERT __builtin_convertvector
+
 #define INLINE static inline __attribute__((always_inline))
 
 #if defined __x86_64__
@@ -95,6 +97,13 @@ enum {
     DIRECT_FEATURES = 16384   /* in sparse form each has a line, up to these */
 };
 
+enum { FIXED16_UNITS = 65535 };
+
+INLINE uint16_t to_fixed16(float entry)
+{
+    return (uint16_t)(int)(entry * (float)FIXED16_UNITS + 0.5F);
+}
+
 /* e^(-2 x) = 2^(TANH_RATE x) */
 #define TANH_RATE (-2 * LOG2_E)
 
@@ -142,6 +151,9 @@ struct narrow {
     size_t outliers;
     bool cancels; /* DENSE distances by products are formed run by run, */
     float *size;  /* (n) as in points; then of the last run alone, */
+    float *rough; /* (n) |x|^2 beside a term SQUARE, or NULL: what distances by
+                     products are for, which serve for fixed16 alone */
+    bool roughly; /* there is such */
     size_t lines; /* of a panel: features, and then sizes of the other runs,
                      each behind its features */
     float *panel; /* DENSE: (n / FLOAT_PANEL, lines, FLOAT_PANEL) */
@@ -244,6 +256,9 @@ struct tile {
     uint64_t *table; /* of binary features: blocks (groups, left, 16 bytes): how
                         many a nibble shares with the row */
     size_t left;     /* rows side by side, SPARSE */
+    enum term term;  /* and sizes that go with it, of the points a and b, */
+    const void *left_size, *right_size; /* in the numbers of the tile */
+    bool fixed16;                       /* what its floats are rounded to */
     enum lookup lookup;
     uint64_t *used;   /* MAPPED: (words of 64 features), zeros between calls */
     uint32_t *line;   /* MAPPED: the same */

@@ -73,6 +73,8 @@ static wide truth(const struct klr_kernel *kernel, const double *x,
 static double excess(const struct klr_kernel *kernel, double value, wide exact,
                      long double norm, enum klr_precision precision)
 {
+    if (precision == KLR_FIXED16)
+        return fabs((double)(value - exact)) / (0.75 / 65535);
     if (isinf(value)) /* a float that is too large to be one */
         return fabsl((long double)exact) >= FLT_MAX ? 0 : INFINITY;
     wide error = value - exact;
@@ -89,22 +91,44 @@ static double excess(const struct klr_kernel *kernel, double value, wide exact,
     return isnan(ratio) ? INFINITY : ratio;
 }
 
-/* klr_gram; floats are widened. */
+/* Entries that are not doubles. */
+union narrower {
+    float floats[MOST_ROWS * (MOST_ROWS + 3)];
+    uint16_t fixed16[MOST_ROWS * (MOST_ROWS + 3)];
+};
+
+static double widened(const union narrower *from, size_t at,
+                      enum klr_precision precision)
+{
+    return precision == KLR_FLOAT ? (double)from->floats[at]
+                                  : from->fixed16[at] / 65535.0;
+}
+
+/* True if each byte is 77. */
+static bool untouched(const union narrower *from, size_t at,
+                      enum klr_precision precision)
+{
+    static const char before[] = {77, 77, 77, 77};
+    const size_t bytes = klr_precision_bytes(precision);
+    return !memcmp((const char *)from + at * bytes, before, bytes);
+}
+
+/* klr_gram; what is not double is widened, but for the gaps of rows. */
 static void entries(const struct klr_points *a, struct klr_range rows,
                     const struct klr_points *b, struct klr_set cols,
                     enum klr_precision precision, double *out, size_t stride)
 {
-    static float floats[MOST_ROWS * (MOST_ROWS + 3)];
+    static union narrower got;
     size_t room = (rows.end - rows.begin) * stride;
     if (precision == KLR_DOUBLE) {
         klr_gram(a, rows, b, cols, precision, out, stride, room_for(b));
         return;
     }
+    memset(&got, 77, sizeof got);
+    klr_gram(a, rows, b, cols, precision, &got, stride, room_for(b));
     for (size_t t = 0; t < room; t++)
-        floats[t] = (float)out[t];
-    klr_gram(a, rows, b, cols, precision, floats, stride, room_for(b));
-    for (size_t t = 0; t < room; t++)
-        out[t] = (double)floats[t];
+        if (t % stride < cols.size || !untouched(&got, t, precision))
+            out[t] = widened(&got, t, precision);
 }
 
 /* out[i] = sqrt |K_ii| */
@@ -207,17 +231,18 @@ static bool partition_is_free(const struct klr_points *p, const double *gram,
 static bool rows_are_free(const struct klr_points *p, const double *gram,
                           enum klr_precision precision)
 {
-    static float single[MOST_ROWS * MOST_ROWS];
+    static union narrower narrow;
     static double out[MOST_ROWS * MOST_ROWS];
     size_t row[MOST_ROWS], n = p->n;
     struct klr_range all = {0, n};
     for (size_t r = 0; r < n; r++)
         row[r] = (size_t)(uniform() * (double)n);
     klr_gram_rows(p, row, n, p, whole(&all), precision,
-                  precision == KLR_FLOAT ? (void *)single : out, n,
+                  precision == KLR_DOUBLE ? (void *)out : &narrow, n,
                   room_for(p));
     for (size_t t = 0; t < n * n; t++) {
-        double got = precision == KLR_FLOAT ? (double)single[t] : out[t];
+        double got =
+            precision == KLR_DOUBLE ? out[t] : widened(&narrow, t, precision);
         if (!same(got, gram[row[t / n] * n + t % n]))
             return false;
     }

@@ -13,9 +13,8 @@
 #include "kernel/parts.h"
 
 enum {
-    LINE = 64,        /* bytes that come from memory together */
-    PRODUCT_ROWS = 4, /* rows taken at once, with one vector */
-    FIXED16_UNITS = 65535
+    LINE = 64,       /* bytes that come from memory together */
+    PRODUCT_ROWS = 4 /* rows taken at once, with one vector */
 };
 
 #if defined __x86_64__
@@ -70,16 +69,4 @@ klr_tile_multiply *klr_tile_multiplier(void)
         return product_avx2;
 #endif
     return product_portable;
-}
-
-void klr_to_fixed16(const float *from, size_t rows, size_t count, size_t pitch,
-                    uint16_t *to)
-{
-#if defined __x86_64__
-    if (klr_cpu() >= KLR_CPU_AVX2) {
-        halve_half_avx2(from, rows, count, pitch, to);
-        return;
-    }
-#endif
-    halve_half_portable(from, rows, count, pitch, to);
 }

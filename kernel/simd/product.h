@@ -30,11 +30,9 @@ typedef uint16_t NAME(fixed16) VECTOR(uint16_t);
 #define floats         NAME(floats)
 #define ints           NAME(ints)
 #define fixed16        NAME(fixed16)
-#define CONVERT        __builtin_convertvector
 #define group_load     NAME(group_load)
 #define plane_narrow   NAME(plane_narrow)
 #define plane_widen    NAME(plane_widen)
-#define row_halve      NAME(row_halve)
 #define line_prefetch  NAME(line_prefetch)
 #define group_multiply NAME(group_multiply)
 #define rows_multiply  NAME(rows_multiply)
@@ -280,31 +278,6 @@ TARGET static void NAME(product)(const void *tile, size_t pitch, size_t h,
             plane_widen(to[1], w, backward + c);
     }
 }
-
-LOCAL void row_halve(const float *from, size_t count, uint16_t *to)
-{
-    for (size_t j = 0; j < count; j += LANES_OF) {
-        floats entry = {0};
-        size_t left = count - j < LANES_OF ? count - j : LANES_OF;
-        if (left == LANES_OF)
-            entry = *(const floats *)(from + j);
-        else
-            memcpy(&entry, from + j, left * sizeof *from);
-        fixed16 half = CONVERT(
-            CONVERT(entry * (float)FIXED16_UNITS + 0.5F, ints), fixed16);
-        if (left == LANES_OF)
-            *(fixed16 *)(to + j) = half;
-        else
-            memcpy(to + j, &half, left * sizeof *to);
-    }
-}
-
-TARGET static void NAME(halve)(const float *from, size_t rows, size_t count,
-                               size_t pitch, uint16_t *to)
-{
-    for (size_t r = 0; r < rows; r++)
-        row_halve(from + r * pitch, count, to + r * pitch);
-}
 #endif
 
 #undef VECTOR
@@ -313,11 +286,9 @@ TARGET static void NAME(halve)(const float *from, size_t rows, size_t count,
 #undef floats
 #undef ints
 #undef fixed16
-#undef CONVERT
 #undef group_load
 #undef plane_narrow
 #undef plane_widen
-#undef row_halve
 #undef line_prefetch
 #undef group_multiply
 #undef rows_multiply

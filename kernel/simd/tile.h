@@ -12,6 +12,7 @@
  *   POINT, LOWEST    bits after the point, the lowest normal exponent
  *   POWERS, TANHS    coefficients of elementary functions, see there
  *   LOGS             of another one, for a type that has logistic functions
+ *   FIXED16          if entries may be rounded to it
  *
  * and for the instruction set
  *
@@ -22,6 +23,7 @@
  *   FMA(a, b, c)     a * b + c, in vectors, with one rounding where all of
  *                    the code for this type has it
  *   MOST(a, b)       the larger one of each two elements, b if one is no number
+ *   HALVES(units)    integers below 2^16 as halves, if there is an instruction
  *   LOOKUP(table, v) table[v_i] for each of SPAN bytes v_i < 16, if the
  *                    processor has such an instruction, and then also
  *   WIDEN(bytes)     a vector of as many bytes
@@ -49,6 +51,13 @@ typedef INTEGER NAME(bits)
 typedef REAL NAME(four) __attribute__((vector_size(4 * sizeof(REAL)),
                                        aligned(sizeof(REAL)), __may_alias__));
 typedef INTEGER NAME(places) __attribute__((vector_size(4 * sizeof(REAL))));
+#ifdef FIXED16
+typedef uint16_t NAME(halves)
+    __attribute__((vector_size(BYTES / 2), aligned(2), __may_alias__));
+#endif
+#ifndef HALVES
+#define HALVES(units) CONVERT(units, NAME(halves))
+#endif
 #define reals  NAME(reals)
 #define bits   NAME(bits)
 #define four   NAME(four)
@@ -362,15 +371,36 @@ LOCAL void NAME(group)(const struct formula *f, const enum klr_kernel_type type,
     }
 }
 
+/* A vector of entries to where it belongs. */
+LOCAL void NAME(store)(bool fixed16, void *out, size_t at, reals entries)
+{
+#ifdef FIXED16
+    if (fixed16) {
+        bits units = CONVERT(entries * (REAL)FIXED16_UNITS + (REAL)0.5, bits);
+        *(NAME(halves) *)((uint16_t *)out + at) = HALVES(units);
+        return;
+    }
+#endif
+    (void)fixed16;
+    *(reals *)((REAL *)out + at) = entries;
+}
+
 /* Copies what the tile asks for of `rows` left rows and `span` columns. */
 LOCAL void NAME(values_copy)(const struct tile *t, size_t first, size_t rows,
                              size_t begin, size_t span, const REAL *sums)
 {
     size_t from = begin < t->begin ? t->begin : begin;
     size_t to = begin + span < t->end ? begin + span : t->end;
-    for (size_t r = 0; r < rows && from < to; r++)
-        memcpy((REAL *)t->out[first + r] + t->at + (from - t->begin),
-               sums + r * span + (from - begin), (to - from) * sizeof *sums);
+    for (size_t r = 0; r < rows && from < to; r++) {
+        const REAL *values = sums + r * span + (from - begin);
+        void *out = t->out[first + r];
+        size_t at = t->at + (from - t->begin);
+        if (t->fixed16)
+            for (size_t c = 0; c < to - from; c++)
+                ((uint16_t *)out)[at + c] = to_fixed16((float)values[c]);
+        else
+            memcpy((REAL *)out + at, values, (to - from) * sizeof *values);
+    }
 }
 
 /* out (rows of `t`) = the kernel of `rows` left rows from the first on and
@@ -387,7 +417,9 @@ LOCAL void NAME(values_of)(const enum klr_kernel_type type,
     const size_t beside = rows * vectors < GROUP ? rows * vectors : GROUP;
     const size_t down = vectors < beside ? beside / vectors : 1;
     const struct formula formula = t->formula;
-    const REAL *left = STORE(t->a).size, *right = STORE(t->b).size + begin;
+    const bool fixed16 = t->fixed16;
+    const REAL *left = t->left_size,
+               *right = (const REAL *)t->right_size + begin;
     const size_t *row = t->row + first;
     const size_t last = t->count - 1 - first;
     const bool inside = begin >= t->begin && begin + span <= t->end;
@@ -411,10 +443,11 @@ LOCAL void NAME(values_of)(const enum klr_kernel_type type,
             EACH(q)
             {
                 size_t i = r + q / vectors;
-                REAL *to =
-                    inside && i <= last ? (REAL *)out[i] + at : sums + i * span;
-                to += c * WIDE;
-                ((reals *)to)[q % vectors] = sum[q];
+                size_t column = (c + q % vectors) * WIDE;
+                if (inside && i <= last)
+                    NAME(store)(fixed16, out[i], at + column, sum[q]);
+                else
+                    *(reals *)(sums + i * span + column) = sum[q];
             }
         }
     if (!inside)
@@ -427,7 +460,7 @@ LOCAL void NAME(values)(const struct tile *t, size_t first, const size_t rows,
                         size_t begin, const size_t vectors, REAL *sums)
 {
     const enum klr_kernel_type type = t->formula.type;
-    const enum term term = STORE(t->b).term;
+    const enum term term = t->term;
     if (type == KLR_RBF && term == PRODUCT)
         NAME(values_of)(KLR_RBF, PRODUCT, t, first, rows, begin, vectors, sums);
     else if (type == KLR_RBF && term != OVERLAP) /* of differences */
@@ -511,7 +544,7 @@ LOCAL void NAME(sweep)(const struct tile *t, size_t first, size_t end,
 {
     const size_t vectors = VECTORS(rows), span = vectors * WIDE;
     const size_t lines = LINES(t->b);
-    const enum term term = STORE(t->b).term;
+    const enum term term = t->term;
     const bool cancels = lines > t->b->width;
     _Alignas(64) REAL sums[2 * ROWS * WIDE];
     for (size_t j = t->begin / span * span; j < t->end; j += span) {
@@ -612,7 +645,7 @@ LOCAL void NAME(sparse_sweep)(const struct tile *t, const size_t stride,
 {
     for (size_t j = t->begin, span; j < t->end; j += span) {
         span = t->end - j < SPAN ? t->end - j : SPAN;
-        if (STORE(t->b).term == PRODUCT)
+        if (t->term == PRODUCT)
             NAME(sparse_block)(t, PRODUCT, stride, mapped, j, span);
         else
             NAME(sparse_block)(t, OVERLAP, stride, mapped, j, span);
@@ -640,7 +673,7 @@ LOCAL REAL NAME(searched)(const struct tile *t, size_t j)
     for (size_t q = b->start[j]; q < b->start[j + 1] && p < end; q++) {
         p = map_seek(a->column, p, end, b->column[q]);
         if (p < end && a->column[p] == b->column[q])
-            sum = NAME(add_term)(STORE(b).term, NAME(all)(NAME(stored)(a, p)),
+            sum = NAME(add_term)(t->term, NAME(all)(NAME(stored)(a, p)),
                                  NAME(all)(NAME(stored)(b, q)), sum);
     }
     return sum[0];
@@ -750,6 +783,7 @@ static const struct gram_tiles NAME(tiles) = {
 #undef ROWS
 #undef FMA
 #undef MOST
+#undef HALVES
 #undef BINARY
 #undef LOGISTIC
 #undef TO_INTEGER

@@ -47,6 +47,7 @@ static const float float_tanhs[] = {0x1.224fcep-9f, -0x1.0f1266p-7f,
 #define LOWEST        (-126)
 #define POWERS        float_powers
 #define TANHS         float_tanhs
+#define FIXED16
 
 #if defined __x86_64__
 #define NAME(x)      x##_float_avx2
@@ -71,6 +72,7 @@ static const float float_tanhs[] = {0x1.224fcep-9f, -0x1.0f1266p-7f,
 #define WIDEN(bytes)                                                           \
     ((reals)_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(                           \
         _mm_loadu_si128((const __m128i *)(const void *)(bytes)))))
+#define HALVES(units) ((NAME(halves))_mm512_cvtepi32_epi16((__m512i)(units)))
 #include "kernel/simd/tile.h"
 #endif
 
@@ -97,6 +99,7 @@ static const float float_tanhs[] = {0x1.224fcep-9f, -0x1.0f1266p-7f,
 #undef LOWEST
 #undef POWERS
 #undef TANHS
+#undef FIXED16
 
 /* ---- doubles ---- */
 

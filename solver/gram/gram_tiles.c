@@ -29,8 +29,6 @@ static bool tile_work_create(struct tile_work *work,
                 klr_alloc(KLR_STRIP * KLR_TILE, sizeof(double), err)) &&
            (work->across =
                 klr_alloc(KLR_STRIP * KLR_TILE, sizeof(double), err)) &&
-           (work->single =
-                klr_alloc(KLR_STRIP * KLR_TILE, sizeof *work->single, err)) &&
            (work->side = klr_alloc((size_t)4 * KLR_SLICE * KLR_TILE,
                                    sizeof(double), err)) &&
            (work->rows = klr_alloc(KLR_TILE, sizeof *work->rows, err)) &&
@@ -194,7 +192,6 @@ static void tiles_free(struct gram_tiles *tiles, struct klr_pool *pool)
         klr_free(tiles->work[t].gram);
         klr_free(tiles->work[t].strip);
         klr_free(tiles->work[t].across);
-        klr_free(tiles->work[t].single);
         klr_free(tiles->work[t].side);
         klr_free(tiles->work[t].rows);
         klr_free(tiles->work[t].cols);
@@ -243,13 +240,13 @@ static size_t tiles_size(const struct gram_tiles *tiles, size_t i, size_t j)
     return (rows.end - rows.begin) * (cols.end - cols.begin);
 }
 
-/* The positions of rows[at ..], KLR_STRIP at most, into row; how many. */
+/* The positions of rows[at ..], KLR_TILE at most, into row; how many. */
 static size_t tiles_rows(struct klr_set rows, size_t at, size_t *row)
 {
     size_t count = 0;
-    for (size_t q = 0; q < rows.count && count < KLR_STRIP; q++) {
+    for (size_t q = 0; q < rows.count && count < KLR_TILE; q++) {
         size_t size = rows.range[q].end - rows.range[q].begin;
-        for (size_t i = at; i < size && count < KLR_STRIP; i++)
+        for (size_t i = at; i < size && count < KLR_TILE; i++)
             row[count++] = rows.range[q].begin + i;
         at = at > size ? at - size : 0;
     }
@@ -263,19 +260,13 @@ static void tiles_gram(const struct gram_tiles *tiles, struct tile_work *work,
                        struct klr_set cols, enum klr_precision precision,
                        void *out)
 {
-    size_t row[KLR_STRIP], element = klr_precision_bytes(precision);
-    bool fixed16 = precision == KLR_FIXED16;
+    size_t row[KLR_TILE], element = klr_precision_bytes(precision);
     work->evaluations += rows.size * cols.size;
     for (size_t i = 0, count; i < rows.size; i += count) {
         char *to = (char *)out + i * KLR_TILE * element;
         count = tiles_rows(rows, i, row);
-        klr_gram_rows(left, row, count, tiles->points, cols,
-                      fixed16 ? KLR_FLOAT : precision,
-                      fixed16 ? (void *)work->single : to, KLR_TILE,
-                      work->gram);
-        if (fixed16)
-            klr_to_fixed16(work->single, count, cols.size, KLR_TILE,
-                           (uint16_t *)(void *)to);
+        klr_gram_rows(left, row, count, tiles->points, cols, precision, to,
+                      KLR_TILE, work->gram);
     }
 }
 

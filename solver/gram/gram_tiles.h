@@ -37,7 +37,6 @@ struct tile_work {
     void *gram;             /* of klr_gram */
     void *strip;            /* entries computed */
     void *across;           /* and their transpose, as large */
-    float *single;          /* (KLR_STRIP, KLR_TILE) which become 16-bit ones */
     double *side;           /* (4, KLR_SLICE, KLR_TILE) of klr_tile_multiply */
     struct klr_range *rows; /* (KLR_TILE) cut from sets */
     struct klr_range *cols; /* (KLR_SPAN * KLR_TILE) */

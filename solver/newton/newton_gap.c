@@ -111,16 +111,18 @@ static void newton_judge(struct newton *nt)
 
 static double entry_variance(enum klr_precision precision)
 {
-    return precision == KLR_FIXED16 ? ldexp(1. / 12, -32) : ldexp(1, -46);
+    return precision == KLR_FIXED16 ? KLR_FIXED16_ERROR * KLR_FIXED16_ERROR
+                                    : ldexp(1, -46);
 }
 
-/* Float entries err by some 2^-23 sqrt(K_ii K_jj), 16-bit entries by 2^-16 /
- * sqrt 12, independently of each other, hence (K g)_i by h_i with h_i^2 = 2^-46
- * K_ii sum_j g_j^2 K_jj. Near the optimum the first-order terms of P and of D
- * cancel in the gap, which errs by 1/2 sum W_i h_i^2; the objectives themselves
- * err by 2^-23 sum g_i^2 K_ii. True if the gap could not be told from that, or
- * is small enough to end with objectives of a model that err by more than they
- * may, or of 16-bit entries at all. Those of a start may err by more. */
+/* Float entries err by some 2^-23 sqrt(K_ii K_jj), 16-bit entries by
+ * KLR_FIXED16_ERROR, independently of each other, hence (K g)_i by h_i with
+ * h_i^2 = 2^-46 K_ii sum_j g_j^2 K_jj. Near the optimum the first-order terms
+ * of P and of D cancel in the gap, which errs by 1/2 sum W_i h_i^2; the
+ * objectives themselves err by 2^-23 sum g_i^2 K_ii. True if the gap could not
+ * be told from that, or is small enough to end with objectives of a model that
+ * err by more than they may, or of 16-bit entries at all. Those of a start may
+ * err by more. */
 static bool newton_blurred(const struct newton *nt,
                            enum klr_precision precision, double gap)
 {

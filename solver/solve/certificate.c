@@ -99,7 +99,7 @@ static double decision_rounding(const struct binary_problem *problem,
                                 enum klr_precision precision)
 {
     const double several = 4; /* standard deviations */
-    const double entry[] = {[KLR_FIXED16] = ldexp(1 / sqrt(12), -16),
+    const double entry[] = {[KLR_FIXED16] = KLR_FIXED16_ERROR,
                             [KLR_FLOAT] = ldexp(1, -23),
                             [KLR_DOUBLE] = 0};
     double exact = several * klr_points_rounding(problem->op->points);

@@ -166,16 +166,16 @@ static int tile_budget(const struct klr_params *params, size_t n, size_t k,
 enum { HALVES_LEAST = 32768 };
 
 /* True if products of 16-bit entries pay and serve. They pay where products of
- * floats wait for memory, or memory is short. Their errors, of a deviation of
- * 2^-16 / sqrt 12 each, have a norm of about 2 sqrt n times that. They serve if
- * W_i times this norm is small against the 1 of I + S K S. */
+ * floats wait for memory, or memory is short. Their errors have a norm of about
+ * 2 sqrt n times what each is. They serve if W_i times this norm is small
+ * against the 1 of I + S K S. */
 static bool fixed16_serves(const struct klr_params *params, size_t n, size_t k)
 {
     double most = 0;
     for (size_t t = 0; t < params->cost.count; t++)
         most = fmax(most, params->cost.value[t]);
     double curvature = system_of(params, NULL)->fixed16;
-    double error = ldexp(2 / sqrt(12), -16) * sqrt((double)n);
+    double error = 2 * KLR_FIXED16_ERROR * sqrt((double)n);
     return n >= HALVES_LEAST && curvature > 0 &&
            most * curvature * error <= 0.1 &&
            (params->kernel == KLR_RBF || params->kernel == KLR_LAPLACIAN) &&

@@ -30,6 +30,8 @@ static void test_cpu(void)
 /* The ways of computing that some test has gone through: by form, term, and
  * whether sums are compensated; in float arithmetic by form and term. */
 static bool seen[2][4][2], seen_float[2][4], seen_binary, seen_fallback;
+/* Distances for fixed16, of floats: by products, and as those for floats. */
+static bool seen_rough, seen_rounded;
 
 /* Doubles are the same by every instruction set. */
 static void check_doubles(const struct klr_kernel *kernel,
@@ -70,6 +72,11 @@ static void check(const char *name, const struct klr_kernel *kernel,
         check_doubles(kernel, s, p, level);
         check_precision(kernel, s, p, KLR_FLOAT,
                         p->narrow.tiles ? "float" : "rounded double");
+        if (kernel->type == KLR_RBF || kernel->type == KLR_LAPLACIAN)
+            check_precision(kernel, s, p, KLR_FIXED16, "fixed16");
+        seen_rough |= p->narrow.rough != NULL;
+        seen_rounded |=
+            p->narrow.tiles && p->narrow.term == SQUARE && !p->narrow.rough;
         p = klr_points_free(p);
     }
 }
@@ -136,6 +143,7 @@ static void test_accuracy(void)
     unsetenv("KLR_CPU");
     ok(seen_binary == (klr_cpu() >= KLR_CPU_AVX2), "binary features");
     ok(seen_fallback, "data for which floats do not serve");
+    ok(seen_rough && seen_rounded, "differences that products replace, or not");
 }
 
 /* More features than have lines of their own. Rows 3 and 5 have more than there
@@ -289,6 +297,7 @@ static void check_outliers(enum form form, size_t every, double large)
            "rows that stand out, %s", cpus[level]);
         refer(&kernel, &base, &base);
         check_precision(&kernel, &base, p, KLR_FLOAT, "float");
+        check_precision(&kernel, &base, p, KLR_FIXED16, "fixed16");
         code = klr_points_create_like(&q, p, &s.view, NULL, NULL);
         ok(!code && q->narrow.fit[3] == OUTLYING && q->narrow.fit[4] == UNFIT &&
                q->narrow.fit[5] == FITS,

@@ -58,7 +58,8 @@ static bool store_create(struct tile_store *kept, enum klr_precision precision,
     if (!(kept->tile = klr_alloc(kept->stored, bytes, err)))
         return false;
     klr_expect(kept->tile, store_bytes(kept, precision), at_once);
-    return (kept->state = klr_zalloc(kept->stored, sizeof *kept->state, err)) &&
+    return (kept->slot = klr_alloc(kept->stored, sizeof *kept->slot, err)) &&
+           (kept->state = klr_zalloc(kept->stored, sizeof *kept->state, err)) &&
            (kept->asked = klr_zalloc(kept->stored, sizeof *kept->asked, err));
 }
 
@@ -66,6 +67,7 @@ static void store_forget(struct tile_store *kept, enum klr_precision precision,
                          struct klr_pool *pool)
 {
     klr_pool_release(pool, kept->tile, store_bytes(kept, precision));
+    klr_free(kept->slot);
     klr_free(kept->state);
     klr_free(kept->asked);
     *kept = (struct tile_store){0};
@@ -75,6 +77,15 @@ static void tiles_forget(struct gram_tiles *tiles, struct klr_pool *pool)
 {
     for (int p = KLR_FIXED16; p <= KLR_DOUBLE; p++)
         store_forget(&tiles->kept[p], (enum klr_precision)p, pool);
+}
+
+/* True if tiles are filled one after the other as soon as they are asked for.
+ */
+static bool tiles_expect(const struct gram_tiles *tiles,
+                         enum klr_precision precision)
+{
+    unsigned patience = tiles->patience[precision];
+    return patience == 0 || patience == TILES_MEASURED;
 }
 
 static int tiles_keep(struct gram_tiles *tiles, enum klr_precision first,
@@ -89,7 +100,7 @@ static int tiles_keep(struct gram_tiles *tiles, enum klr_precision first,
         if (first == KLR_FIXED16 && p > KLR_FIXED16 && budget < bytes)
             break;
         if (!store_create(&tiles->kept[p], precision, all,
-                          tiles->patience[p] == 0, &budget, err))
+                          tiles_expect(tiles, precision), &budget, err))
             return KLR_E_MEMORY;
     }
     return 0;
@@ -107,7 +118,8 @@ static void tiles_keep_only(struct gram_tiles *tiles,
             continue;
         store_forget(kept, (enum klr_precision)p, NULL);
         if (!store_create(kept, (enum klr_precision)p, all,
-                          tiles->patience[p] == 0, &left, NULL))
+                          tiles_expect(tiles, (enum klr_precision)p), &left,
+                          NULL))
             store_forget(kept, (enum klr_precision)p, NULL);
     }
 }
@@ -129,18 +141,55 @@ static int tiles_work_create(struct gram_tiles *tiles, size_t threads,
  * So a tile is kept once computing it has cost as much as its memory, which
  * costs at most twice the best choice. Floats serve five products at least, as
  * a rule: where these cost more than the memory, a tile is kept at once.
- * Doubles may be asked for once only, fixed16 is asked for often. Tiles are
- * for rows where an entry costs more than new memory: a row that lies across a
- * tile is copied from there element by element. */
+ * Doubles may be asked for once only. Tiles are for rows where an entry costs
+ * more than new memory: a row that lies across a tile is copied from there
+ * element by element. Fixed16 is for so many examples that measuring pays. */
 static void tiles_set_patience(struct gram_tiles *tiles)
 {
     const double least = 5, most = 8, rows_least = 1;
     double price = klr_points_price(tiles->points);
     unsigned patience = price < least ? 0 : (unsigned)fmin(price, most);
+    tiles->patience[KLR_FIXED16] = TILES_MEASURED;
     tiles->patience[KLR_FLOAT] = patience;
     tiles->patience[KLR_DOUBLE] = 1 + patience / 2;
     if (price < rows_least)
         tiles->rows_patience = (unsigned)((1 + price) * KLR_TILE);
+}
+
+/* Nanoseconds of computing beside which the cost of memory is measured. */
+enum { TILES_MEASURE = 2000000 };
+
+/* The same rule by what the memory of the last tiles has cost: on a virtual
+ * machine that which another program has had costs little, and then comes what
+ * is new to the machine. */
+static unsigned store_patience(const struct tile_store *kept)
+{
+    const double least = 5, most = TILES_MEASURED - 1;
+    unsigned long long spent = atomic_load(&kept->spent);
+    if (spent < TILES_MEASURE)
+        return 0;
+    double price = (double)atomic_load(&kept->ready) / (double)spent;
+    return price < least ? 0 : (unsigned)fmin(price, most);
+}
+
+/* What a tile has cost; that of earlier ones counts less and less. */
+static void store_measure(struct tile_store *kept, unsigned long long ready,
+                          unsigned long long spent)
+{
+    if (atomic_load(&kept->spent) > 2 * TILES_MEASURE) {
+        atomic_fetch_sub(&kept->ready, atomic_load(&kept->ready) / 2);
+        atomic_fetch_sub(&kept->spent, atomic_load(&kept->spent) / 2);
+    }
+    atomic_fetch_add(&kept->ready, ready);
+    atomic_fetch_add(&kept->spent, spent);
+}
+
+static unsigned tiles_patience(const struct gram_tiles *tiles,
+                               enum klr_precision precision)
+{
+    unsigned patience = tiles->patience[precision];
+    return patience == TILES_MEASURED ? store_patience(&tiles->kept[precision])
+                                      : patience;
 }
 
 static void tiles_keep_at_once(struct gram_tiles *tiles)
@@ -223,8 +272,9 @@ static bool tiles_filled(const struct gram_tiles *tiles,
 static char *tiles_at(const struct gram_tiles *tiles,
                       enum klr_precision precision, size_t i, size_t j)
 {
-    return tiles->kept[precision].tile +
-           tile_number(i, j) * TILE_AREA * klr_precision_bytes(precision);
+    const struct tile_store *kept = &tiles->kept[precision];
+    return kept->tile + kept->slot[tile_number(i, j)] * TILE_AREA *
+                            klr_precision_bytes(precision);
 }
 
 static struct klr_range block_range(const struct gram_tiles *tiles,
@@ -270,6 +320,11 @@ static void tiles_gram(const struct gram_tiles *tiles, struct tile_work *work,
     }
 }
 
+static unsigned long long nanoseconds(void)
+{
+    return (unsigned long long)(1e9 * klr_seconds());
+}
+
 /* True if this thread is to fill the tile; false once another has filled it. */
 static bool fill_begin(atomic_uchar *state)
 {
@@ -290,7 +345,7 @@ static bool tiles_are_due(struct gram_tiles *tiles,
         return false;
     return atomic_fetch_add_explicit(&kept->asked[number], KLR_TILE,
                                      memory_order_relaxed) >=
-           tiles->patience[precision] * KLR_TILE;
+           tiles_patience(tiles, precision) * KLR_TILE;
 }
 
 static void tiles_ask_row(struct gram_tiles *tiles,
@@ -316,16 +371,20 @@ static bool tiles_rows_are_due(const struct gram_tiles *tiles,
 static void tiles_fill(struct gram_tiles *tiles, enum klr_precision precision,
                        size_t i, size_t j, size_t thread)
 {
-    const struct tile_store *kept = &tiles->kept[precision];
+    struct tile_store *kept = &tiles->kept[precision];
     size_t number = tile_number(i, j);
     if (number >= kept->stored || !fill_begin(&kept->state[number]))
         return;
     struct klr_range rows = block_range(tiles, i), cols = block_range(tiles, j);
+    kept->slot[number] = atomic_fetch_add(&kept->filled, 1);
     char *tile = tiles_at(tiles, precision, i, j);
+    unsigned long long begin = nanoseconds();
     klr_make_ready(tile, (rows.end - rows.begin) * KLR_TILE *
                              klr_precision_bytes(precision));
+    unsigned long long ready = nanoseconds();
     tiles_gram(tiles, &tiles->work[thread], tiles->points, set_of(&rows, 1),
                set_of(&cols, 1), precision, tile);
+    store_measure(kept, ready - begin, nanoseconds() - ready);
     atomic_store_explicit(&kept->state[number], FILL_DONE,
                           memory_order_release);
 }

@@ -48,9 +48,17 @@ struct tile_work {
 struct tile_store {
     size_t stored;
     char *tile;          /* (stored, KLR_TILE, KLR_TILE) entries */
+    unsigned *slot;      /* (stored) where there, in the order of filling */
     atomic_uchar *state; /* (stored) enum fill */
     atomic_uint *asked;  /* (stored) rows of it that were computed */
+    atomic_uint filled;  /* tiles that have a slot */
+    atomic_ullong
+        ready; /* nanoseconds until the system had memory for these, */
+    atomic_ullong spent; /* and until their entries were computed */
 };
+
+/* In place of a patience: what the memory of tiles has cost, in products. */
+enum { TILES_MEASURED = 255 };
 
 /* The lower triangle of K in square tiles of KLR_TILE positions, row by row. */
 struct gram_tiles {
@@ -58,7 +66,7 @@ struct gram_tiles {
     bool symmetric; /* K_ij = K_ji to the last bit */
     size_t n, blocks, threads;
     unsigned patience[3];    /* products that compute a tile of that precision
-                               before it is kept */
+                               before it is kept; or TILES_MEASURED */
     unsigned rows_patience;  /* rows of a tile that are computed one by one
                                before it is kept; 0: it is not for rows */
     struct tile_store *kept; /* (3) of each precision */

@@ -443,25 +443,62 @@ static void test_wait(void)
        "a turn that has come needs no wait");
 }
 
+/* Products that compute entries, until one finds them all kept. */
+static unsigned products_computing(struct klr_operator *op,
+                                   enum klr_precision precision)
+{
+    const struct klr_range all = {0, N};
+    unsigned computing = 0;
+    for (unsigned long long last = 1; op->evaluations != last; computing++) {
+        last = op->evaluations;
+        operator_apply(op, set_of(&all, 1), set_of(&all, 1), v, 1, precision,
+                       out);
+    }
+    return computing - 1;
+}
+
 /* A tile is kept by the product after as many as the patience is. */
 static void test_patience(const struct klr_kernel *kernel,
                           const struct klr_features *features)
 {
-    const struct klr_range all = {0, N};
-    const struct klr_set set = set_of(&all, 1);
     for (unsigned patience = 0; patience < 4; patience++) {
         struct klr_operator op;
-        unsigned computing = 0;
         if (operator_create(&op, kernel, features, NULL, pool[2], SIZE_MAX,
                             NULL))
             printf("Bail out! no memory\n");
         op.tiles.patience[KLR_FLOAT] = patience;
-        for (unsigned long long last = 1; op.evaluations != last; computing++) {
-            last = op.evaluations;
-            operator_apply(&op, set, set, v, 1, KLR_FLOAT, out);
-        }
-        ok(computing == patience + 2, "patience %u: %u products compute",
-           patience, computing - 1);
+        unsigned computing = products_computing(&op, KLR_FLOAT);
+        ok(computing == patience + 1, "patience %u: %u products compute",
+           patience, computing);
+        operator_free(&op);
+    }
+}
+
+/* Fixed16 is kept once it has been computed as long as its memory took, by
+ * what the last tiles have cost; at once where that is little or not known. */
+static void test_measured(const struct klr_kernel *kernel,
+                          const struct klr_features *features)
+{
+    const unsigned long long unit = TILES_MEASURE;
+    const struct {
+        unsigned long long ready, spent;
+        unsigned products;
+    } cost[] = {{0, 0, 1},
+                {90 * unit, unit / 2, 1},
+                {40 * unit, 10 * unit, 1},
+                {75 * unit, 10 * unit, 8},
+                {900 * unit, unit, 255}};
+    for (size_t c = 0; c < sizeof cost / sizeof *cost; c++) {
+        struct klr_operator op;
+        if (operator_create(&op, kernel, features, NULL, pool[2], SIZE_MAX,
+                            NULL) ||
+            operator_prefer_fixed16(&op, SIZE_MAX, NULL))
+            printf("Bail out! no memory\n");
+        op.tiles.kept[KLR_FIXED16].ready = cost[c].ready;
+        op.tiles.kept[KLR_FIXED16].spent = cost[c].spent;
+        unsigned computing = products_computing(&op, KLR_FIXED16);
+        ok(computing == cost[c].products, "%u products compute fixed16",
+           computing);
         operator_free(&op);
     }
 }
@@ -712,6 +749,7 @@ static void test_kernel(enum klr_kernel_type type, bool sparse, bool fixed16)
     if (!op->groups && !fixed16) {
         test_fill(&kernel, &features);
         test_patience(&kernel, &features);
+        test_measured(&kernel, &features);
     }
     if (!op->groups)
         test_ends();

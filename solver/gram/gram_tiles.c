@@ -161,15 +161,17 @@ enum { TILES_MEASURE = 2000000 };
 
 /* The same rule by what the memory of the last tiles has cost: on a virtual
  * machine that which another program has had costs little, and then comes what
- * is new to the machine. */
+ * is new to the machine. Where it is dear the patience is twice that: what is
+ * kept is read back at a third of the cost of computing it, and most trainings
+ * end after some ten products. */
 static unsigned store_patience(const struct tile_store *kept)
 {
-    const double least = 5, most = TILES_MEASURED - 1;
+    const double least = 5, twice = 2, most = TILES_MEASURED - 1;
     unsigned long long spent = atomic_load(&kept->spent);
     if (spent < TILES_MEASURE)
         return 0;
     double price = (double)atomic_load(&kept->ready) / (double)spent;
-    return price < least ? 0 : (unsigned)fmin(price, most);
+    return price < least ? 0 : (unsigned)fmin(twice * price, most);
 }
 
 /* What a tile has cost; that of earlier ones counts less and less. */

@@ -474,8 +474,9 @@ static void test_patience(const struct klr_kernel *kernel,
     }
 }
 
-/* Fixed16 is kept once it has been computed as long as its memory took, by
- * what the last tiles have cost; at once where that is little or not known. */
+/* Fixed16 is kept once it has been computed twice as long as its memory took,
+ * by what the last tiles have cost; at once where that is little or not known.
+ */
 static void test_measured(const struct klr_kernel *kernel,
                           const struct klr_features *features)
 {
@@ -486,7 +487,7 @@ static void test_measured(const struct klr_kernel *kernel,
     } cost[] = {{0, 0, 1},
                 {90 * unit, unit / 2, 1},
                 {40 * unit, 10 * unit, 1},
-                {75 * unit, 10 * unit, 8},
+                {75 * unit, 10 * unit, 16},
                 {900 * unit, unit, 255}};
     for (size_t c = 0; c < sizeof cost / sizeof *cost; c++) {
         struct klr_operator op;

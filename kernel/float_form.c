@@ -34,7 +34,7 @@
 #define FLOAT_ROUNDING 0x1p-24
 /* Error of an entry, in units of kernel.h's clause, without that of exp. */
 #define FLOAT_ALLOWED 8e-7
-/* The same of distances that are rounded to fixed16: a quarter of its unit. */
+/* Error of distances that are rounded to fixed16: a quarter of its unit. */
 #define ROUGH_ALLOWED (0.25 / FIXED16_UNITS)
 /* Rows that may stand out are one of so many: pairs of them are computed in
  * doubles, which takes a hundred times as long and more. */

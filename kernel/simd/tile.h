@@ -22,7 +22,7 @@
  *   ROWS             left rows of a register block, beside two vectors
  *   FMA(a, b, c)     a * b + c, in vectors, with one rounding where all of
  *                    the code for this type has it
- *   MOST(a, b)       the larger one of each two elements, b if one is no number
+ *   MOST(a, b)       the larger of each two elements, b if one is no number.
  *   HALVES(units)    integers below 2^16 as halves, if there is an instruction
  *   LOOKUP(table, v) table[v_i] for each of SPAN bytes v_i < 16, if the
  *                    processor has such an instruction, and then also

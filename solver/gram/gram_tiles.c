@@ -159,7 +159,7 @@ static void tiles_set_patience(struct gram_tiles *tiles)
 /* Nanoseconds of computing beside which the cost of memory is measured. */
 enum { TILES_MEASURE = 2000000 };
 
-/* The same rule by what the memory of the last tiles has cost: on a virtual
+/* That rule by what the memory of the last tiles has cost: on a virtual
  * machine that which another program has had costs little, and then comes what
  * is new to the machine. Where it is dear the patience is twice that: what is
  * kept is read back at a third of the cost of computing it, and most trainings
@@ -174,7 +174,7 @@ static unsigned store_patience(const struct tile_store *kept)
     return price < least ? 0 : (unsigned)fmin(twice * price, most);
 }
 
-/* What a tile has cost; that of earlier ones counts less and less. */
+/* A tile has cost that; earlier ones count less and less. */
 static void store_measure(struct tile_store *kept, unsigned long long ready,
                           unsigned long long spent)
 {

@@ -480,15 +480,17 @@ static void test_patience(const struct klr_kernel *kernel,
 static void test_measured(const struct klr_kernel *kernel,
                           const struct klr_features *features)
 {
-    const unsigned long long unit = TILES_MEASURE;
+    const struct tile_store little = {.ready = 1ULL << 50,
+                                      .spent = TILES_MEASURE - 1};
+    const unsigned long long much = 1ULL
+                                    << 40; /* beside the cost of 15 tiles */
     const struct {
         unsigned long long ready, spent;
         unsigned products;
     } cost[] = {{0, 0, 1},
-                {90 * unit, unit / 2, 1},
-                {40 * unit, 10 * unit, 1},
-                {75 * unit, 10 * unit, 16},
-                {900 * unit, unit, 255}};
+                {4 * much, much, 1},
+                {75 * much, 10 * much, 16},
+                {900 * much, much, 255}};
     for (size_t c = 0; c < sizeof cost / sizeof *cost; c++) {
         struct klr_operator op;
         if (operator_create(&op, kernel, features, NULL, pool[2], SIZE_MAX,
@@ -502,6 +504,7 @@ static void test_measured(const struct klr_kernel *kernel,
            computing);
         operator_free(&op);
     }
+    ok(store_patience(&little) == 0, "a tile or two tell little");
 }
 
 /* Tiles of many features are kept at once, of few features not soon; all

@@ -134,8 +134,8 @@ static int take_label_limit(const char *name, const char *value, void *context,
 static int refuse_pair(const char *option, const char *other,
                        struct klr_error *err)
 {
-    return klr_fail(err, KLR_E_USAGE, "options %s and %s exclude each other",
-                    option, other);
+    return klr_fail(err, KLR_E_USAGE, "%s and %s exclude each other", option,
+                    other);
 }
 
 static int check_exclusions(const struct scale *scale, struct klr_error *err)

@@ -56,8 +56,8 @@ int cli_train_search_check(struct cli_train *train, struct klr_error *err)
     if (!options->automatic)
         return 0;
     if (other)
-        return klr_fail(err, KLR_E_USAGE,
-                        "options --auto and --%s exclude each other", other);
+        return klr_fail(err, KLR_E_USAGE, "--auto and --%s exclude each other",
+                        other);
     train->folds_are_left = !params->folds && !params->loo;
     if (train->folds_are_left)
         params->folds = SEARCH_FOLDS;

@@ -226,7 +226,7 @@ $run = names(qw(klr-scale -s range names3));
 my $other = numbers(qw(klr-scale numbers3));
 as_before($run, $other, \%three, 'klr-scale passes names through');
 as_before(names(qw(klr-scale -r range names3)), $other, \%three, 'with -r too');
-is(names(qw(klr-scale -y 0 1 names3))->{err}, 'klr-scale: options '
+is(names(qw(klr-scale -y 0 1 names3))->{err}, 'klr-scale: '
     . "--string-labels and -y exclude each other\n", 'not with -y');
 numbers(qw(klr-scale -y 0 1 -s range numbers3));
 $run = names(qw(klr-scale -r range names3));

@@ -256,17 +256,17 @@ refuses([ qw(-y 1 0), $data ], $usage,
     'option -y: the lower limit 1 is not below the upper limit 0');
 refuses([ qw(-y 1 x), $data ], $usage, "option -y: 'x' is not a number");
 refuses([ '-r', 'x', '-l', 0, $data ], $usage,
-    'options -r and -l exclude each other');
+    '-r and -l exclude each other');
 refuses([ '-r', 'x', '-u', 2, $data ], $usage,
-    'options -r and -u exclude each other');
+    '-r and -u exclude each other');
 refuses([ qw(-r x -y 0 1), $data ], $usage,
-    'options -r and -y exclude each other');
+    '-r and -y exclude each other');
 refuses([ qw(-r x -s y), $data ], $usage,
-    'options -r and -s exclude each other');
+    '-r and -s exclude each other');
 refuses([ qw(-r x --standardize), $data ], $usage,
-    'options -r and --standardize exclude each other');
+    '-r and --standardize exclude each other');
 refuses([ qw(-u 3 --standardize), $data ], $usage,
-    'options --standardize and -u exclude each other');
+    '--standardize and -u exclude each other');
 refuses([ qw(-s -), $data ], $usage, 'the ranges (-s) cannot go to stdout');
 
 refuses(["$dir/none"], 1, 'DIR/none: cannot open: No such file or directory');

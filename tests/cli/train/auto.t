@@ -301,7 +301,7 @@ for my $other ('--log x', '--cv-out x', '--metrics', '--check-kernel',
     my ($name) = $other =~ /^(\S+)/;
     is($run->{exit}, 2, "--auto $other");
     is($run->{err},
-        "klr-train: options --auto and $name exclude each other\n",
+        "klr-train: --auto and $name exclude each other\n",
         'is refused');
 }
 is(train('--auto two -')->{exit}, 0, 'the model to stdout');

@@ -430,6 +430,14 @@ static bool rows_fit(struct fitting *f)
     return f->outliers <= points->n / OUTLIERS;
 }
 
+/* Sizes of all rows, and of those that tiles read behind them. */
+static float *sizes_create(const struct klr_points *points,
+                           struct klr_error *err)
+{
+    size_t n = (points->n + SPAN - 1) / SPAN * SPAN;
+    return klr_zalloc(n + SPAN, sizeof(float), err);
+}
+
 /* True if distances by products are accurate enough for fixed16. */
 static bool rough_serves(struct fitting *f)
 {
@@ -477,9 +485,10 @@ static int narrow_choose(struct klr_points *points, bool *serve,
         dither_centres(points);
         *serve = rows_fit(&f);
     }
-    narrow->roughly = *serve && narrow->term == SQUARE && rough_serves(&f);
+    bool rough = *serve && narrow->term == SQUARE && rough_serves(&f);
     klr_free(f.worst);
-    return 0;
+    return rough && !(narrow->rough = sizes_create(points, err)) ? KLR_E_MEMORY
+                                                                 : 0;
 }
 
 /* ---- storing ---- */
@@ -534,11 +543,8 @@ static int narrow_allocate(struct klr_points *points, struct klr_error *err)
     size_t last = n > SPAN ? (n - SPAN) * lines : 0;
     size_t end = n * lines + FLOAT_PANEL;
     narrow->fit = klr_zalloc(points->n, sizeof *narrow->fit, err);
-    narrow->size = klr_zalloc(n + SPAN, sizeof(float), err);
+    narrow->size = sizes_create(points, err);
     if (!narrow->fit || !narrow->size)
-        return KLR_E_MEMORY;
-    if (narrow->roughly &&
-        !(narrow->rough = klr_zalloc(n + SPAN, sizeof(float), err)))
         return KLR_E_MEMORY;
     if (points->form == SPARSE && !points->value)
         return 0;
@@ -627,7 +633,6 @@ static int narrow_create_like(struct klr_points *points,
     narrow->outlier = NULL;
     narrow->outliers = 0;
     narrow->size = narrow->rough = narrow->panel = narrow->value = NULL;
-    narrow->roughly = false;
     int code = narrow_store(points, false, err);
     narrow->centre = NULL; /* the base's */
     return code;

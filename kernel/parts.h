@@ -153,7 +153,6 @@ struct narrow {
     float *size;  /* (n) as in points; then of the last run alone, */
     float *rough; /* (n) |x|^2 beside a term SQUARE, or NULL: what distances by
                      products are for, which serve for fixed16 alone */
-    bool roughly; /* there is such */
     size_t lines; /* of a panel: features, and then sizes of the other runs,
                      each behind its features */
     float *panel; /* DENSE: (n / FLOAT_PANEL, lines, FLOAT_PANEL) */

@@ -20,8 +20,9 @@ static void store_values(const double *values, size_t width,
     for (size_t c = 0; c < width; c++)
         if (precision == KLR_FLOAT)
             ((float *)out)[at + c] = (float)values[c];
-        else
-            ((uint16_t *)out)[at + c] = to_fixed16((float)values[c]);
+        else /* in doubles: tiny floats take long to multiply */
+            ((uint16_t *)out)[at + c] =
+                (uint16_t)(int)(values[c] * FIXED16_UNITS + 0.5);
 }
 
 static void gram_matrix(const struct klr_points *a, const size_t *row,

@@ -99,11 +99,6 @@ enum {
 
 enum { FIXED16_UNITS = 65535 };
 
-INLINE uint16_t to_fixed16(float entry)
-{
-    return (uint16_t)(int)(entry * (float)FIXED16_UNITS + 0.5F);
-}
-
 /* e^(-2 x) = 2^(TANH_RATE x) */
 #define TANH_RATE (-2 * LOG2_E)
 

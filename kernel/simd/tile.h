@@ -397,7 +397,9 @@ LOCAL void NAME(values_copy)(const struct tile *t, size_t first, size_t rows,
         size_t at = t->at + (from - t->begin);
         if (t->fixed16)
             for (size_t c = 0; c < to - from; c++)
-                ((uint16_t *)out)[at + c] = to_fixed16((float)values[c]);
+                ((uint16_t *)out)[at + c] =
+                    (uint16_t)(int)(values[c] * (REAL)FIXED16_UNITS +
+                                    (REAL)0.5);
         else
             memcpy((REAL *)out + at, values, (to - from) * sizeof *values);
     }

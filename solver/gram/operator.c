@@ -100,6 +100,8 @@ static int operator_prefer_fixed16(struct klr_operator *op, size_t budget,
                                    struct klr_error *err)
 {
     op->fixed16 = true;
+    /* floats are for a look or two then, as doubles are */
+    op->tiles.patience[KLR_FLOAT] = op->tiles.patience[KLR_DOUBLE];
     return tiles_keep(&op->tiles, KLR_FIXED16, budget, err);
 }
 

@@ -533,6 +533,9 @@ static void test_price(void)
             printf("Bail out! no memory\n");
         patience[many] = op.tiles.patience[KLR_FLOAT];
         doubles[many] = op.tiles.patience[KLR_DOUBLE];
+        ok(!operator_prefer_fixed16(&op, SIZE_MAX, NULL) &&
+               op.tiles.patience[KLR_FLOAT] == doubles[many],
+           "floats beside fixed16 may be asked for once only");
         operator_free(&op);
     }
     ok(patience[0] > 4 && patience[1] == 0 && doubles[0] > 2 && doubles[1] == 1,

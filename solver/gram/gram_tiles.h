@@ -47,14 +47,13 @@ struct tile_work {
  * keeping them pays. */
 struct tile_store {
     size_t stored;
-    char *tile;          /* (stored, KLR_TILE, KLR_TILE) entries */
-    unsigned *slot;      /* (stored) where there, in the order of filling */
-    atomic_uchar *state; /* (stored) enum fill */
-    atomic_uint *asked;  /* (stored) rows of it that were computed */
-    atomic_uint filled;  /* tiles that have a slot */
-    atomic_ullong
-        ready; /* nanoseconds until the system had memory for these, */
-    atomic_ullong spent; /* and until their entries were computed */
+    char *tile;           /* (stored, KLR_TILE, KLR_TILE) entries */
+    size_t *slot;         /* (stored) where there, in the order of filling */
+    atomic_uchar *state;  /* (stored) enum fill */
+    atomic_uint *asked;   /* (stored) rows of it that were computed */
+    atomic_size_t filled; /* tiles that have a slot */
+    atomic_ullong ready;  /* nanoseconds until the last of them had memory, */
+    atomic_ullong spent;  /* and until their entries were computed */
 };
 
 /* In place of a patience: what the memory of tiles has cost, in products. */

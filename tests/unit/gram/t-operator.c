@@ -507,6 +507,22 @@ static void test_measured(const struct klr_kernel *kernel,
     ok(store_patience(&little) == 0, "a tile or two tell little");
 }
 
+/* Tiles lie in the order of filling, however many there are. */
+static void test_slots(void)
+{
+    static char memory[1];
+    size_t slot[] = {3, 1000000};
+    struct tile_store kept[] = {
+        [KLR_DOUBLE] = {.stored = 2, .tile = memory, .slot = slot}};
+    const struct gram_tiles tiles = {.kept = kept};
+    uintptr_t begin = (uintptr_t)memory;
+    ok((uintptr_t)tiles_at(&tiles, KLR_DOUBLE, 0, 0) - begin ==
+               (uintptr_t)3 * TILE_AREA * sizeof(double) &&
+           (uintptr_t)tiles_at(&tiles, KLR_DOUBLE, 1, 0) - begin ==
+               (uintptr_t)1000000 * TILE_AREA * sizeof(double),
+       "a million tiles lie one behind the other");
+}
+
 /* Tiles of many features are kept at once, of few features not soon; all
  * features of dense rows count, their zeros, too. Doubles may be asked for
  * once. */
@@ -786,6 +802,7 @@ int main(void)
     test_after();
     test_wait();
     test_price();
+    test_slots();
     test_kernel(KLR_RBF, false, false);
     test_kernel(KLR_RBF, false, true);
     test_kernel(KLR_LINEAR, false, false);

@@ -582,7 +582,9 @@ struct klr_report {
     double passes;        /* entries of K multiplied or produced, over n^2 */
     double precond_flops; /* newton, exact: operations of preconditioners, over
                              2 n^2, which is a pass's */
-    unsigned long long kernel_evals; /* entries of K computed */
+    unsigned long long kernel_evals; /* entries of K computed; of very many
+                                        examples what memory costs decides how
+                                        many of them are kept */
     size_t n_sv;                     /* support vectors; of folds their sum */
     size_t different; /* examples, where those that repeat each other are one:
                          fewer than all if they were solved as one */

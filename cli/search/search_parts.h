@@ -35,7 +35,7 @@ struct search {
     struct search_stage stage[SEARCH_STAGES];
     size_t now;                       /* the stage that points are added to */
     bool any_gamma, any_cost;         /* are searched */
-    enum klr_metric metric;           /* the user's */
+    enum klr_metric metric;           /* the user's, if points have it */
     size_t count, n_points, n_values; /* points, and their capacities */
     struct search_point *point;       /* (count) */
     struct klr_metric_values *values; /* (count) */

@@ -75,8 +75,30 @@ static bool is_better(const struct search *s, size_t a, size_t b)
     return one < other || (one == other && (c < d || (c == d && a < b)));
 }
 
+static bool has_value(const struct search *s, size_t t, enum klr_metric metric)
+{
+    const struct klr_metric_values *values = &s->values[t];
+    return !isnan(klr_metric_value(klr_metric_settle(metric, values), values));
+}
+
+/* Where no point has a value of the metric, the default one chooses. */
+static void settle_metric(struct search *s)
+{
+    for (size_t t = s->first; t < s->count; t++)
+        if (has_value(s, t, s->metric))
+            return;
+    enum klr_metric usual =
+        klr_metric_settle(KLR_METRIC_AUTO, &s->values[s->first]);
+    if (!has_value(s, s->first, usual))
+        return;
+    cli_warn(s->program, "no point has a value of the metric %s: %s chooses",
+             klr_metric_names[s->metric], klr_metric_names[usual]);
+    s->metric = usual;
+}
+
 static void find_best(struct search *s)
 {
+    settle_metric(s);
     s->best = s->count - 1;
     for (size_t t = s->first; t < s->count; t++)
         if (is_rival(s, t) && is_better(s, t, s->best))

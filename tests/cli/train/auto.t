@@ -286,6 +286,18 @@ check_best(report('--auto three m'), 'three classes');
     is(train('-q --auto two m')->{err}, '', 'nothing with -q');
 }
 
+# A metric that no point has: of folds without one of the classes.
+{
+    put("$dir/alike", "1 1:1 2:3\n" . "-1 1:1\n" x 5 . "1 1:1\n");
+    my $run = train('--auto -v 2 --metric mcc alike m');
+    is($run->{exit}, 0, 'a metric without a value');
+    like($run->{err}, qr/warning: no point has a value of the metric mcc: /,
+        'is told');
+    like($run->{err}, qr/: logloss chooses\n.*: logloss \d\.\d+ by 2 folds/s,
+        'another one chooses');
+    unlike($run->{err}, qr/\bnan\b/, 'no number that is none');
+}
+
 # Time.
 {
     my $run = train('--auto --time-limit 1e-9 two m');

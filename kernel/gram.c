@@ -6,7 +6,7 @@
  */
 #include "kernel/parts.h"
 
-/* Doubles that are rounded to floats, at once. */
+/* Doubles that are rounded to another precision, at once. */
 enum { ROUND_ROWS = 16, ROUND_COLS = 64 };
 
 /* out[at .. at + width) = values, in that precision. */
@@ -187,7 +187,7 @@ struct tile_columns {
     struct tile *t;
     enum way way;
     bool binary;
-    bool rounds; /* doubles to something else */
+    bool rounds; /* doubles to the precision */
     enum klr_precision precision;
     void *const *out;
     size_t at;                    /* in rows of out */

@@ -385,23 +385,23 @@ LOCAL void NAME(store)(bool fixed16, void *out, size_t at, reals entries)
     *(reals *)((REAL *)out + at) = entries;
 }
 
-/* Copies what the tile asks for of `rows` left rows and `span` columns. */
+/* Copies what the tile asks for of `rows` left rows and `span` columns, at most
+ * SPAN. */
 LOCAL void NAME(values_copy)(const struct tile *t, size_t first, size_t rows,
                              size_t begin, size_t span, const REAL *sums)
 {
     size_t from = begin < t->begin ? t->begin : begin;
     size_t to = begin + span < t->end ? begin + span : t->end;
+    size_t element = t->fixed16 ? sizeof(uint16_t) : sizeof(REAL);
+    REAL values[SPAN];
     for (size_t r = 0; r < rows && from < to; r++) {
-        const REAL *values = sums + r * span + (from - begin);
-        void *out = t->out[first + r];
-        size_t at = t->at + (from - t->begin);
-        if (t->fixed16)
-            for (size_t c = 0; c < to - from; c++)
-                ((uint16_t *)out)[at + c] =
-                    (uint16_t)(int)(values[c] * (REAL)FIXED16_UNITS +
-                                    (REAL)0.5);
-        else
-            memcpy((REAL *)out + at, values, (to - from) * sizeof *values);
+        for (size_t c = 0; c < span; c += WIDE)
+            NAME(store)
+        (t->fixed16, values, c, *(const reals *)(sums + r * span + c));
+        memcpy((char *)t->out[first + r] +
+                   (t->at + (from - t->begin)) * element,
+               (const char *)values + (from - begin) * element,
+               (to - from) * element);
     }
 }
 

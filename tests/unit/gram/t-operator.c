@@ -482,8 +482,8 @@ static void test_measured(const struct klr_kernel *kernel,
 {
     const struct tile_store little = {.ready = 1ULL << 50,
                                       .spent = TILES_MEASURE - 1};
-    const unsigned long long much = 1ULL
-                                    << 40; /* beside the cost of 15 tiles */
+    /* beside the cost of 15 tiles */
+    const unsigned long long much = 1ULL << 40;
     const struct {
         unsigned long long ready, spent;
         unsigned products;
@@ -714,7 +714,7 @@ static void test_entries(void)
 static void test_cross(struct klr_features other)
 {
     struct klr_range all = {0, N}, rows = {0, LEFT};
-    for (int p = KLR_FLOAT; p <= KLR_DOUBLE; p++) {
+    for (int p = (int)coarsest(); p <= KLR_DOUBLE; p++) {
         enum klr_precision precision = (enum klr_precision)p;
         bool same = true;
         for (size_t t = 0; t < VARIANTS + 3; t++) {
@@ -741,7 +741,7 @@ static void test_cross(struct klr_features other)
     }
 }
 
-/* To the nearest: entries err by half a unit, and the rounding of sums. */
+/* Entries are at most three quarters of a unit off: see t-gram. */
 static void test_halves(void)
 {
     double worst = 0;

@@ -52,6 +52,21 @@ static void check_doubles(const struct klr_kernel *kernel,
     ok(rows_are_free(p, gram, KLR_DOUBLE), "nor have the other rows");
 }
 
+/* Fixed16 is the nearest to entries of the same arithmetic; those of distances
+ * by products are a quarter of a unit off before they are rounded. */
+static void check_rounding(const struct sample *s, const struct klr_points *p)
+{
+    static double units[MOST_ROWS * MOST_ROWS], single[MOST_ROWS * MOST_ROWS];
+    struct klr_range all = {0, s->n};
+    double worst = 0, most = p->narrow.rough ? 0.754 : 0.504;
+    entries(p, all, p, whole(&all), KLR_FIXED16, units, s->n);
+    entries(p, all, p, whole(&all), KLR_FLOAT, single, s->n);
+    for (size_t t = 0; t < s->n * s->n; t++)
+        worst = larger_of(worst, 65535 * fabs(units[t] - single[t]));
+    ok(worst <= most, "fixed16: %.4f of a unit from floats, at most %.3f",
+       worst, most);
+}
+
 static void check(const char *name, const struct klr_kernel *kernel,
                   const struct sample *s)
 {
@@ -72,8 +87,10 @@ static void check(const char *name, const struct klr_kernel *kernel,
         check_doubles(kernel, s, p, level);
         check_precision(kernel, s, p, KLR_FLOAT,
                         p->narrow.tiles ? "float" : "rounded double");
-        if (kernel->type == KLR_RBF || kernel->type == KLR_LAPLACIAN)
+        if (kernel->type == KLR_RBF || kernel->type == KLR_LAPLACIAN) {
             check_precision(kernel, s, p, KLR_FIXED16, "fixed16");
+            check_rounding(s, p);
+        }
         seen_rough |= p->narrow.rough != NULL;
         seen_rounded |=
             p->narrow.tiles && p->narrow.term == SQUARE && !p->narrow.rough;

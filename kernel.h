@@ -172,9 +172,10 @@ double klr_points_price(const struct klr_points *points);
 double klr_points_rounding(const struct klr_points *points);
 
 /* KLR_FIXED16 is fixed point of 16 bits, uint16_t: multiples of 1/65535 near
- * entries in 0..1, those of the RBF and the Laplacian kernel for points with
- * themselves. They are at most three quarters of a unit off, and about
- * KLR_FIXED16_ERROR in the root mean square. */
+ * entries in 0..1, those of the RBF and the Laplacian kernel. They are at most
+ * three quarters of a unit off, and about KLR_FIXED16_ERROR in the root mean
+ * square. Those with points made like others may be a unit away from those that
+ * the points have with themselves. */
 enum klr_precision { KLR_FIXED16, KLR_FLOAT, KLR_DOUBLE };
 #define KLR_FIXED16_ERROR (0.3 / 65535)
 

@@ -254,11 +254,12 @@ static void tile_columns(struct tile *t, enum way way, bool binary,
         columns_compute(&c, 0, c.count);
 }
 
-/* The terms that are summed, and the sizes that go with them. */
+/* The terms that are summed, and the sizes that go with them; points made like
+ * others have no rough ones. */
 static void tile_terms(struct tile *t, enum way way)
 {
     const struct narrow *a = &t->a->narrow, *b = &t->b->narrow;
-    bool rough = t->fixed16 && b->rough;
+    bool rough = t->fixed16 && a->rough && b->rough;
     t->term = rough ? PRODUCT : way == IN_FLOAT ? b->term : t->b->term;
     t->left_size = t->a->size;
     t->right_size = t->b->size;

@@ -62,6 +62,7 @@
 #include "solver/matrix/small_hessian.c"  /* Hessians of few columns */
 #include "solver/matrix/tridiagonal.c"    /* all of a spectrum */
 #include "solver/matrix/lanczos.c"        /* the ends of one */
+#include "solver/matrix/shortfall.c"      /* how negative it is at most */
 
 /* ---- what every solver needs ---- */
 

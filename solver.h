@@ -565,9 +565,10 @@ struct klr_projection_report {
  * is the largest relative duality gap, (primal - dual) / |primal|, of a binary
  * problem. It is NaN without a dual bound: for lhalf, for a greedy kfd of drawn
  * candidates, and with the regularizer kernel where K is far from positive
- * semidefinite. With a kernel that may not be so, up to 500 examples are looked
- * at; of more there is none. In cross validation `primal` and `dual` may come
- * from float entries of K and err by their rounding; `gap` does not. */
+ * semidefinite. With a kernel that may not be so, up to 10000 examples are
+ * looked at; of more, or with a limit of time, there is none. In cross
+ * validation `primal` and `dual` may come from float entries of K and err by
+ * their rounding; `gap` does not. */
 struct klr_report {
     enum klr_solver_type solver; /* what "auto" became */
     enum klr_status status;   /* the gravest of all, and of the solutions ... */

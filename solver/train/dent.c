@@ -3,9 +3,10 @@
  * Solvers take a precomputed K to be positive semidefinite, and some of them
  * take any kernel. Whether K is so, on vectors of sum 0 where there is a bias,
  * is found by all its eigenvalues where they are few. Else Lanczos iterations
- * look at a precomputed K, and of others there is no gap. An eigenvalue of -d,
- * the dent, leaves the dual of a loss not concave, and a point g of it where it
- * seems largest is within
+ * look at a precomputed K. Other kernels that may not be so, sigmoid ones and
+ * polynomials, are smooth, K has few large eigenvalues, and a bound of what is
+ * below 0 does. An eigenvalue of -d, the dent, leaves the dual of a loss not
+ * concave, and a point g of it where it seems largest is within
  *
  *   d/2 |h - g|^2 <= d/2 sum_i C_i^2
  *
@@ -17,7 +18,11 @@
 #include "solver/matrix/matrix.h"
 #include "solver/train/train.h"
 
-enum { DENT_EXACT = 500, DENT_STEPS = 201 };
+enum {
+    DENT_EXACT = 500,
+    DENT_STEPS = 201,
+    DENT_MOST = 10000 /* examples whose bound takes some 0.3 s */
+};
 
 static bool is_precomputed(const struct klr_operator *op)
 {
@@ -103,6 +108,19 @@ static int dent_look(struct training *training, double *dent,
     return code;
 }
 
+/* Likewise a bound of it. A limit of time is left to training. */
+static int dent_bound(struct training *training, double *dent,
+                      struct klr_error *err)
+{
+    size_t n = training->partition->n;
+    struct klr_range all = {0, n};
+    struct submatrix k = {training->op, set_of(&all, 1)};
+    *dent = (double)NAN;
+    return n > DENT_MOST || training->params->time_limit > 0
+               ? 0
+               : shortfall_bound(k, !training->params->no_bias, dent, err);
+}
+
 /* All trainings with K, of folds and of values of C, share what one of them has
  * found. If the solver keeps no tiles the look keeps them, in the memory in
  * which rows of K will be. */
@@ -125,6 +143,8 @@ static int training_find_dent(struct training *training, struct klr_error *err)
         code = dent_look(training, &dent, err);
         if (keeps)
             operator_keep(op, KLR_FLOAT, 0);
+    } else if (isnan(dent)) {
+        code = dent_bound(training, &dent, err);
     }
     *known = dent;
     training->dent = isnan(dent) && is_precomputed(op) ? 0 : dent;

@@ -209,11 +209,27 @@ for my $case ([ '-s klr', -2, 1 ], [ '-s svm', -2, 1 ], [ '-s klr -v 3', -2, 1 ]
     cmp_ok(abs($json->{dual} / $other->{dual} - 1), '<', 1e-6,
         "$name: as by the matrix, a gap of $json->{gap}");
 }
-my $json_many = printed_json(run([ qw(klr-train -q --json -t sigmoid -r -2), put(
-    "$dir/501", clusters(seed => 1, labels => [ 0, 1 ], n => 501, d => 3)),
-    "$dir/m" ]));
-ok(!defined $json_many->{gap} && !defined $json_many->{dual},
-    'of many examples no eigenvalues are found');
+# Of more examples a bound of the least eigenvalue does, in good time for up to
+# 10000: the gap is that of all eigenvalues or more, and what points at larger -e
+# and smaller ones have is within it.
+my $many_few = put("$dir/501", clusters(seed => 1, labels => [ 0, 1 ], n => 501,
+    d => 3));
+for my $case ([ '-r -2 -g 0.01 -c 1', 1e-5 ], [ '-r -1 -g 0.1 -c 0.1', 0.1 ],
+    [ '-r 0 -g 1 -c 30', undef ], [ '-r -2 -g 0.01 -c 1 --time-limit 100', undef ])
+{
+    my ($options, $most) = @$case;
+    my @told = map { printed_json(run([ qw(klr-train -q --json -t sigmoid -e), $_,
+        split(' ', $options), $many_few, "$dir/m" ])) } 1e-2, 1e-6;
+    my ($rough, $fine) = @told;
+    my $name = "501 examples, $options";
+    is(2, scalar(grep { !defined $_->{gap} && !defined $_->{dual} } @told),
+        "$name: no gap") if !defined $most;
+    next if !defined $most;
+    cmp_ok($fine->{gap}, '<', $most, "$name: the gap");
+    cmp_ok($fine->{gap}, '>', 0, "$name: which is more than 0");
+    cmp_ok($rough->{dual}, '<=', $fine->{objective}, "$name: the dual is a bound");
+    cmp_ok($rough->{gap}, '>=', $fine->{gap} - 1e-12, "$name: a rougher one");
+}
 
 # ---- Nearly positive semidefinite ----
 

@@ -860,6 +860,12 @@ enum klr_metric klr_metric_settle(enum klr_metric metric,
 double klr_metric_value(enum klr_metric metric,
                         const struct klr_metric_values *values);
 
+/* The metric that these points are compared by: where none of them has a value
+ * of it, and for KLR_METRIC_AUTO, log loss if any has one, else accuracy. */
+enum klr_metric klr_metric_among(enum klr_metric metric,
+                                 const struct klr_metric_values *values,
+                                 size_t count);
+
 /* `labels` (classes) in the model's order; the first is the positive one. */
 int klr_metrics_create(struct klr_metrics **out, size_t classes,
                        const double *labels, struct klr_error *err);
@@ -1040,9 +1046,9 @@ int klr_cross_validate(const struct klr_problem *problem,
                        struct klr_validation *out, struct klr_error *err);
 void klr_validation_free(struct klr_validation *validation);
 
-/* The index of the best values by the metric: the smallest of a loss or an
- * error, the largest of the others. Of equals the first; any number is better
- * than NaN. KLR_METRIC_AUTO is log loss if any of the values has one. */
+/* The index of the best values by klr_metric_among of the metric: the smallest
+ * of a loss or an error, the largest of the others. Of equals the first; any
+ * number is better than NaN. */
 size_t klr_best_values(enum klr_metric metric,
                        const struct klr_metric_values *values, size_t count);
 

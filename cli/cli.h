@@ -214,6 +214,10 @@ const char *cli_single_answer(const struct klr_metrics *metrics,
 #define CLI_SINGLE_ANSWER                                                      \
     "all examples are answered as class %s: "                                  \
     "the accuracy is the share of that class"
+/* Warn if points were to be compared by one metric, and another one does it:
+ * see klr_metric_among. */
+void cli_warn_metric(const struct cli_program *program, enum klr_metric asked,
+                     enum klr_metric chooses);
 /* Write the parameters of point t that vary over the grid, as "gamma = 0.5, C =
  * 10", or ""; returns the length. */
 enum { CLI_POINT_SIZE = 128 };

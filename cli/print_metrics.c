@@ -189,10 +189,7 @@ static void choose_columns(struct table *table, enum klr_metric metric,
                            bool all)
 {
     const struct klr_metric_values *values = table->values;
-    enum klr_metric decides = metric;
-    for (size_t t = 0; t < table->count && metric == KLR_METRIC_AUTO; t++)
-        if (decides != KLR_METRIC_LOG_LOSS)
-            decides = klr_metric_settle(metric, &values[t]);
+    enum klr_metric decides = klr_metric_among(metric, values, table->count);
     for (size_t c = 0; c < COLUMNS; c++) {
         const struct column *column = &columns[c];
         bool wanted = all || column->usual || column->metric == metric;
@@ -203,6 +200,14 @@ static void choose_columns(struct table *table, enum klr_metric metric,
             table->column[c] && (all || column->metric == decides) &&
             has_value(table->error, table->count, column->metric);
     }
+}
+
+void cli_warn_metric(const struct cli_program *program, enum klr_metric asked,
+                     enum klr_metric chooses)
+{
+    if (asked != KLR_METRIC_AUTO && asked != chooses)
+        cli_warn(program, "no point has a value of the metric %s: %s chooses",
+                 klr_metric_names[asked], klr_metric_names[chooses]);
 }
 
 enum { VECTORS_WIDTH = 8, ERROR_WIDTH = 7 };

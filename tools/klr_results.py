@@ -23,6 +23,7 @@ METRICS = {
     "mcc": ("mcc", "MCC", "MCC", 1, True),
     "ece": ("ece", "ECE", "expected calibration error", 1, False),
 }
+OF_LABELS = ("accuracy", "balanced", "f1", "mcc")  # alone
 PARAMETERS = {"c": "C", "gamma": "gamma", "lambda": "lambda",
               "lambda_over_c": "lambda/C"}
 KEYS = {m[1]: m[0] for m in METRICS.values()}

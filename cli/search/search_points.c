@@ -57,13 +57,12 @@ static double loss_of(enum klr_metric metric, double value)
 double cli_search_badness(const struct search *s, size_t t)
 {
     const struct search_point *point = &s->point[t];
-    enum klr_metric metric = klr_metric_settle(s->metric, &s->values[t]);
-    double value = klr_metric_value(metric, &s->values[t]);
+    double value = klr_metric_value(s->metric, &s->values[t]);
     double rows = (double)s->stage[point->stage].problem->n;
     double doublings = log2(point->cost);
     if (isnan(value))
         return (double)INFINITY;
-    return loss_of(metric, value) *
+    return loss_of(s->metric, value) *
            exp(search_doubling * doublings / sqrt(rows));
 }
 
@@ -75,25 +74,17 @@ static bool is_better(const struct search *s, size_t a, size_t b)
     return one < other || (one == other && (c < d || (c == d && a < b)));
 }
 
-static bool has_value(const struct search *s, size_t t, enum klr_metric metric)
-{
-    const struct klr_metric_values *values = &s->values[t];
-    return !isnan(klr_metric_value(klr_metric_settle(metric, values), values));
-}
-
-/* Where no point has a value of the metric, the default one chooses. */
+/* The metric that compares these points, if they have any values. */
 static void settle_metric(struct search *s)
 {
-    for (size_t t = s->first; t < s->count; t++)
-        if (has_value(s, t, s->metric))
-            return;
-    enum klr_metric usual =
-        klr_metric_settle(KLR_METRIC_AUTO, &s->values[s->first]);
-    if (!has_value(s, s->first, usual))
+    size_t count = s->count - s->first;
+    const struct klr_metric_values *values = &s->values[s->first];
+    enum klr_metric metric = klr_metric_among(s->metric, values, count);
+    size_t best = klr_best_values(metric, values, count);
+    if (isnan(klr_metric_value(metric, &values[best])))
         return;
-    cli_warn(s->program, "no point has a value of the metric %s: %s chooses",
-             klr_metric_names[s->metric], klr_metric_names[usual]);
-    s->metric = usual;
+    cli_warn_metric(s->program, s->metric, metric);
+    s->metric = metric;
 }
 
 static void find_best(struct search *s)

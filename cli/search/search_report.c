@@ -80,14 +80,13 @@ void cli_search_tell_choice(const struct search *s)
         return;
     const struct search_point *best = &s->point[s->best];
     const struct search_stage *stage = &s->stage[best->stage];
-    enum klr_metric metric = klr_metric_settle(s->metric, &s->values[s->best]);
     if (!isnan(best->gamma))
         snprintf(gamma, sizeof gamma, "gamma = %.6g, ", best->gamma);
     fprintf(stderr,
             "%s: auto: scale %s, %sC = %.6g: %s %.6g by %s, of %zu points\n",
             s->program->name, klr_scale_names[s->train->options.scale], gamma,
-            best->cost, klr_metric_names[metric],
-            klr_metric_value(metric, &s->values[s->best]),
+            best->cost, klr_metric_names[s->metric],
+            klr_metric_value(s->metric, &s->values[s->best]),
             validation_text(stage->folds, text), s->count);
 }
 
@@ -107,7 +106,6 @@ static void describe_point(const struct search *s, size_t t,
 {
     const struct search_point *point = &s->point[t];
     const struct search_stage *stage = &s->stage[point->stage];
-    enum klr_metric metric = klr_metric_settle(s->metric, &s->values[t]);
     klr_text_putf(text, "{\"scale\": \"%s\", ", klr_scale_names[stage->scale]);
     put_real(text, "gamma", point->gamma, ", ");
     put_real(text, "c", point->cost, ", ");
@@ -115,7 +113,7 @@ static void describe_point(const struct search *s, size_t t,
                   stage->problem->n,
                   stage->folds ? stage->folds : (long long)stage->problem->n,
                   stage->folds ? "false" : "true");
-    put_real(text, "value", klr_metric_value(metric, &s->values[t]), "}");
+    put_real(text, "value", klr_metric_value(s->metric, &s->values[t]), "}");
 }
 
 int cli_search_describe(struct search *s, struct klr_error *err)
@@ -124,13 +122,13 @@ int cli_search_describe(struct search *s, struct klr_error *err)
     struct klr_text *text = &train->search_text;
     if (!s->count)
         return 0;
-    enum klr_metric metric = klr_metric_settle(s->metric, &s->values[s->best]);
     klr_text_putf(text,
                   "\"auto\": {\"scale\": \"%s\", \"features\": \"%s\", "
                   "\"metric\": \"%s\", \"basis\": %s, \"best\": %zu, "
                   "\"points\": [",
                   klr_scale_names[train->options.scale],
-                  klr_feature_kind_names[train->kind], klr_metric_names[metric],
+                  klr_feature_kind_names[train->kind],
+                  klr_metric_names[s->metric],
                   train->params.basis ? "true" : "false", s->best);
     for (size_t t = 0; t < s->count; t++) {
         klr_text_put(text, t ? ", " : "");

@@ -8,16 +8,6 @@
 #include <math.h>
 #include <stdio.h>
 
-/* True if it chose among points by a metric that none of them has. */
-static bool metric_is_missing(const struct klr_validation *validation,
-                              enum klr_metric metric)
-{
-    for (size_t t = 0; t < validation->count; t++)
-        if (!isnan(klr_metric_value(metric, &validation->values[t])))
-            return false;
-    return validation->count > 1;
-}
-
 /* Append "C = 10 is the largest" where the best is the first or last of three
  * values or more: of two, one is the best. Below a lambda of 0 there are none.
  */
@@ -75,16 +65,13 @@ void cli_train_warn_validation(const struct cli_train *train,
                                const struct klr_validation *validation,
                                const struct cli_answers *answers)
 {
+    enum klr_metric asked = (enum klr_metric)train->params.metric;
     enum klr_metric metric =
-        klr_metric_settle((enum klr_metric)train->params.metric,
-                          &validation->values[validation->best]);
+        klr_metric_among(asked, validation->values, validation->count);
     const char *single = cli_single_answer(validation->metrics, answers);
-    if (metric_is_missing(validation, metric))
-        cli_warn(program,
-                 "no point has a value of the metric %s: the first "
-                 "one is chosen",
-                 klr_metric_names[metric]);
-    else if (!train->options.quiet)
+    if (validation->count > 1)
+        cli_warn_metric(program, asked, metric);
+    if (!train->options.quiet)
         warn_edges(&train->params, validation->best, program);
     warn_apart(validation, metric, program);
     if (single)

@@ -32,10 +32,10 @@ struct shortfall {
     struct submatrix k;
     bool centred;
     size_t n, rank, most;
-    double *first; /* (n) K_0j where centred, else 0 */
-    double *left;  /* (n) the residual diagonal */
-    double *row;   /* (n) */
-    double *l;     /* (n, most), of which rank columns count */
+    double *first;         /* (n) K_0j where centred, else 0 */
+    double *left;          /* (n) the residual diagonal */
+    double *row;           /* (n) */
+    double *l;             /* (n, most), of which rank columns count */
     double *probe, *image; /* (n, SHORTFALL_PROBES) */
 };
 

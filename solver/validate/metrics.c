@@ -484,22 +484,30 @@ static void values_forget(struct klr_metric_values *values)
         *metric_field((enum klr_metric)m, values) = (double)NAN;
 }
 
-/* The metric by which these points are compared. Some may have no values. */
-static enum klr_metric metric_of_all(enum klr_metric metric,
-                                     const struct klr_metric_values *values,
-                                     size_t count)
+static bool any_has(enum klr_metric metric,
+                    const struct klr_metric_values *values, size_t count)
 {
     size_t t = 0;
-    while (t + 1 < count && isnan(values[t].log_loss))
+    while (t < count && isnan(klr_metric_value(metric, &values[t])))
         t++;
-    return klr_metric_settle(metric, &values[t]);
+    return t < count;
+}
+
+enum klr_metric klr_metric_among(enum klr_metric metric,
+                                 const struct klr_metric_values *values,
+                                 size_t count)
+{
+    if (metric != KLR_METRIC_AUTO && any_has(metric, values, count))
+        return metric;
+    return any_has(KLR_METRIC_LOG_LOSS, values, count) ? KLR_METRIC_LOG_LOSS
+                                                       : KLR_METRIC_ACCURACY;
 }
 
 size_t klr_best_values(enum klr_metric metric,
                        const struct klr_metric_values *values, size_t count)
 {
     size_t best = 0;
-    metric = metric_of_all(metric, values, count);
+    metric = klr_metric_among(metric, values, count);
     bool loss = metric_table[metric].loss;
     for (size_t t = 1; t < count; t++) {
         double value = klr_metric_value(metric, &values[t]);
@@ -536,7 +544,7 @@ static int metric_sparsest(enum klr_metric metric,
     size_t best = 0;
     if (!rank)
         return KLR_E_MEMORY;
-    metric = metric_of_all(metric, values, count);
+    metric = klr_metric_among(metric, values, count);
     int sign = metric_table[metric].loss ? 1 : -1;
     for (size_t t = 0; t < count; t++) {
         double value = klr_metric_value(metric, &values[t]);

@@ -335,6 +335,24 @@ is($c, $large =~ /^Best C = (\S+)/m && $1, 'the best of a large grid');
 is(get("$dir/best"), get("$dir/large"), 'and its model');
 is(drawn(grid('kept')), drawn($run), 'kept to be drawn again');
 
+# ---- A metric that no point has ----
+
+put("$dir/alike", "1 1:1\n" x 4 . "-1 1:1\n" x 2);
+my $usual = "klr-grid: no point has a value of the metric mcc: logloss chooses\n";
+put("$dir/alike.json", train(qw(--json -v 2 -c 0.1,1 -g 1,2 --metric mcc alike m))
+        ->{out});
+$run = grid('alike.json');
+is("$run->{exit} $run->{err}", "0 $usual", 'the default chooses, as of klr-train');
+like($run->{out}, qr/\A\S+: log loss by .*^Best C = 0.1, gamma = 1\n/ms,
+    'and is drawn');
+is(get("$dir/m"), do {
+    train(qw(-v 2 -c 0.1,1 -g 1,2 --metric logloss alike n));
+    get("$dir/n") }, 'the same model');
+like(grid('--metric', 'mcc', 'alike.json')->{err}, qr/\Q$usual\E/, '--metric');
+put("$dir/votes", train(qw(--json -s svm -v 2 -c 0.1,1 --metric f1 alike m))
+        ->{out} =~ s/"f1": [^,]*/"f1": null/gr);
+like(grid('votes')->{err}, qr/the metric f1: accuracy chooses/, 'of labels alone');
+
 # ---- Wrong usage ----
 
 for my $case ([ '--plan', 'one' ], [ '--finish', @grid, 'data' ],

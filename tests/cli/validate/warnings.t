@@ -103,7 +103,7 @@ my $single = 'all examples are answered as class -1: the accuracy is the share '
     . "of that class\n";
 is(warnings_of('-q -c 0.01 -v 3 heart'), $single, 'one class answers all');
 is(warnings_of('-q -c 0.005,0.01 --metric mcc -v 3 heart m'),
-    "no point has a value of the metric mcc: the first one is chosen\n$single",
+    "no point has a value of the metric mcc: logloss chooses\n$single",
     'a metric without a value');
 is(warnings_of('-q -c 0.01,0.1 --metric mcc -v 3 heart m'), '',
     'a metric that one point has');

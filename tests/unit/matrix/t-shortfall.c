@@ -56,8 +56,8 @@ static void form(const struct klr_kernel *kernel, size_t n, bool centred,
     }
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++)
-            matrix[i][j] += (centred ? all - mean[i] - mean[j] : 0) +
-                            (i == j ? more : 0);
+            matrix[i][j] +=
+                (centred ? all - mean[i] - mean[j] : 0) + (i == j ? more : 0);
 }
 
 static bool is_definite(size_t n)
@@ -111,16 +111,28 @@ static const struct {
     {{.type = KLR_RBF, .gamma = 0.01}, false, 1e-6, "RBF, of low rank"},
     {{.type = KLR_RBF, .gamma = 50}, false, 16 * 18, "RBF, of full rank"},
     {{.type = KLR_POLYNOMIAL, .degree = 1, .gamma = 1, .coef0 = -5},
-     true, 1e-9, "x'z - 5, conditionally"},
+     true,
+     1e-9,
+     "x'z - 5, conditionally"},
     {{.type = KLR_POLYNOMIAL, .degree = 1, .gamma = 1, .coef0 = -5},
-     false, INFINITY, "x'z - 5"},
+     false,
+     INFINITY,
+     "x'z - 5"},
     {{.type = KLR_POLYNOMIAL, .degree = 3, .gamma = 1, .coef0 = -0.3},
-     true, INFINITY, "(x'z - 0.3)^3"},
-    {{.type = KLR_SIGMOID, .gamma = 0.02, .coef0 = -3}, true, 1e-6,
+     true,
+     INFINITY,
+     "(x'z - 0.3)^3"},
+    {{.type = KLR_SIGMOID, .gamma = 0.02, .coef0 = -3},
+     true,
+     1e-6,
      "tanh(0.02 x'z - 3), conditionally"},
-    {{.type = KLR_SIGMOID, .gamma = 0.02, .coef0 = -0.8}, true, 1e-3,
+    {{.type = KLR_SIGMOID, .gamma = 0.02, .coef0 = -0.8},
+     true,
+     1e-3,
      "tanh(0.02 x'z - 0.8), nearly so"},
-    {{.type = KLR_SIGMOID, .gamma = 1, .coef0 = 0.5}, true, INFINITY,
+    {{.type = KLR_SIGMOID, .gamma = 1, .coef0 = 0.5},
+     true,
+     INFINITY,
      "tanh(x'z + 0.5)"},
 };
 

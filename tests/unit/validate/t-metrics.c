@@ -434,6 +434,9 @@ static void test_best(void)
     best("ECE", 2, KLR_METRIC_ECE, v);
     v[0].accuracy = v[0].log_loss = NAN;
     best("log loss, after a point that is not solved", 2, KLR_METRIC_AUTO, v);
+    for (size_t i = 0; i < 3; i++)
+        v[i].mcc = NAN;
+    best("log loss where none has an MCC", 2, KLR_METRIC_MCC, v);
     v[0].accuracy = 0.9;
     v[0].log_loss = v[1].log_loss = v[2].log_loss = NAN;
     best("without probabilities, the accuracy", 0, KLR_METRIC_AUTO, v);

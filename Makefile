@@ -504,57 +504,61 @@ papers: all $(BUILD)/lbfgs
 
 # ---- Installation ----
 
+# $(call remove,FOLDER,NAMES): files that were installed there.
+remove = for name in $(2); do rm -f "$(DESTDIR)$(1)/$$name"; done
+
 ## install: programs, tools, manual pages, documents, completions, to PREFIX
 install: all completions
-	install -d $(addprefix $(DESTDIR),$(BINDIR) $(DATADIR) $(MANDIR) \
-		$(DOCDIR) $(BASHDIR) $(ZSHDIR) $(FISHDIR))
-	install -m 755 $(PROGRAMS) $(SCRIPTS) $(DESTDIR)$(BINDIR)
-	install -m 644 $(MODULES) $(DESTDIR)$(DATADIR)
-	install -m 644 $(MANUALS) $(DESTDIR)$(MANDIR)
-	install -m 644 $(GUIDES) $(DESTDIR)$(DOCDIR)
+	install -d "$(DESTDIR)$(BINDIR)" "$(DESTDIR)$(DATADIR)" \
+		"$(DESTDIR)$(MANDIR)" "$(DESTDIR)$(DOCDIR)" "$(DESTDIR)$(BASHDIR)" \
+		"$(DESTDIR)$(ZSHDIR)" "$(DESTDIR)$(FISHDIR)"
+	install -m 755 $(PROGRAMS) $(SCRIPTS) "$(DESTDIR)$(BINDIR)"
+	install -m 644 $(MODULES) "$(DESTDIR)$(DATADIR)"
+	install -m 644 $(MANUALS) "$(DESTDIR)$(MANDIR)"
+	install -m 644 $(GUIDES) "$(DESTDIR)$(DOCDIR)"
 	@set -e; cd $(BUILD)/completions; for name in $(COMPLETED); do \
-		install -m 644 $$name.bash $(DESTDIR)$(BASHDIR)/$$name; \
-		install -m 644 _$$name $(DESTDIR)$(ZSHDIR); \
-		install -m 644 $$name.fish $(DESTDIR)$(FISHDIR); \
+		install -m 644 $$name.bash "$(DESTDIR)$(BASHDIR)/$$name"; \
+		install -m 644 _$$name "$(DESTDIR)$(ZSHDIR)"; \
+		install -m 644 $$name.fish "$(DESTDIR)$(FISHDIR)"; \
 	done
 
 # Headers find each other by -I$(INCDIR) alone.
 ## install-lib: libraries, headers, klr.pc and klr.py to DESTDIR/PREFIX
 install-lib: lib
-	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(PYTHONDIR) \
-		$(DESTDIR)$(INCDIR)/klr/base/files
-	install -m 644 $(BUILD)/lib/libklr.a $(LIBRARY) $(DESTDIR)$(LIBDIR)
-	ln -sf $(notdir $(LIBRARY)) $(DESTDIR)$(LIBDIR)/libklr.so
+	install -d "$(DESTDIR)$(LIBDIR)/pkgconfig" "$(DESTDIR)$(PYTHONDIR)" \
+		"$(DESTDIR)$(INCDIR)/klr/base/files"
+	install -m 644 $(BUILD)/lib/libklr.a $(LIBRARY) "$(DESTDIR)$(LIBDIR)"
+	ln -sf $(notdir $(LIBRARY)) "$(DESTDIR)$(LIBDIR)/libklr.so"
 	sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|' \
 		-e 's|@INCDIR@|$(INCDIR)|; s|@VERSION@|$(VERSION)|' \
-		install/klr.pc.in >$(DESTDIR)$(LIBDIR)/pkgconfig/klr.pc
-	install -m 644 $(PYTHON) $(DESTDIR)$(PYTHONDIR)
+		install/klr.pc.in >"$(DESTDIR)$(LIBDIR)/pkgconfig/klr.pc"
+	install -m 644 $(PYTHON) "$(DESTDIR)$(PYTHONDIR)"
 	@set -e; for header in $(HEADERS); do \
 		sed 's|^#include "|&klr/|' $$header \
-			>$(DESTDIR)$(INCDIR)/klr/$$header; \
-		chmod 644 $(DESTDIR)$(INCDIR)/klr/$$header; \
+			>"$(DESTDIR)$(INCDIR)/klr/$$header"; \
+		chmod 644 "$(DESTDIR)$(INCDIR)/klr/$$header"; \
 	done
 
 ## uninstall-lib: remove what install-lib put there
 uninstall-lib:
-	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,libklr.a libklr.so \
-		$(notdir $(LIBRARY)) pkgconfig/klr.pc)
-	rm -f $(addprefix $(DESTDIR)$(PYTHONDIR)/,$(notdir $(PYTHON))) \
-		$(HEADERS:%=$(DESTDIR)$(INCDIR)/klr/%)
-	-rmdir $(addprefix $(DESTDIR)$(INCDIR)/klr/,base/files base .) \
-		$(DESTDIR)$(DATADIR) 2>/dev/null
+	$(call remove,$(LIBDIR),libklr.a libklr.so $(notdir $(LIBRARY)) \
+		pkgconfig/klr.pc)
+	$(call remove,$(PYTHONDIR),$(notdir $(PYTHON)))
+	$(call remove,$(INCDIR)/klr,$(HEADERS))
+	-rmdir "$(DESTDIR)$(INCDIR)/klr/base/files" \
+		"$(DESTDIR)$(INCDIR)/klr/base" "$(DESTDIR)$(INCDIR)/klr" \
+		"$(DESTDIR)$(DATADIR)" 2>/dev/null
 
 ## uninstall: remove what install put there
 uninstall:
-	rm -f $(NAMES:%=$(DESTDIR)$(BINDIR)/%)
-	rm -f $(SCRIPTS:tools/%=$(DESTDIR)$(BINDIR)/%)
-	rm -f $(MODULES:tools/%=$(DESTDIR)$(DATADIR)/%)
-	rm -f $(MANUALS:docs/%=$(DESTDIR)$(MANDIR)/%)
-	rm -f $(addprefix $(DESTDIR)$(DOCDIR)/,$(notdir $(GUIDES)))
-	rm -f $(COMPLETED:%=$(DESTDIR)$(BASHDIR)/%) \
-		$(COMPLETED:%=$(DESTDIR)$(ZSHDIR)/_%) \
-		$(COMPLETED:%=$(DESTDIR)$(FISHDIR)/%.fish)
-	-rmdir $(DESTDIR)$(DATADIR) $(DESTDIR)$(DOCDIR) 2>/dev/null
+	$(call remove,$(BINDIR),$(NAMES) $(SCRIPTS:tools/%=%))
+	$(call remove,$(DATADIR),$(notdir $(MODULES)))
+	$(call remove,$(MANDIR),$(notdir $(MANUALS)))
+	$(call remove,$(DOCDIR),$(notdir $(GUIDES)))
+	$(call remove,$(BASHDIR),$(COMPLETED))
+	$(call remove,$(ZSHDIR),$(COMPLETED:%=_%))
+	$(call remove,$(FISHDIR),$(COMPLETED:%=%.fish))
+	-rmdir "$(DESTDIR)$(DATADIR)" "$(DESTDIR)$(DOCDIR)" 2>/dev/null
 
 # What is committed, with the time of the commit: the same bytes each time.
 ## dist: a tarball of what is committed, build/klr-VERSION.tar.gz

@@ -49,7 +49,7 @@ my %has = (
 
 my %kinds = ('klr-plot' => [qw(reliability roc pr cost surface)]);
 my @tools = $python ? map { s{.*/}{}r } glob 'tools/klr-*' : ();
-my $prefix = scratch() . '/prefix';
+my $prefix = scratch() . '/a prefix';
 my $run = make("PREFIX=$prefix", 'install');
 is("$run->{exit}$run->{err}", '0', 'make install');
 for my $name (qw(klr-train klr-predict klr-scale), @tools) {
@@ -79,7 +79,7 @@ SKIP: {
     my $offers = sub {
         my ($program, @words) = @_;
         my $function = $program =~ s/-/_/gr;
-        my $run = run([ 'bash', '-c', ". \$0; COMP_WORDS=($program @words); "
+        my $run = run([ 'bash', '-c', ". \"\$0\"; COMP_WORDS=($program @words); "
             . "COMP_CWORD=${\ scalar @words}; _$function; echo \${COMPREPLY[*]}",
             "$prefix/share/bash-completion/completions/$program" ]);
         return $run->{out};

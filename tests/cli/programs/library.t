@@ -16,7 +16,7 @@ plan skip_all => 'no g++ is installed' unless peer('g++') && @compilers;
 
 my $here = Cwd::getcwd();
 my $build = $ENV{KLR_BUILD} // 'build';
-my $prefix = scratch() . '/prefix';
+my $prefix = scratch() . '/a prefix';
 my $dir = scratch();
 my @make = ('make', '-s', "BUILD=$build", "PREFIX=$prefix");
 
@@ -75,16 +75,17 @@ like(run([ qw(readelf -d), "$prefix/lib/libklr.so" ])->{out},
 
 # As pkg-config reads it, which need not be here.
 my $pc = get("$prefix/lib/pkgconfig/klr.pc");
-my ($cflags) = $pc =~ /^Cflags: (.*)/m;
-my ($libs) = $pc =~ /^Libs: (.*)/m;
-my ($private) = $pc =~ /^Libs\.private: (.*)/m;
-s/\$\{includedir\}/$prefix\/include/, s/\$\{libdir\}/$prefix\/lib/
-    for $cflags, $libs;
+my %folder = (includedir => "$prefix/include", libdir => "$prefix/lib");
+my ($cflags, $libs, $private) = map { my $key = $_;
+    [ map { s/"\$\{(\w+)\}"/$folder{$1}/r }
+        split ' ', $pc =~ /^\Q$key\E: (.*)/m && $1 ] }
+    qw(Cflags Libs Libs.private);
 SKIP: {
     skip 'pkg-config is not installed', 1 unless peer('pkg-config');
     my $told = run([ qw(pkg-config --cflags --libs klr) ],
         env => { PKG_CONFIG_PATH => "$prefix/lib/pkgconfig" });
-    is($told->{out} =~ s/\s+$//r, "$cflags $libs", 'pkg-config');
+    is($told->{out} =~ s/\s+$//r, join(' ', map { s/ /\\ /gr } @$cflags, @$libs),
+        'pkg-config');
 }
 
 my @strict = qw(-Wall -Wextra -Werror -pedantic);
@@ -107,9 +108,9 @@ sub compiled
     my $program = "$dir/program";
     unlink $program;
     my @library = $kind eq 'shared'
-        ? (split(' ', $libs), "-Wl,-rpath,$prefix/lib")
-        : ("$prefix/lib/libklr.a", split ' ', $private);
-    my $run = run([ @{ $language{$compiler} }, @strict, split(' ', $cflags),
+        ? (@$libs, "-Wl,-rpath,$prefix/lib")
+        : ("$prefix/lib/libklr.a", @$private);
+    my $run = run([ @{ $language{$compiler} }, @strict, @$cflags,
             $source, '-x', 'none', '-o', $program, @library ]);
     is("$run->{exit}$run->{err}", '0', "$compiler, $kind: $source");
     return $run->{exit} ? undef : $program;

@@ -166,6 +166,13 @@ static void certify(struct solution *s, const struct certificate *c);
 static double decision_rounding(const struct binary_problem *problem,
                                 const double *beta, double size,
                                 enum klr_precision precision);
+/* By how much the objective may be off with u (n, columns), K beta of coarse
+ * entries: those that hardly differ are rounded alike, so that errors of u are
+ * not independent. A few rows of double entries tell, and how uncertain their
+ * mean is; row (n) is workspace. */
+static double objective_bias(const struct binary_problem *problem,
+                             size_t columns, const double *beta,
+                             const double *u, double *row);
 /* By how much these are rounded themselves: u (n), K beta, and rho. */
 static double value_rounding(size_t n, const double *u, double rho);
 /* The largest |K_ij| of the examples, or nearly; row (n) is workspace. */

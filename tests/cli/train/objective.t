@@ -197,6 +197,62 @@ for my $model (qw(svm klr)) {
         "$model, exponential kernel: objective");
 }
 
+# ---- entries that hardly differ ----
+
+# They are rounded alike: floats put the objective off by 1e-5 where independent
+# errors would by 1e-8.
+sub near
+{
+    my ($k, $n) = @_;
+    my $next = uniform(2);
+    return put("$dir/near", join '', map { my $c = $_ % $k;
+        join(' ', $c, map { sprintf '%d:%.4f', $_, $next->() - 0.5 + 0.3 * ($k
+                - 1 - 2 * $c) } 1 .. 3) . "\n" } 0 .. $n - 1);
+}
+my @near = qw(klr-train -q --json -t polynomial -g 6e-8 -r 1 -c 8);
+for my $options ('-a newton', '-a smo -e 0.1') {
+    my $run = run([ @near, split(' ', $options), near(2, 400), "$dir/m" ]);
+    my $said = printed_json($run);
+    my ($judged) = evaluate('klr', "$dir/near", "$dir/m", 8);
+    is($said->{status}, 'converged', "near examples, $options");
+    cmp_ok(abs($judged->{primal} / $said->{objective} - 1), '<', 2e-7,
+        'the objective of the file');
+}
+
+# The objective of a softmax by its definition.
+{
+    my $run = run([ @near, qw(--multiclass softmax), near(3, 300), "$dir/m" ]);
+    my ($head, $rows) = get("$dir/m") =~ /\A(.*?)^SV\n(.*?)^klr_format/ms;
+    my @rho = split ' ', $head =~ /^rho (.*)/m && $1;
+    my @class = split ' ', $head =~ /^label (.*)/m && $1;
+    my (@beta, @x);
+    for (split /\n/, $rows) {
+        push @beta, [ /(\S+) (\S+) (\S+) 1:/ ];
+        push @x, [ /:(\S+)/g ];
+    }
+    my %at; # rows of the data are support vectors, all of them
+    push @{ $at{ join ' ', @{ $x[$_] } } }, $_ for 0 .. $#x;
+    my $primal = 0;
+    for (split /\n/, get("$dir/near")) {
+        my ($label) = /^(\S+)/;
+        my ($i) = @{ $at{ join ' ', /:(\S+)/g } };
+        my @u = (0) x 3;
+        for my $j (0 .. $#x) {
+            my $product = 0;
+            $product += $x[$i][$_] * $x[$j][$_] for 0 .. 2;
+            my $entry = (6e-8 * $product + 1)**3 - 1; # columns have the sum 0
+            $u[$_] += $entry * $beta[$j][$_] for 0 .. 2;
+        }
+        my $total = 0;
+        $total += exp($u[$_] - $rho[$_]) for 0 .. 2;
+        my ($own) = grep { $class[$_] == $label } 0 .. 2;
+        $primal += 8 * (log($total) - $u[$own] + $rho[$own]);
+        $primal += 0.5 * $beta[$i][$_] * $u[$_] for 0 .. 2;
+    }
+    my $said = printed_json($run)->{objective};
+    cmp_ok(abs($primal / $said - 1), '<', 2e-7, "near examples, softmax: $said");
+}
+
 # And svm: the gap is less than what -e leaves open, and no sum of beta is 0.
 for my $cost (0.125, 8, 1000) {
     run([ qw(klr-train -q -s svm --no-bias -g 0.125 -e 1e-6 -c), $cost,

@@ -113,8 +113,8 @@ static double objective_bias(const struct binary_problem *problem,
                              size_t columns, const double *beta,
                              const double *u, double *row)
 {
-    enum { ROWS = 16 };
-    size_t n = problem->n, rows = n < ROWS ? n : ROWS;
+    enum { ROWS = 16 }; /* and no more than a sixteenth of them */
+    size_t n = problem->n, rows = n < ROWS * ROWS ? n / ROWS + 1 : ROWS;
     double sum = 0, squares = 0;
     for (size_t q = 0; q < rows; q++) {
         size_t i = q * n / rows;

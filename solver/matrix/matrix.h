@@ -302,9 +302,9 @@ static struct klr_extremes lanczos(struct lanczos *l);
 /* ---- a bound of one: see shortfall.c ---- */
 
 /* v'K v >= -*bound |v|^2 for all v, those of sum 0 if `centred`; NaN where the
- * pool's watch ended it, or K overflows. In the time of a few products with K.
- * KLR_E_MEMORY. */
-static int shortfall_bound(struct submatrix k, bool centred, double *bound,
-                           struct klr_error *err);
+ * pool's watch ended it, or K overflows. In the time of a few products with K,
+ * and about so many bytes: the more, the closer. KLR_E_MEMORY. */
+static int shortfall_bound(struct submatrix k, bool centred, double bytes,
+                           double *bound, struct klr_error *err);
 
 #endif

@@ -20,11 +20,12 @@
 
 enum { SHORTFALL_PROBES = 4 };
 
-/* L has at most 8 sqrt(n) columns, which take as long as a few products with K,
- * and 8 MB. */
-static size_t shortfall_most(size_t n)
+/* Columns of L, in so many bytes; 8 sqrt(n) take as long as a few products with
+ * K. */
+static size_t shortfall_most(size_t n, double bytes)
 {
-    double most = fmin(8 * sqrt((double)n), 1048576.0 / (double)n);
+    double room = bytes / (sizeof(double) * (double)n);
+    double most = fmin(8 * sqrt((double)n), room);
     return most > 1 ? (size_t)fmin(most, (double)n) : 1;
 }
 
@@ -39,11 +40,11 @@ struct shortfall {
     double *probe, *image; /* (n, SHORTFALL_PROBES) */
 };
 
-static int shortfall_create(struct shortfall *s, struct klr_arena *arena,
-                            struct klr_error *err)
+static int shortfall_create(struct shortfall *s, double bytes,
+                            struct klr_arena *arena, struct klr_error *err)
 {
     size_t n = s->n = s->k.set.size;
-    s->most = shortfall_most(n);
+    s->most = shortfall_most(n, bytes);
     return KLR_TAKE(arena, s->first, n, 1, err) &&
                    KLR_TAKE(arena, s->left, n, 1, err) &&
                    KLR_TAKE(arena, s->row, n, 1, err) &&
@@ -151,12 +152,12 @@ static void shortfall_reduce(struct shortfall *s)
     }
 }
 
-static int shortfall_bound(struct submatrix k, bool centred, double *bound,
-                           struct klr_error *err)
+static int shortfall_bound(struct submatrix k, bool centred, double bytes,
+                           double *bound, struct klr_error *err)
 {
     struct shortfall s = {.k = k, .centred = centred};
     struct klr_arena arena = {0};
-    int code = shortfall_create(&s, &arena, err);
+    int code = shortfall_create(&s, bytes, &arena, err);
     *bound = (double)NAN;
     if (!code && shortfall_begin(&s) && shortfall_factor(&s) &&
         shortfall_product(&s)) {

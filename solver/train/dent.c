@@ -108,17 +108,21 @@ static int dent_look(struct training *training, double *dent,
     return code;
 }
 
-/* Likewise a bound of it. A limit of time is left to training. */
+/* Likewise a bound of it. A limit of time is left to training. Folds may do so
+ * at once. */
 static int dent_bound(struct training *training, double *dent,
                       struct klr_error *err)
 {
+    const double bytes = 8 << 20;
+    const struct klr_params *params = training->params;
+    double folds = fmax((double)params->folds, 1);
     size_t n = training->partition->n;
     struct klr_range all = {0, n};
     struct submatrix k = {training->op, set_of(&all, 1)};
     *dent = (double)NAN;
-    return n > DENT_MOST || training->params->time_limit > 0
+    return n > DENT_MOST || params->time_limit > 0
                ? 0
-               : shortfall_bound(k, !training->params->no_bias, dent, err);
+               : shortfall_bound(k, !params->no_bias, bytes / folds, dent, err);
 }
 
 /* All trainings with K, of folds and of values of C, share what one of them has

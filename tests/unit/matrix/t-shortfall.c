@@ -81,7 +81,7 @@ static double bound_of(const struct klr_kernel *kernel,
     double bound = (double)NAN;
     if (operator_create(&op, kernel, x, NULL, NULL, 0, &err) ||
         shortfall_bound((struct submatrix){&op, set_of(&all, 1)}, centred,
-                        &bound, &err))
+                        8 << 20, &bound, &err))
         printf("Bail out! %s\n", err.message);
     operator_free(&op);
     return bound;

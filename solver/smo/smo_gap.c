@@ -115,10 +115,13 @@ static bool smo_is_empty(const struct smo *smo)
     return k == smo->n;
 }
 
+/* A logistic loss that the clock has ended is no worse than a constant: steps
+ * raise the dual, and may raise the primal first. */
 static int smo_finish(struct smo *smo, double c, enum klr_status status,
                       struct solution *solution, struct klr_error *err)
 {
-    if (clock_stopped(smo->problem->clock) && smo_is_empty(smo))
+    bool cut = clock_stopped(smo->problem->clock);
+    if (cut && smo_is_empty(smo))
         return smo_finish_at_start(smo, c, status, solution, err);
     struct smo_vectors v = smo_vectors(smo);
     struct point point = {
@@ -135,5 +138,9 @@ static int smo_finish(struct smo *smo, double c, enum klr_status status,
         .target = smo->problem->params->gap,
         .bound = smo_bound(smo->problem, c),
     };
-    return point_finish(smo->problem, &point, solution, err);
+    int code = point_finish(smo->problem, &point, solution, err);
+    if (cut && !code && smo->loss.model != KLR_MODEL_SVM &&
+        solution->doubt == KLR_DOUBT_CONSTANT)
+        return smo_finish_at_start(smo, c, status, solution, err);
+    return code;
 }

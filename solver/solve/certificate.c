@@ -116,6 +116,8 @@ static double objective_bias(const struct binary_problem *problem,
     enum { ROWS = 16 }; /* and no more than a sixteenth of them */
     size_t n = problem->n, rows = n < ROWS * ROWS ? n / ROWS + 1 : ROWS;
     double sum = 0, squares = 0;
+    if (operator_precision(problem->op, KLR_FLOAT) == KLR_DOUBLE)
+        return 0; /* a linear kernel has no entries */
     for (size_t q = 0; q < rows; q++) {
         size_t i = q * n / rows;
         double change = 0;

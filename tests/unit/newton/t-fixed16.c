@@ -82,6 +82,13 @@ static size_t filled(const struct klr_operator *op, enum klr_precision p)
     return count;
 }
 
+/* Tiles of both kinds, whatever their memory costs here. */
+static bool keeps_at_once(struct klr_operator *op)
+{
+    op->tiles.patience[KLR_FIXED16] = op->tiles.patience[KLR_FLOAT] = 0;
+    return false;
+}
+
 /* At each C: the precision in which its answer is judged. Products with floats
  * are dear beside those of 16-bit entries: the first C asks for one, after
  * `most`. */
@@ -106,8 +113,7 @@ static void test_ladder(const struct klr_features *x, double from, double to,
         if (klr_pool_create(&pool, (long long)b + 1, &err) ||
             operator_create(&op, &kernel, x, NULL, pool, budget[b], &err) ||
             operator_prefer_fixed16(&op, budget[b], &err) ||
-            (b == 0 && (op.tiles.patience[KLR_FLOAT] = 0)) ||
-            solve(&op, &params, solution))
+            (b == 0 && keeps_at_once(&op)) || solve(&op, &params, solution))
             printf("Bail out! %s\n", err.message);
         bool gaps = true;
         for (size_t t = 0; t < COSTS && b == 0; t++) {

@@ -164,6 +164,7 @@ static int smo_finish_at_start(struct smo *smo, double c,
     struct point point = {
         .c = c,
         .status = status,
+        .iterations = smo->progress.iterations,
         .fall = NAN,
         .beta = zero,
         .rho = smo->single ? 0 : log(weight[0]) - log(weight[1]),

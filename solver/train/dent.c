@@ -21,7 +21,7 @@
 enum {
     DENT_EXACT = 500,
     DENT_STEPS = 201,
-    DENT_MOST = 10000 /* examples whose bound takes some 0.3 s */
+    DENT_MOST = 10000 /* examples whose bound takes parts of a second */
 };
 
 static bool is_precomputed(const struct klr_operator *op)

@@ -261,6 +261,8 @@ sub well_formed
     my ($program) = @_;
     my $page = get("docs/$program.1");
     ok($page !~ /[^\x00-\x7f]|[ \t]$/m, "$program: plain text");
+    ok($page !~ /^\..*\bAr(?: [].,:;)|]| Ns|$)/m,
+        "$program: arguments have names, where mdoc would say 'file ...'");
     SKIP: {
         skip 'mandoc is not installed', 1 unless $mandoc;
         my $lint = run([ $mandoc, '-T', 'lint', '-W', 'warning',

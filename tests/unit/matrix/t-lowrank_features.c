@@ -42,15 +42,20 @@ static struct klr_features examples(size_t width)
     return (struct klr_features){N, WIDTH, start, feature, value, NULL};
 }
 
-/* Whether a feature is among the LEADING_MOST of the largest weights. */
-static bool leads(size_t j, struct klr_set set)
+static void weigh(struct klr_set set)
 {
-    size_t before = 0, i = 0;
+    size_t i = 0;
     memset(weight, 0, sizeof weight);
     for (size_t r = 0; r < set.count; r++)
         for (size_t p = set.range[r].begin; p < set.range[r].end; p++, i++)
             for (size_t f = 0; f < WIDTH; f++)
                 weight[f] += root[i] * root[i] * dense[p][f] * dense[p][f];
+}
+
+/* Whether a feature is among the LEADING_MOST of the largest weights. */
+static bool leads(size_t j)
+{
+    size_t before = 0;
     for (size_t f = 0; f < WIDTH; f++)
         before += weight[f] > weight[j];
     return before < LEADING_MOST && weight[j] > precond_least;
@@ -64,8 +69,9 @@ static double solve_error(struct klr_set set, const double *in,
     double along = 0, norm = 0, multiple = 0, worst = 0, u;
     for (size_t i = 0; i < set.size; i++)
         m[i] = out[i] - in[i];
+    weigh(set);
     for (size_t j = 0; j < WIDTH; j++) {
-        if (!leads(j, set))
+        if (!leads(j))
             continue;
         u = 0;
         for (size_t i = 0; i < set.size; i++)

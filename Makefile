@@ -9,7 +9,7 @@
 # Loops that are worth it are written in vectors, and unrolled: -O3 adds nothing
 # but time to compile.
 CC      = cc
-CFLAGS  = -O2
+CFLAGS  = -O2 $(SPARED)
 LDFLAGS =
 LDLIBS  = -lm
 AR      = ar
@@ -38,6 +38,12 @@ WARNINGS = -Wall -Wextra -Wshadow -Wconversion -Wmissing-prototypes -Wundef
 ifdef WERROR
 WARNINGS += -Werror
 endif
+
+# Passes of gcc that make nothing here faster, and are a fifth of the time that
+# it compiles; none where the compiler does not know them.
+SPARE  = -fno-gcse -fno-schedule-insns2 -fno-tree-dominator-opts -fno-tree-vrp
+SPARED = $(eval SPARED := $$(shell $(CC) -Werror $(SPARE) -E -xc /dev/null \
+	>/dev/null 2>&1 && echo $(SPARE)))$(SPARED)
 
 # What the sources need whatever CFLAGS is, and so after it. Operations neither
 # fused nor in another order: a number must not depend on what the compiler made
@@ -162,8 +168,10 @@ $(PROGRAMS): $(BIN)/%: $(OBJECTS) $(BUILD)/%.o
 	$(SAY) "  LINK $@"
 	$(Q)$(COMPILE) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
-# Under sanitizers the loops of the kernel unit are most of the time.
-$(BUILD)/kernel.o: private override CFLAGS := $(subst -O1,-O2,$(CFLAGS))
+# Under sanitizers the loops of the kernel unit are most of the time. It is
+# slower without the passes over trees.
+$(BUILD)/kernel.o: private override CFLAGS := \
+	$(filter-out -fno-tree-%,$(subst -O1,-O2,$(CFLAGS)))
 
 $(BUILD)/%.o: %.c Makefile
 	@mkdir -p $(@D)

@@ -56,7 +56,7 @@ static void print_metrics(struct cli_predict *predict)
         cli_json_real("far", far_share(predict), ", ");
         cli_json_confusion(predict->metrics, &predict->answers, ", ");
         cli_json_warnings(predict->program, "}\n");
-    } else if (values.count && !predict->options.quiet) {
+    } else if (values.count) {
         fprintf(stream, "Accuracy = %g%% (%llu/%llu) (classification)\n",
                 100 * values.accuracy, values.correct, values.count);
         cli_print_metrics(stream, &values, predict->options.metrics);
@@ -115,6 +115,7 @@ int cli_predict_finish(struct cli_predict *predict)
         cli_warn(predict->program, "%s: " CLI_SINGLE_ANSWER, data, single);
     if (!predict->options.quiet && !predict->options.json)
         warn_strange(predict, data);
-    print_metrics(predict);
+    if (!predict->options.quiet || predict->options.json)
+        print_metrics(predict);
     return predict->bad ? CLI_FAILURE : CLI_OK;
 }

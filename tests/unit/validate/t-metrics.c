@@ -5,6 +5,8 @@
  * follows from the confusion matrix against sums over the examples, and both
  * against values by hand.
  */
+#include <float.h>
+
 #include "solver.c"
 
 #include "tests/tap.h"
@@ -46,6 +48,35 @@ static void test_area(size_t n, int levels)
     klr_metrics_free(metrics);
     free(score);
     free(positive);
+}
+
+/* Scores of all sizes and signs, in the order of qsort, each with its counts. */
+static void test_sorting(size_t n, bool alike, const char *what)
+{
+    static const double extreme[] = {0,       -0.0,     INFINITY, -INFINITY,
+                                     DBL_MAX, -DBL_MAX, 5e-324,   -5e-324};
+    enum { EXTREMES = sizeof extreme / sizeof *extreme };
+    struct bin *bin = malloc(n * sizeof *bin);
+    double *score = malloc(n * sizeof *score);
+    bool same = bin && score;
+    for (size_t i = 0; i < n && same; i++) {
+        score[i] = alike ? 1 - uniform() / 2
+                   : i % 16 < EXTREMES
+                       ? extreme[i % 16]
+                       : ldexp(uniform() - 0.5, (int)(i % 2000) - 1000);
+        bin[i] = (struct bin){score[i], 1, 2};
+        memcpy(&bin[i].negative, &score[i], sizeof *score);
+    }
+    if (same) {
+        bins_sort(bin, n);
+        qsort(score, n, sizeof *score, compare_labels);
+    }
+    for (size_t i = 0; i < n && same; i++)
+        same = bin[i].score == score[i] && bin[i].positive == 1 &&
+               !memcmp(&bin[i].negative, &bin[i].score, sizeof *score);
+    ok(same, "%s, sorted", what);
+    free(bin);
+    free(score);
 }
 
 /* Positive scores u^(1/2), negative ones u: P(positive > negative) = 2/3. More
@@ -456,6 +487,9 @@ int main(void)
     test_area(500, 1000000);
     test_area(800, 20);
     test_area(700, 2);
+    test_sorting(1, false, "one score");
+    test_sorting(20000, false, "scores of all sizes");
+    test_sorting(20000, true, "scores whose highest byte is the same");
     test_repeated();
     test_merging(1);
     test_merging(2);

@@ -50,7 +50,8 @@ static void test_area(size_t n, int levels)
     free(positive);
 }
 
-/* Scores of all sizes and signs, in the order of qsort, each with its counts. */
+/* Scores of all sizes and signs, in the order of qsort, each with its counts;
+ * or of like size. */
 static void test_sorting(size_t n, bool alike, const char *what)
 {
     static const double extreme[] = {0,       -0.0,     INFINITY, -INFINITY,

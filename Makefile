@@ -39,8 +39,8 @@ ifdef WERROR
 WARNINGS += -Werror
 endif
 
-# Passes of gcc that make nothing here faster, and are a sixth of the time that
-# it compiles; none where the compiler does not know them.
+# Passes of gcc that make nothing here faster, and take a sixth of the time to
+# compile; none where the compiler does not know them.
 SPARE  = -fno-gcse -fno-schedule-insns2 -fno-tree-dominator-opts -fno-tree-vrp
 SPARED = $(eval SPARED := $$(shell $(CC) -Werror $(SPARE) -E -xc /dev/null \
 	>/dev/null 2>&1 && echo $(SPARE)))$(SPARED)

@@ -40,7 +40,7 @@
 # of 1e-6, or 300 s a fit.
 #
 # Reduced to be affordable: on magic l1/2 has C in 0.1 .. 1e3 and the first fold
-# alone. With all of them it would take three hours.
+# alone. With all of them it would take about two hours.
 use strict;
 use warnings;
 use FindBin ();

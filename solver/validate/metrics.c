@@ -73,48 +73,44 @@ static int bin_compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* An integer in the order of the scores. */
-static uint64_t bin_key(const struct bin *bin)
+/* A byte of an integer in the order of the scores. */
+static size_t bin_byte(const struct bin *bin, int shift)
 {
     const uint64_t sign = (uint64_t)1 << 63;
     uint64_t bits;
     memcpy(&bits, &bin->score, sizeof bits);
-    return bits & sign ? ~bits : bits | sign;
+    bits = bits & sign ? ~bits : bits | sign;
+    return bits >> shift & 255;
 }
 
-/* By their keys, a byte at a time, the lowest first: many are sorted in a third
- * of the time that qsort takes. */
-static void bins_sort(struct bin *bin, size_t n)
+/* In place by a byte, the highest first, and those of each value by the bytes
+ * below: many take less time than by qsort, and no memory. */
+static void bins_sort(struct bin *bin, size_t n, int shift)
 {
-    enum { BYTES = sizeof(uint64_t), VALUES = 256 };
-    size_t place[BYTES][VALUES] = {{0}};
-    struct bin *from = bin, *spare = klr_alloc(n, sizeof *bin, NULL);
-    struct bin *to = spare;
-    if (!spare) {
+    enum { VALUES = 256, FEW = 32 };
+    size_t next[VALUES], end[VALUES] = {0}, begin = 0;
+    if (shift < 0)
+        return; /* all are equal */
+    if (n <= FEW) {
         qsort(bin, n, sizeof *bin, bin_compare);
         return;
     }
     for (size_t i = 0; i < n; i++)
-        for (int b = 0; b < BYTES; b++)
-            place[b][bin_key(&bin[i]) >> 8 * b & 255]++;
-    for (int b = 0; b < BYTES; b++) {
-        size_t next = 0;
-        if (place[b][bin_key(bin) >> 8 * b & 255] == n)
-            continue; /* all have the same */
-        for (int v = 0; v < VALUES; v++) {
-            size_t count = place[b][v];
-            place[b][v] = next;
-            next += count;
-        }
-        for (size_t i = 0; i < n; i++)
-            to[place[b][bin_key(&from[i]) >> 8 * b & 255]++] = from[i];
-        struct bin *sorted = to;
-        to = from;
-        from = sorted;
+        end[bin_byte(&bin[i], shift)]++;
+    for (size_t v = 0; v < VALUES; v++) {
+        next[v] = begin;
+        begin = end[v] += begin;
     }
-    if (from != bin)
-        memcpy(bin, from, n * sizeof *bin);
-    klr_free(spare);
+    for (size_t v = 0; v < VALUES; v++)
+        while (next[v] < end[v]) {
+            struct bin *from = &bin[next[v]], moved = *from;
+            struct bin *to = &bin[next[bin_byte(from, shift)]++];
+            *from = *to;
+            *to = moved;
+        }
+    begin = 0;
+    for (size_t v = 0; v < VALUES; begin = end[v++])
+        bins_sort(bin + begin, end[v] - begin, shift - 8);
 }
 
 static void bin_add(struct bin *bin, const struct bin *other)
@@ -130,7 +126,7 @@ static void bins_compact(struct klr_metrics *metrics)
     size_t kept = 0;
     if (!metrics->bins)
         return;
-    bins_sort(bin, metrics->bins);
+    bins_sort(bin, metrics->bins, 56);
     for (size_t i = 1; i < metrics->bins; i++)
         if (bin[i].score == bin[kept].score)
             bin_add(&bin[kept], &bin[i]);

@@ -83,33 +83,40 @@ static size_t bin_byte(const struct bin *bin, int shift)
     return bits >> shift & 255;
 }
 
-/* In place by a byte, the highest first, and those of each value by the bytes
- * below: many take less time than by qsort, and no memory. */
-static void bins_sort(struct bin *bin, size_t n, int shift)
+enum { BIN_BYTE = 256, BIN_SHIFT = 56 }; /* values of a byte; the highest */
+
+/* Those of each value of the byte together, value v before end[v]. */
+static void bins_divide(struct bin *bin, size_t n, int shift, size_t *end)
 {
-    enum { VALUES = 256, FEW = 32 };
-    size_t next[VALUES], end[VALUES] = {0}, begin = 0;
-    if (shift < 0)
-        return; /* all are equal */
-    if (n <= FEW) {
-        qsort(bin, n, sizeof *bin, bin_compare);
-        return;
-    }
+    size_t next[BIN_BYTE], begin = 0;
+    memset(end, 0, BIN_BYTE * sizeof *end);
     for (size_t i = 0; i < n; i++)
         end[bin_byte(&bin[i], shift)]++;
-    for (size_t v = 0; v < VALUES; v++) {
+    for (size_t v = 0; v < BIN_BYTE; v++) {
         next[v] = begin;
         begin = end[v] += begin;
     }
-    for (size_t v = 0; v < VALUES; v++)
+    for (size_t v = 0; v < BIN_BYTE; v++)
         while (next[v] < end[v]) {
             struct bin *from = &bin[next[v]], moved = *from;
             struct bin *to = &bin[next[bin_byte(from, shift)]++];
             *from = *to;
             *to = moved;
         }
-    begin = 0;
-    for (size_t v = 0; v < VALUES; begin = end[v++])
+}
+
+/* In place, by the byte at `shift` and those below it (American flag sort): of
+ * many in less time than by qsort, and without its memory. */
+static void bins_sort(struct bin *bin, size_t n, int shift)
+{
+    enum { FEW = 32 };
+    size_t end[BIN_BYTE], begin = 0;
+    if (n <= FEW)
+        qsort(bin, n, sizeof *bin, bin_compare);
+    if (n <= FEW || shift < 0)
+        return; /* without a byte that is left all are equal */
+    bins_divide(bin, n, shift, end);
+    for (size_t v = 0; v < BIN_BYTE; begin = end[v++])
         bins_sort(bin + begin, end[v] - begin, shift - 8);
 }
 
@@ -126,7 +133,7 @@ static void bins_compact(struct klr_metrics *metrics)
     size_t kept = 0;
     if (!metrics->bins)
         return;
-    bins_sort(bin, metrics->bins, 56);
+    bins_sort(bin, metrics->bins, BIN_SHIFT);
     for (size_t i = 1; i < metrics->bins; i++)
         if (bin[i].score == bin[kept].score)
             bin_add(&bin[kept], &bin[i]);

@@ -69,7 +69,7 @@ static void test_sorting(size_t n, bool alike, const char *what)
         memcpy(&bin[i].negative, &score[i], sizeof *score);
     }
     if (same) {
-        bins_sort(bin, n, 56);
+        bins_sort(bin, n, BIN_SHIFT);
         qsort(score, n, sizeof *score, compare_labels);
     }
     for (size_t i = 0; i < n && same; i++)

@@ -52,20 +52,18 @@ static inline int smo_side_beyond(const struct smo_bounds *bounds, double s,
                    (s < bounds->fall ? SMO_CAN_FALL : 0));
 }
 
+/* Instructions by names that gcc and clang know without <immintrin.h>, which
+ * takes longer to parse than the whole solver. */
 #if defined __x86_64__
-#include <immintrin.h>
-
-#define NAME(x) x##_avx2
-#define TARGET  __attribute__((target("avx2")))
-#define BYTES   32
-#define SIDES(p)                                                               \
-    _mm256_cvtepu8_epi64(_mm_cvtsi32_si128(                                    \
-        (int)((p)[0] | (p)[1] << 8 | (p)[2] << 16 | (p)[3] << 24)))
-#define MAX(a, b) _mm256_max_pd((a), (b))
-#define ANY(m)    _mm256_movemask_pd((doubles)(m))
+#define NAME(x)   x##_avx2
+#define TARGET    __attribute__((target("avx2")))
+#define BYTES     32
+#define SIDES(p)  ((integers){(p)[0], (p)[1], (p)[2], (p)[3]})
+#define MAX(a, b) __builtin_ia32_maxpd256((a), (b))
+#define ANY(m)    __builtin_ia32_movmskpd256((doubles)(m))
 #include "solver/smo/smo_sweep.h"
 
-#define MAX(a, b) _mm_max_pd((a), (b))
+#define MAX(a, b) __builtin_ia32_maxpd((a), (b))
 #elif defined __aarch64__
 #include <arm_neon.h>
 #define MAX(a, b) vmaxq_f64((a), (b))

@@ -99,11 +99,13 @@ MODULES  = $(wildcard tools/*.py)
 GUIDES   = README CHANGELOG LICENSE CITATION.cff heart_scale \
 	$(wildcard docs/*.md examples/*.csv)
 
-# solver.c and kernel.c are one unit each; their parts are no objects. They take
-# longest to compile and so come first.
-UNITS   = $(wildcard kernel.c solver.c) $(wildcard base/*.c base/*/*.c)
-COMMON  = $(wildcard cli/*.c cli/*/*.c)
-PARTS   = $(wildcard solver/*/*.c kernel/*.c kernel/*/*.c)
+# Four units, each a table of contents; their parts are no objects. Those that
+# take longest to compile come first.
+UNITS   = kernel.c solver.c base/base.c
+COMMON  = cli/cli.c
+PARTS   = $(filter-out $(UNITS) $(COMMON), \
+          $(wildcard solver/*/*.c kernel/*.c base/*.c cli/*.c \
+          kernel/*/*.c base/*/*.c cli/*/*.c))
 OBJECTS = $(UNITS:%.c=$(BUILD)/%.o) $(COMMON:%.c=$(BUILD)/%.o)
 
 # The tests link an archive, so that one which includes solver.c to reach its
@@ -424,7 +426,7 @@ same: all
 	KLR_BIN=$(BIN) KLR_BUILD=$(BUILD) tests/same.pl --jobs $(JOBS) \
 		$(if $(AGAINST),--against $(AGAINST),>$(BUILD)/same)
 
-## check-parts: each part of solver.c, kernel.c and each benchmark parses alone
+## check-parts: each part of a unit and each benchmark parses alone
 # but bench/parts/time_sgemm.c, which asks for OpenBLAS
 check-parts:
 	@set -e; for part in $(PARTS) \

@@ -92,8 +92,8 @@ static int take_cell(struct matrix *matrix, size_t column,
 }
 
 /* The line of labels, then a row of costs for each. */
-static int take_line(struct matrix *matrix, const struct klr_line *line,
-                     struct klr_error *err)
+static int take_costs(struct matrix *matrix, const struct klr_line *line,
+                      struct klr_error *err)
 {
     size_t k = matrix->answers->classes, count = 0;
     const char *text = line->text, *token = take_token(&text, line->end);
@@ -127,7 +127,7 @@ static int read_matrix(struct matrix *matrix, const char *path,
     while (!code && (got = klr_input_line(input, &line, err)) == 1) {
         klr_line_trim(&line);
         if (line.text < line.end)
-            code = take_line(matrix, &line, err);
+            code = take_costs(matrix, &line, err);
     }
     code = code ? code : -got;
     size_t rows = matrix->rows ? matrix->rows - 1 : 0;

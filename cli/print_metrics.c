@@ -20,7 +20,7 @@ static const struct column {
     const char *name, *title, *key;
     double unit;
     int decimals, width; /* in tables */
-} columns[] = {
+} metric_columns[] = {
     {KLR_METRIC_ACCURACY, true, "Accuracy", "accuracy", "accuracy", 100, 4, 9},
     {KLR_METRIC_LOG_LOSS, true, "Log loss", "log loss", "log_loss", 1, 6, 10},
     {KLR_METRIC_BRIER, true, "Brier score", "Brier", "brier", 1, 6, 10},
@@ -32,7 +32,7 @@ static const struct column {
     {KLR_METRIC_ECE, false, "ECE", "ECE", "ece", 1, 6, 10},
 };
 
-enum { COLUMNS = sizeof columns / sizeof *columns };
+enum { COLUMNS = sizeof metric_columns / sizeof *metric_columns };
 
 static const char *column_mark(const struct column *column)
 {
@@ -45,7 +45,7 @@ void cli_print_metrics(FILE *out, const struct klr_metric_values *values,
                        bool all)
 {
     for (size_t c = 0; c < COLUMNS; c++) {
-        const struct column *column = &columns[c];
+        const struct column *column = &metric_columns[c];
         double value = klr_metric_value(column->metric, values);
         if (column->metric != KLR_METRIC_ACCURACY && !isnan(value) &&
             (all || column->usual))
@@ -191,7 +191,7 @@ static void choose_columns(struct table *table, enum klr_metric metric,
     const struct klr_metric_values *values = table->values;
     enum klr_metric decides = klr_metric_among(metric, values, table->count);
     for (size_t c = 0; c < COLUMNS; c++) {
-        const struct column *column = &columns[c];
+        const struct column *column = &metric_columns[c];
         bool wanted = all || column->usual || column->metric == metric;
         table->column[c] =
             column->metric == KLR_METRIC_ACCURACY ||
@@ -216,7 +216,8 @@ static void print_titles(FILE *out, const struct table *table)
 {
     for (size_t c = 0; c < COLUMNS; c++)
         if (table->column[c])
-            fprintf(out, "  %*s%*s", columns[c].width, columns[c].title,
+            fprintf(out, "  %*s%*s", metric_columns[c].width,
+                    metric_columns[c].title,
                     table->error_column[c] ? ERROR_WIDTH + 2 : 0,
                     table->error_column[c] ? "s.e." : "");
     fprintf(out, "  %*s\n", VECTORS_WIDTH, "SVs");
@@ -236,7 +237,7 @@ static void print_cell_of(FILE *out, const struct column *column, int width,
 static void print_cells(FILE *out, const struct table *table, size_t t)
 {
     for (size_t c = 0; c < COLUMNS; c++) {
-        const struct column *column = &columns[c];
+        const struct column *column = &metric_columns[c];
         enum klr_metric metric = column->metric;
         if (table->column[c])
             print_cell_of(out, column, column->width, column->decimals,
@@ -366,8 +367,8 @@ void cli_write_json_metrics(FILE *out, const struct klr_metric_values *values,
                             const char *after)
 {
     for (size_t c = 0; c < COLUMNS; c++)
-        cli_write_json_real(out, columns[c].key,
-                            klr_metric_value(columns[c].metric, values),
+        cli_write_json_real(out, metric_columns[c].key,
+                            klr_metric_value(metric_columns[c].metric, values),
                             c + 1 < COLUMNS ? ", " : after);
 }
 

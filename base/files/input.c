@@ -315,7 +315,7 @@ int klr_input_text(struct klr_input *input, int64_t offset, size_t length,
 }
 
 /* Read a pipe to its end into the spool, and from the spool from now on. */
-static int drain(struct klr_input *input, struct klr_error *err)
+static int spool_rest(struct klr_input *input, struct klr_error *err)
 {
     int code = 0;
     while (!code && !input->at_end) {
@@ -333,7 +333,7 @@ static int drain(struct klr_input *input, struct klr_error *err)
 
 int klr_input_rewind(struct klr_input *input, struct klr_error *err)
 {
-    int code = is_spooling(input) ? drain(input, err) : 0;
+    int code = is_spooling(input) ? spool_rest(input, err) : 0;
     if (code)
         return code;
     if (lseek(input->fd, input->start, SEEK_SET) < 0)

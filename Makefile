@@ -277,7 +277,7 @@ $(BUILD)/tests/path/python3: $(PYTHON) $(MODULES)
 ## check: all tests in a few minutes; TESTS="tests/cli/train/train.t ..." runs some
 check: check-run
 ifeq ($(origin TESTS),file)
-check: check-symbols check-parts check-floors
+check: check-symbols check-floors
 endif
 
 # Command-line tests need the programs, some what is installed, unit tests only

@@ -4,7 +4,7 @@
  * whatever is kept of K, and finer entries come where fixed16, or floats, do
  * not do.
  */
-#define SOLVER_FLOOR 6
+#define SOLVER_FLOOR 5
 #include "solver.c"
 
 #include "tests/tap.h"

@@ -457,10 +457,10 @@ format-check:
 	@git ls-files '*.c' '*.h' | xargs awk 'length > 80 { wide = 1; \
 		print FILENAME ":" FNR ": wider than 80" } END { exit wide }'
 
-ANALYZED = $(UNITS) $(COMMON) $(NAMES:%=%.c)
-
+# The former says nothing of what a unit includes, the latter all.
 ## analyze: clang-tidy and cppcheck, where they are installed
-analyze: $(foreach source,$(ANALYZED),tidy/$(source) cppcheck/$(source))
+analyze: $(addprefix tidy/,$(PARTS) $(NAMES:%=%.c)) \
+	$(addprefix cppcheck/,$(UNITS) $(COMMON) $(NAMES:%=%.c))
 
 tidy/%: %
 	@if command -v clang-tidy >/dev/null; then \

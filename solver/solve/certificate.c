@@ -499,7 +499,7 @@ static int appraisal_again(struct appraisal *a, struct klr_error *err)
  * objective. Cross validation does not use objectives. */
 static bool appraisal_is_blurred(const struct appraisal *a)
 {
-    return (a->precision != KLR_DOUBLE || a->point->drift > 0) &&
+    return a->u && (a->precision != KLR_DOUBLE || a->point->drift > 0) &&
            !appraisal_is_cut(a) &&
            (!(a->c.effect <= a->c.target) ||
             (a->problem->whole &&

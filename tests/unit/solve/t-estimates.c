@@ -49,7 +49,7 @@ static void *counted_zalloc(size_t count, size_t size, struct klr_error *err)
 #define klr_take_vectors counted_vectors
 #define klr_alloc        counted_alloc
 #define klr_zalloc       counted_zalloc
-#define SOLVER_FLOOR 6
+#define SOLVER_FLOOR     6
 #include "solver.c"
 
 #include "tests/solve_inside.h"

@@ -5,7 +5,7 @@
  */
 /* The solver's clock: a second later whenever it is asked, so that progress is
  * reported each time. */
-#define klr_seconds ticking_seconds
+#define klr_seconds  ticking_seconds
 #define SOLVER_FLOOR 7
 #include "solver.c"
 

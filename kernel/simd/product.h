@@ -158,7 +158,6 @@ LOCAL void rows_multiply(const void *tile, enum klr_precision precision,
             }
             line_prefetch(tile, precision, ahead);
         }
-#pragma GCC unroll 4
         for (size_t g = 0; g < line; g += GROUP)
             group_multiply(tile, precision, rows, m, at, pitch, j + g, GROUP,
                            right, sum, factor, backward);

@@ -6,7 +6,7 @@
  *   NAME(x)    x with the suffix of the instruction set
  *   TARGET     the function attribute that admits its instructions
  *   BYTES      of a vector: 16 or 32
- * SIDES(p) the bytes from p on, as a vector with one integer a double
+ *   SIDES(p)   the bytes from p on, as integers of the size of a double
  *   MAX(a, b)  of vectors, element by element
  *   ANY(m)     not 0 if any integer of a vector is not; each has equal bits
  *

@@ -3,13 +3,16 @@
  * What stands under the kernel and the solver, as one translation unit.
  */
 
-/* ---- text and numbers ---- */
+/* ---- errors, memory, text ---- */
 
-#include "base/error.c"       /* errors, and what they quote */
-#include "base/memory.c"      /* sizes and blocks */
-#include "base/hash.c"        /* of 64 bits */
-#include "base/text.c"        /* a text that grows */
-#include "base/numbers.c"     /* decimal to double and back */
+#include "base/error.c"   /* errors, and what they quote */
+#include "base/memory.c"  /* sizes and blocks */
+#include "base/hash.c"    /* of 64 bits */
+#include "base/text.c"    /* a text that grows */
+#include "base/numbers.c" /* decimal to double and back */
+
+/* ---- options ---- */
+
 #include "base/option.c"      /* options as data */
 #include "base/option_text.c" /* and as they would be written */
 

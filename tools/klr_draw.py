@@ -34,11 +34,11 @@ def check_picture(parser, path):
     if not path.lower().endswith(TERMINALS):
         parser.error("%r: a name in .png, .svg or .pdf says what to draw"
                      % path)
+    tool.check_output(path)
     import shutil
     if not shutil.which("gnuplot"):
         raise Failure("%s: gnuplot, which draws pictures, is not installed; "
                       "without -o there is text" % path)
-    tool.check_output(path)
 
 
 # ---- Gnuplot ----

@@ -129,25 +129,30 @@ static void platt_step(const struct platt *p, bool intercept, double step[2])
     }
 }
 
-/* Newton's method with step halving on a strictly convex function. */
+/* Newton's method with step halving on a strictly convex function. Steps are
+ * not halved for what the sum may have lost in rounding. */
 static void platt_minimise(struct platt *p, bool intercept)
 {
+    const double rounding = 1e-12;
     platt_evaluate(p);
     for (int round = 0; round < 100; round++) {
         double step[2], t = 1;
         struct platt next = *p;
         platt_step(p, intercept, step);
         double fall = p->gradient[0] * step[0] + p->gradient[1] * step[1];
+        double lost = rounding * fabs(p->value);
         for (; t > 1e-10; t /= 2) {
             next.slope = p->slope + t * step[0];
             next.intercept = p->intercept + t * step[1];
             platt_evaluate(&next);
-            if (next.value <= p->value + 1e-4 * t * fall)
+            if (next.value <= p->value + 1e-4 * t * fall + lost)
                 break;
         }
-        if (t <= 1e-10 || -fall <= 1e-14 * fabs(p->value))
+        if (t <= 1e-10)
             return;
         *p = next;
+        if (-fall <= 10 * lost)
+            return;
     }
 }
 

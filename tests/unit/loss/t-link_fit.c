@@ -2,6 +2,19 @@
  *
  * Links: their log-odds, and their fits against brute force.
  */
+#include <math.h>
+#include <stddef.h>
+
+/* Each term of an objective takes one. */
+static size_t terms;
+
+static double counted_log1p(double x)
+{
+    terms++;
+    return log1p(x);
+}
+
+#define log1p        counted_log1p
 #define SOLVER_FLOOR 1
 #include "solver.c"
 
@@ -106,6 +119,49 @@ static void test_platt(void)
         ok(fabs(sigmoid(-falling.b) - 40.0 / 120) < 1e-12,
            "and the shares remain: %g", sigmoid(-falling.b));
     }
+}
+
+/* By which part of itself a Newton step in long double would move the slope. */
+static double platt_error(const struct sides *s, const struct link *link)
+{
+    double size[2];
+    long double g[2] = {0, 0}, h[3] = {0, 0, 0};
+    sides_sizes(s, size);
+    for (size_t i = 0; i < s->n; i++) {
+        double t =
+            s->y[i] > 0 ? (size[1] + 1) / (size[1] + 2) : 1 / (size[0] + 2);
+        long double f = s->f[i], q = 1 / (1 + expl(link->a * f + link->b));
+        g[0] += s->weight[i] * (q - t) * f;
+        g[1] += s->weight[i] * (q - t);
+        h[0] += s->weight[i] * q * (1 - q) * f * f;
+        h[1] += s->weight[i] * q * (1 - q) * f;
+        h[2] += s->weight[i] * q * (1 - q);
+    }
+    return (double)fabsl((h[2] * g[0] - h[1] * g[1]) /
+                         (h[0] * h[2] - h[1] * h[1]) / link->a);
+}
+
+/* The rounding of a sum of many terms neither stops a fit early nor lets it go
+ * on in vain. */
+static void test_many(void)
+{
+    enum { MANY = 3000, FITS = 40 };
+    static double f[MANY], y[MANY], weight[MANY];
+    double most = 0, error = 0;
+    for (int fit = 0; fit < FITS; fit++) {
+        for (size_t i = 0; i < MANY; i++) {
+            y[i] = i % 4 == 0 ? 1 : -1;
+            f[i] = 0.3 * y[i] + uniform() + uniform() + uniform() - 1.5;
+            weight[i] = 1;
+        }
+        struct sides sides = sides_of(MANY, f, y, weight);
+        terms = 0;
+        struct link link = link_fit_platt(&sides, true);
+        most = larger_of(most, (double)terms / MANY);
+        error = larger_of(error, platt_error(&sides, &link));
+    }
+    ok(most <= 10, "%g sums a fit, at most", most);
+    ok(error < 1e-10, "slopes are off by %g, at most", error);
 }
 
 /* Normal densities whose variances are those of a side, S / l, and 1 / l of the
@@ -475,6 +531,7 @@ int main(void)
 {
     test_log_odds();
     test_platt();
+    test_many();
     test_units();
     test_checked();
     test_checked_densities();

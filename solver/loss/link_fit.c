@@ -95,23 +95,48 @@ struct platt {
     double gradient[2], hessian[3];
 };
 
+enum { PLATT_BLOCK = 256 };
+
+/* Some examples: x, u and klr_logistic of u. */
+struct platt_block {
+    double x[PLATT_BLOCK], u[PLATT_BLOCK];
+    double q[PLATT_BLOCK], rest[PLATT_BLOCK], loss[PLATT_BLOCK];
+};
+
+/* Fill the block with the examples from `first` on; returns how many. */
+static size_t platt_fill(struct platt_block *b, const struct platt *p,
+                         size_t first)
+{
+    size_t left = p->sides->n - first;
+    size_t count = left < PLATT_BLOCK ? left : PLATT_BLOCK;
+    for (size_t k = 0; k < count; k++) {
+        double f = p->sides->f[first + k];
+        b->x[k] = (f / p->unit - p->mean) / p->spread;
+        b->u[k] = p->slope * b->x[k] + p->intercept;
+    }
+    klr_logistic(count, b->u, b->q, b->rest, b->loss);
+    return count;
+}
+
 static void platt_evaluate(struct platt *p)
 {
     const struct sides *s = p->sides;
+    struct platt_block b;
     p->value = 0;
     memset(p->gradient, 0, sizeof p->gradient);
     memset(p->hessian, 0, sizeof p->hessian);
-    for (size_t i = 0; i < s->n; i++) {
-        double x = (s->f[i] / p->unit - p->mean) / p->spread;
-        double t = p->target[s->y[i] > 0];
-        double u = p->slope * x + p->intercept, q = sigmoid(u);
-        double g = s->weight[i] * (q - t), h = s->weight[i] * q * sigmoid(-u);
-        p->value += s->weight[i] * (softplus(u) - t * u);
-        p->gradient[0] += g * x;
-        p->gradient[1] += g;
-        p->hessian[0] += h * x * x;
-        p->hessian[1] += h * x;
-        p->hessian[2] += h;
+    for (size_t i = 0, count; i < s->n; i += count) {
+        count = platt_fill(&b, p, i);
+        for (size_t k = 0; k < count; k++) {
+            double w = s->weight[i + k], t = p->target[s->y[i + k] > 0];
+            double g = w * (b.q[k] - t), h = w * b.q[k] * b.rest[k];
+            p->value += w * (b.loss[k] - t * b.u[k]);
+            p->gradient[0] += g * b.x[k];
+            p->gradient[1] += g;
+            p->hessian[0] += h * b.x[k] * b.x[k];
+            p->hessian[1] += h * b.x[k];
+            p->hessian[2] += h;
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What stands under the kernel and the solver, as one translation unit.
+ * All that is under the kernel and the solver, as one translation unit.
  */
 
 /* ---- errors, memory, text ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What stands between the library and the three programs, as one translation
- * unit: what all share, then a room for each task.
+ * Between the library and the three programs, as one translation unit: what all
+ * programs share, then a room for each task.
  */
 
 /* ---- all programs ---- */

@@ -347,7 +347,7 @@ static bool subspace_approach(struct subspace *s, double eps)
     return goes_on;
 }
 
-/* What steps gain. */
+/* The gain of steps. */
 struct restricted_gain {
     double gap, objective; /* the least, when there was a gain last */
     size_t vain;           /* steps since then */

@@ -4,7 +4,7 @@
  */
 #include "kernel.h"
 
-/* Of objectives. */
+/* How many terms of objectives were formed. */
 static size_t terms;
 
 static void counted_logistic(size_t n, const double *z, double *p, double *rest,

@@ -457,7 +457,8 @@ format-check:
 	@git ls-files '*.c' '*.h' | xargs awk 'length > 80 { wide = 1; \
 		print FILENAME ":" FNR ": wider than 80" } END { exit wide }'
 
-# The former says nothing of what a unit includes, the latter all.
+# clang-tidy passes over what a unit includes, and so has its parts; cppcheck
+# goes through all of it.
 ## analyze: clang-tidy and cppcheck, where they are installed
 analyze: $(addprefix tidy/,$(PARTS) $(NAMES:%=%.c)) \
 	$(addprefix cppcheck/,$(UNITS) $(COMMON) $(NAMES:%=%.c))

@@ -14,8 +14,6 @@
 
 enum { N = 210, CLASSES = 3, PAIRS = 3, POINTS = 40, FOLDS = 2, PARTS = 2 };
 
-/* ---- points ---- */
-
 static struct klr_params pairs_params(long long points)
 {
     struct klr_params params;
@@ -37,6 +35,8 @@ static struct klr_model *train(const struct sample *s,
         printf("# %s\n", err.message);
     return model;
 }
+
+/* ---- points ---- */
 
 /* Classes that overlap, in the first two features. */
 static void sample_classes(struct sample *s)

@@ -665,6 +665,10 @@ for my $case (
     $run = run([ @python, "tools/$tool", @arguments ]);
     is("$run->{exit} $run->{err}", "1 $tool: $message\n", $message);
 }
+# With gnuplot or without.
+$run = bare('tools/klr-plot', 'roc', '-o', "$dir/no/x.png", "$dir/cv");
+is("$run->{exit} $run->{err}", "1 klr-plot: $dir/no/x.png: cannot write:"
+    . " No such file or directory\n", 'a path is looked at before gnuplot');
 # In a folder that may not be written, nothing but what is written as it is.
 mkdir "$dir/shut";
 put("$dir/shut/file", '');

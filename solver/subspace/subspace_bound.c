@@ -194,6 +194,7 @@ static int bound_create(struct bound *b, struct subspace *s,
 {
     *b = (struct bound){.s = s};
     size_t length = subspace_length(s);
+    size_t room = s->n < BOUND_ROWS ? s->n : BOUND_ROWS; /* no row twice */
     if (!(b->coef = klr_alloc(length, sizeof *b->coef, err)) ||
         !(b->q = klr_alloc(BOUND_ROWS, s->columns * sizeof *b->q, err)) ||
         !(b->x = klr_alloc(s->m, KLR_BAND * sizeof *b->x, err)))
@@ -202,7 +203,7 @@ static int bound_create(struct bound *b, struct subspace *s,
     for (size_t c = 0; c < s->columns; c++)
         panels_backward(&s->r, b->coef + c * s->m);
     bound_base(b);
-    return point_sweep_create(&b->sweep, s->problem, b->position, BOUND_ROWS,
+    return point_sweep_create(&b->sweep, s->problem, b->position, room,
                               s->columns, 0, &s->entries, err);
 }
 

@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * A library for LD_PRELOAD that makes memory allocations fail and finds blocks
- * that were never freed. Controlled by the environment:
+ * that were never freed. The program runs soundly, as run 0, and then once for
+ * each allocation that it made: in run N allocation number N fails. Runs are
+ * children of the process, which forks before main begins: nothing is loaded
+ * and linked again. Controlled by the environment:
  *
- *   FAILALLOC_AT      number (from 1) of the allocation that fails; 0: none
+ *   FAILALLOC_EACH    folder for what the runs leave. Run N works in its folder
+ *                     N, where it finds a file `old`, and writes to its N.out
+ *                     and N.err. `runs` gets a line for each run: how it ended
+ *                     (exit status, or minus the signal), how many allocations
+ *                     it made, how many failed, and how many blocks the program
+ *                     itself has not freed
  *   FAILALLOC_EVER    set: all allocations after it fail too
  *   FAILALLOC_LIBC    set: allocations that libraries make on their own
  *                     (stdio's buffers) count and fail, in place of the
  *                     program's
- *   FAILALLOC_REPORT  file that gets "allocations N failed N live N" at exit;
- *                     live: blocks that the program itself has not freed
  *
  * An allocation is the program's if its caller's address lies in the program.
  */
@@ -17,12 +23,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static void *(*next_malloc)(size_t);
@@ -32,11 +43,18 @@ static void *(*next_aligned)(size_t, size_t);
 static void (*next_free)(void *);
 
 static uintptr_t program_begin, program_end;
-static unsigned long fail_at, allocations, failed, live;
+static unsigned long fail_at; /* 0: none fails */
 static bool fail_ever, fail_libc;
 
+/* What a run counts; its parent has the same memory. */
+struct counts {
+    unsigned long allocations, failed, live;
+};
+
+static struct counts *counts;
+
 /* Live blocks of the program: open addressing, deletion by moving back. */
-enum { SLOTS = 1 << 16 };
+enum { SLOTS = 1 << 12 };
 static void *block[SLOTS];
 
 /* Guards all of the above, and is held for a few instructions. */
@@ -81,7 +99,7 @@ static void remember(void *p)
 {
     size_t s = slot_of(p);
 
-    if (++live > SLOTS / 2)
+    if (++counts->live > SLOTS / 2)
         abort();
     while (block[s])
         s = (s + 1) % SLOTS;
@@ -98,13 +116,13 @@ static void forget(const void *p)
             return;
         s = (s + 1) % SLOTS;
     }
-    live--;
+    counts->live--;
     block[s] = NULL;
     for (s = (s + 1) % SLOTS; block[s]; s = (s + 1) % SLOTS) {
         void *moved = block[s];
 
         block[s] = NULL;
-        live--;
+        counts->live--;
         remember(moved);
     }
 }
@@ -121,10 +139,10 @@ static bool fails(const void *caller)
     if (fail_libc == from_program(caller))
         return false;
     enter();
-    allocations++;
-    bool fail = fail_at && (allocations == fail_at ||
-                            (allocations > fail_at && fail_ever));
-    failed += fail;
+    unsigned long number = ++counts->allocations;
+    bool fail =
+        fail_at && (number == fail_at || (number > fail_at && fail_ever));
+    counts->failed += fail;
     leave();
     if (fail)
         errno = ENOMEM;
@@ -230,10 +248,81 @@ static void find(const char *name, void *function)
     memcpy(function, &symbol, sizeof symbol);
 }
 
+/* A test tool that cannot do its work ends it. */
+static void require(bool done)
+{
+    if (!done)
+        abort();
+}
+
+/* `path` for writing, as the descriptor `file`. */
+static void write_as(int file, const char *path)
+{
+    int opened = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+    require(opened >= 0 && dup2(opened, file) == file);
+    close(opened);
+}
+
+/* Goes on as run `number` in the folder, and ends with its parent. */
+static void become_run(unsigned long number)
+{
+    char name[32];
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    snprintf(name, sizeof name, "%lu.err", number);
+    write_as(STDERR_FILENO, name);
+    snprintf(name, sizeof name, "%lu.out", number);
+    write_as(STDOUT_FILENO, name);
+    snprintf(name, sizeof name, "%lu", number);
+    require(!mkdir(name, 0700) && !chdir(name));
+    int old = open("old", O_WRONLY | O_CREAT, 0600);
+    require(old >= 0 && write(old, "old\n", 4) == 4);
+    close(old);
+    fail_at = number;
+}
+
+/* How a child ends: its exit status, or minus the signal. */
+static int end_of(pid_t child)
+{
+    int status;
+
+    require(child > 0 && waitpid(child, &status, 0) == child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+/* Returns in the runs; their parent ends here. */
+static void run_each(const char *folder)
+{
+    unsigned long last = 0;
+
+    require(!chdir(folder));
+    int runs = open("runs", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    require(runs >= 0);
+    for (unsigned long number = 0; number <= last; number++) {
+        *counts = (struct counts){0};
+        pid_t child = fork();
+        if (child == 0) {
+            close(runs);
+            become_run(number);
+            return;
+        }
+        int end = end_of(child);
+        if (number == 0)
+            last = counts->allocations;
+        dprintf(runs, "%d %lu %lu %lu\n", end, counts->allocations,
+                counts->failed, counts->live);
+    }
+    _exit(0);
+}
+
 __attribute__((constructor)) static void begin(void)
 {
-    const char *at = getenv("FAILALLOC_AT");
+    const char *folder = getenv("FAILALLOC_EACH");
 
+    counts = mmap(NULL, sizeof *counts, PROT_READ | PROT_WRITE,
+                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    require(counts != MAP_FAILED);
     find("free", &next_free);
     find("aligned_alloc", &next_aligned);
     find("realloc", &next_realloc);
@@ -242,17 +331,6 @@ __attribute__((constructor)) static void begin(void)
     dl_iterate_phdr(find_program, NULL);
     fail_ever = getenv("FAILALLOC_EVER") != NULL;
     fail_libc = getenv("FAILALLOC_LIBC") != NULL;
-    fail_at = at ? strtoul(at, NULL, 10) : 0;
-}
-
-__attribute__((destructor)) static void end(void)
-{
-    const char *path = getenv("FAILALLOC_REPORT");
-    int file = path ? open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600) : -1;
-
-    if (file >= 0) {
-        dprintf(file, "allocations %lu failed %lu live %lu\n", allocations,
-                failed, live);
-        close(file);
-    }
+    if (folder)
+        run_each(folder);
 }

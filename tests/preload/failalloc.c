@@ -285,7 +285,7 @@ static void become_run(unsigned long number)
 /* How a child ends: its exit status, or minus the signal. */
 static int end_of(pid_t child)
 {
-    int status;
+    int status = 0;
 
     require(child > 0 && waitpid(child, &status, 0) == child);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);

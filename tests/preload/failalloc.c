@@ -46,7 +46,7 @@ static uintptr_t program_begin, program_end;
 static unsigned long fail_at; /* 0: none fails */
 static bool fail_ever, fail_libc;
 
-/* What a run counts; its parent has the same memory. */
+/* Counted by a run, in memory that its parent has, too. */
 struct counts {
     unsigned long allocations, failed, live;
 };

@@ -15,7 +15,8 @@ use Test::More ();
 our @EXPORT = qw(bin tool sanitized preload hasty start wait_until wait_for
     finish run printed_json scratch put get of_any_origin peer data median);
 
-my @folders; # File::Temp objects: the folders go when the test ends
+my %scratch; # File::Temp objects: a folder goes when its process ends
+my $paths = 0;
 my %running; # commands by process
 
 # A test that runs for $KLR_LIMIT seconds waits for ever, and fails: it says for
@@ -70,12 +71,25 @@ sub hasty
     return $haste ? { LD_PRELOAD => $haste } : {};
 }
 
-# A new folder. Its name has the process in it: tests seed rand, and names that
-# come from rand alone would then be those of the same test beside it.
+# A path that nothing has, in a folder of the process: to have File::Temp find a
+# name for each takes longer than many a run. That folder's name has the process
+# in it: tests seed rand, and names that come from rand alone would be those of
+# the same test beside it. Other users may pass through it.
+sub fresh
+{
+    if (!$scratch{$$}) {
+        $scratch{$$} = File::Temp->newdir("klr-$$-XXXXXX", TMPDIR => 1);
+        chmod 0711, $scratch{$$}->dirname;
+    }
+    return $scratch{$$}->dirname . '/' . ++$paths;
+}
+
+# A new folder.
 sub scratch
 {
-    push @folders, File::Temp->newdir("klr-$$-XXXXXX", TMPDIR => 1);
-    return $folders[-1]->dirname;
+    my $folder = fresh();
+    mkdir $folder, 0700 or die "$folder: $!\n";
+    return $folder;
 }
 
 sub put
@@ -106,12 +120,12 @@ sub start
     $command[0] = bin($command[0]) if $command[0] =~ /^klr-[a-z]+$/;
     $command[0] = POSIX::getcwd() . "/$command[0]"
         if $option{cwd} && $command[0] =~ m{^[^/].*/|^\.};
-    my $dir = scratch();
+    my $path = fresh();
     my $in = $option{stdin_file} // '/dev/null';
-    $in = put("$dir/in", $option{stdin}) if defined $option{stdin};
+    $in = put("$path.in", $option{stdin}) if defined $option{stdin};
     my %run = (
-        out_file => $option{stdout_file} // "$dir/out",
-        err_file => $option{stderr_file} // "$dir/err",
+        out_file => $option{stdout_file} // "$path.out",
+        err_file => $option{stderr_file} // "$path.err",
     );
     $run{pid} = fork() // die "fork: $!";
     $running{ $run{pid} } = "@command";

@@ -58,8 +58,13 @@ COMPILE  = $(CC) $(WARNINGS) $(CFLAGS) $(LANGUAGE) $(CPPFLAGS)
 ASAN  = -O1 -g1 -fsanitize=address -fno-omit-frame-pointer
 UBSAN = -O1 -g1 -fsanitize=undefined,float-cast-overflow \
 	-fno-sanitize-recover=all
-# Both together make gcc see a truncation that is not there.
+# Both together make gcc see a truncation that is not there. Linked so, a program
+# starts in half the time; other compilers, and systems without these archives,
+# take SANITIZE_LINK= for it.
 SANITIZE = $(ASAN) $(UBSAN) -Wno-format-truncation
+SANITIZE_LINK = -no-pie -static-libasan -static-libubsan
+SANITIZED = BUILD=build/sanitize BIN=build/sanitize CFLAGS="$(SANITIZE)" \
+	LDFLAGS="$(SANITIZE_LINK)"
 
 # A program that exits with 1 must not be taken for one that a sanitizer or
 # valgrind stopped, hence 99.
@@ -300,8 +305,7 @@ check-ubsan:
 
 ## check-sanitizers: the same tests under both at once, in half the time
 check-sanitizers:
-	$(MAKE) BUILD=build/sanitize BIN=build/sanitize CFLAGS="$(SANITIZE)" \
-		TESTS="$(COMPILED)" check-run
+	$(MAKE) $(SANITIZED) TESTS="$(COMPILED)" check-run
 
 CLANG = BUILD=build/clang BIN=build/clang CC=clang
 
@@ -373,8 +377,7 @@ check-oom: all $(TEST_TOOLS) $(PRELOADS)
 
 ## check-fuzz: mutants of data and of models under both sanitizers
 check-fuzz:
-	$(MAKE) BUILD=build/sanitize BIN=build/sanitize CFLAGS="$(SANITIZE)" \
-		fuzz-run
+	$(MAKE) $(SANITIZED) fuzz-run
 
 fuzz-run: $(FUZZERS) $(PROGRAMS)
 	$(BUILD)/fuzz_data -n $(MUTANTS)
